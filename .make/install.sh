@@ -1,0 +1,37 @@
+#!/bin/sh
+# Make a virtual environment with this checkout and all its extras in it: with uv where there is one, else venv and pip.
+set -eu
+venv=$1
+
+say() { printf '%s\n' "$*" >&2; }
+
+newest_python() {
+    for name in ${PYTHON:-python3.14 python3.13 python3.12 python3.11 python3 python}; do
+        if command -v "$name" >/dev/null 2>&1 &&
+            "$name" -c 'import sys; sys.exit(sys.version_info < (3, 11))' >/dev/null 2>&1; then
+            printf '%s\n' "$name"
+            return
+        fi
+    done
+    say "Python 3.11 or newer must be on the PATH, found: $(python3 --version 2>&1 || echo none)."
+    say "Install it (for example from your system's packages), or name it: make PYTHON=/path/to/python3.12 lab"
+    exit 1
+}
+
+python=$(newest_python)
+extras='.[lab,collect,scale,test]'
+
+if command -v uv >/dev/null 2>&1; then
+    say "Setting up $venv with uv ..."
+    uv venv --quiet --allow-existing --python "$python" "$venv"
+    VIRTUAL_ENV=$venv uv pip install --quiet --constraint constraints.txt --editable "$extras"
+    exit
+fi
+if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
+    say "The modules venv and ensurepip are missing from $python: without them no environment can be made."
+    say "On Debian or Ubuntu install them with: apt-get install python3-venv. Or install uv, which needs neither."
+    exit 1
+fi
+say "Setting up $venv with pip; the first time takes a minute or two ..."
+"$python" -m venv "$venv"
+"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable "$extras"

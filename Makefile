@@ -1,0 +1,39 @@
+# Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
+.DEFAULT_GOAL := help
+.PHONY: help install lab test lint notebooks bench clean
+
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+FIRST := notebooks/00_start_here.ipynb
+
+help:  ## this list
+	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+install: $(READY)  ## set up .venv (done by itself where needed)
+
+$(READY): pyproject.toml constraints.txt .make/install.sh
+	@sh .make/install.sh $(VENV)
+	@touch $@
+
+lab: $(READY)  ## open JupyterLab on the first notebook
+	@JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/$(FIRST) $(LAB_OPTIONS)
+
+test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser
+	@$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+	@env -u MPLBACKEND $(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=120 -p no:doctest -o addopts= -o filterwarnings=default notebooks
+
+lint: $(READY)  ## style and types
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+
+notebooks: $(READY)  ## run all notebooks afresh and freeze their outputs
+	@$(BIN)/python notebooks/freeze.py notebooks/*.ipynb
+
+bench: $(READY)  ## measure, as ratios within one run
+	@for file in benchmarks/*.py; do $(BIN)/python $$file || exit 1; done
+
+clean:  ## remove everything that was made
+	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,116 @@
+"""`Estimate`: a number with its error, what the error covers, and what it cost in privacy."""
+
+import html
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from toolkit.core.checks import refuse
+from toolkit.core.intervals import Array, Interval, IntervalBasis, Normal, interval_from
+from toolkit.core.loss import Loss
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate:
+    """The one result type: local estimates, regression coefficients and central releases.
+
+    Parameters
+    ----------
+    value, se : a float each, or one array each with an entry for every label.
+    labels : what each entry is called.
+    cov : covariance matrix of the entries.
+    n : number of reports or records behind it; None where that number is private.
+    loss : what it cost each person in privacy.
+    covers : the sources of error that `se` and the intervals account for.
+    method : how it was computed, in a few words.
+    notes : what a reader must not miss.
+    basis : what intervals are made from.
+    """
+
+    value: float | Array
+    se: float | Array
+    labels: tuple[str | int, ...]
+    cov: Array
+    n: int | None
+    loss: Loss | None
+    covers: str
+    method: str = ""
+    notes: tuple[str, ...] = ()
+    basis: IntervalBasis | None = field(default=None)
+
+    def interval(self, level: float = 0.95, method: str | None = None) -> Interval:
+        """An interval of the given level.
+
+        For shares seen through a design: "wilson" (the default), "exact" (Clopper and Pearson: coverage guaranteed),
+        "bayes" (shortest posterior interval from a flat prior: never empty) and "wald". Exact coverage of the nominal
+        95 % intervals, by enumeration over epsilon 0.5, 1, 2, n from 50 to 5000 and prevalence from 0 to 0.5:
+
+        ========  =======  =====  ====================
+        method    least    mean   empty at most
+        ========  =======  =====  ====================
+        wilson    0.937    0.951  3.1 % of surveys
+        exact     0.951    0.958  2.5 %
+        bayes     0.931    0.957  never
+        wald      0.887    0.946  5.3 %
+        ========  =======  =====  ====================
+        """
+        return interval_from(self.basis or Normal(self.value, self.se), level, method)
+
+    def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
+        """One row a label: estimate, standard error, limits of the interval."""
+        import pandas as pd
+
+        rows = self._rows(level)
+        names = ("estimate", "se", "low", "high")
+        return pd.DataFrame([row[1:] for row in rows], columns=names, index=pd.Index([row[0] for row in rows]))
+
+    def __float__(self) -> float:
+        if isinstance(self.value, np.ndarray):
+            refuse("only a scalar estimate is a float", f"{len(self.labels)} values", "use .value", TypeError)
+        return float(self.value)
+
+    def __repr__(self) -> str:
+        rows = self._rows(0.95)
+        parts = [f"{label}: {value:.4g} ± {se:.2g}" for label, value, se, *_ in rows[:6]]
+        if isinstance(self.value, float):
+            _, value, se, low, high = rows[0]
+            parts = [f"{value:.4g} ± {se:.2g} (95 % interval {low:.4g} to {high:.4g})"]
+        more = [f"… {len(rows) - 6} more"] if len(rows) > 6 else []
+        return f"<Estimate {'; '.join(parts + more)}; {self._footing()}>"
+
+    def _repr_html_(self) -> str:
+        cells = "".join(
+            f"<tr><th>{html.escape(str(label))}</th><td>{value:.4g}</td><td>{se:.2g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
+            for label, value, se, low, high in self._rows(0.95)
+        )
+        head = "<tr><th></th><th>estimate</th><th>standard error</th><th>95 % interval</th></tr>"
+        notes = "".join(f"<br>Note: {html.escape(note)}" for note in self.notes)
+        return (
+            f"<table><thead>{head}</thead><tbody>{cells}</tbody>"
+            f"<tfoot><tr><td colspan='4' style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
+        )
+
+    def _footing(self) -> str:
+        """What the error covers and what it cost: never left out."""
+        privacy = "no privacy claim" if self.loss is None else f"privacy loss {self.loss}"
+        size = "n private" if self.n is None else f"n = {self.n:,}"
+        return "; ".join(part for part in (size, f"covers {self.covers}", privacy, self.method) if part)
+
+    def _rows(self, level: float) -> list[tuple[str | int, float, float, float, float]]:
+        interval = self.interval(level)
+        columns = (np.atleast_1d(part) for part in (self.value, self.se, interval.low, interval.high))
+        return list(zip(self.labels, *(map(float, column) for column in columns), strict=True))
+
+
+def boundary_note(value: float | Array) -> tuple[str, ...]:
+    """Say so when an unbiased estimate of a share lies outside 0 to 1, as it honestly may."""
+    outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
+    if not outside or math.isnan(float(np.sum(value))):
+        return ()
+    which = "the estimate lies" if np.ndim(value) == 0 else f"{outside} of {np.size(value)} estimates lie"
+    return (f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages, and method='mle' for display",)

@@ -1,0 +1,214 @@
+"""Privacy losses are values: what one person's participation may reveal, in three currencies.
+
+`Pure(epsilon)`: no outcome becomes more than e**epsilon times likelier through one person's data.
+`Approx(epsilon, delta)`: the same but for outcomes of total probability at most delta.
+`Zcdp(rho)`: zero-concentrated differential privacy (Bun and Steinke 2016), the natural currency of Gaussian noise.
+
+Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be exact are
+rounded up. `a <= b` reads "whoever may lose b may lose a": everything that is a-private is b-private. This is a partial
+order; two losses may be incomparable. `+` is plain sequential composition; sharper rules take several losses at once.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+from toolkit.core.checks import Number, exact, refuse, whole
+
+Amount: TypeAlias = Fraction | float
+"""An exact fraction, or math.inf."""
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Pure:
+    """Pure differential privacy: likelihoods change by at most a factor e**epsilon.
+
+    >>> Pure(0.1) + Pure(0.2) == Pure(0.3), Pure(0.5) <= Approx(0.5, 1e-6)
+    (True, True)
+    """
+
+    amount: Amount
+
+    def __init__(self, epsilon: Number) -> None:
+        object.__setattr__(self, "amount", _amount(epsilon, "epsilon"))
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.amount)
+
+    def group(self, k: int) -> "Pure":
+        """The loss of k people together: k * epsilon."""
+        return Pure(self.amount * whole(k, "k"))
+
+    def to_approx(self, delta: Number = 0) -> "Approx":
+        return Approx(self.amount, _delta(delta))
+
+    def to_zcdp(self) -> "Zcdp":
+        """epsilon**2 / 2 (Bun and Steinke 2016, proposition 1.4)."""
+        return Zcdp(self.amount * self.amount / 2)
+
+    def __add__(self, other: "Loss") -> "Loss":
+        if isinstance(other, Pure):
+            return Pure(self.amount + other.amount)
+        return other + self if isinstance(other, Approx | Zcdp) else NotImplemented
+
+    def __le__(self, other: "Loss") -> bool:
+        if isinstance(other, Zcdp):
+            return self.to_zcdp().amount <= other.amount
+        return self.amount <= other.amount
+
+    def __repr__(self) -> str:
+        return f"Pure({self.epsilon!r})"
+
+    def __str__(self) -> str:
+        return f"ε = {shown(self.amount)}"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Approx:
+    """Approximate differential privacy: e**epsilon but for outcomes of probability at most delta.
+
+    >>> Approx(0.5, 1e-6) + Pure(0.5)
+    Approx(1.0, 1e-06)
+    """
+
+    amount: Amount
+    slack: Fraction
+
+    def __init__(self, epsilon: Number, delta: Number) -> None:
+        object.__setattr__(self, "amount", _amount(epsilon, "epsilon"))
+        object.__setattr__(self, "slack", _delta(delta))
+
+    @property
+    def epsilon(self) -> float:
+        return float(self.amount)
+
+    @property
+    def delta(self) -> float:
+        return float(self.slack)
+
+    def group(self, k: int) -> "Approx":
+        """Epsilon times k, and delta * (1 + e**epsilon + … + e**((k-1) epsilon)), rounded up; delta is at most 1."""
+        people = whole(k, "k")
+        if people * self.epsilon > 700:  # the sum is beyond every float, so only a delta of 0 survives it
+            return Approx(self.amount * people, 1 if self.slack else 0)
+        return Approx(self.amount * people, min(Fraction(1), self.slack * _geometric_up(self.epsilon, people)))
+
+    def __add__(self, other: "Loss") -> "Loss":
+        if isinstance(other, Zcdp):
+            refuse("Approx and Zcdp have no sum", "both", "convert the Zcdp first with .to_approx(delta)", TypeError)
+        if isinstance(other, Pure):
+            return Approx(self.amount + other.amount, self.slack)
+        return Approx(self.amount + other.amount, min(Fraction(1), self.slack + other.slack))
+
+    def __le__(self, other: "Loss") -> bool:
+        if isinstance(other, Approx):
+            return self.amount <= other.amount and self.slack <= other.slack
+        return self.slack == 0 and Pure(self.amount) <= other
+
+    def __repr__(self) -> str:
+        return f"Approx({self.epsilon!r}, {self.delta!r})"
+
+    def __str__(self) -> str:
+        return f"ε = {shown(self.amount)}, δ = {shown(self.slack)}"
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Zcdp:
+    """Zero-concentrated differential privacy: the Rényi loss of every order a is at most rho * a.
+
+    >>> Zcdp(0.1) + Zcdp(0.2) == Zcdp(0.3), Zcdp(0.005).to_approx(1e-6)
+    (True, Approx(0.4971..., 1e-06))
+    """
+
+    amount: Amount
+
+    def __init__(self, rho: Number) -> None:
+        object.__setattr__(self, "amount", _amount(rho, "rho"))
+
+    @property
+    def rho(self) -> float:
+        return float(self.amount)
+
+    def group(self, k: int) -> "Zcdp":
+        """The loss of k people together: k**2 * rho."""
+        return Zcdp(self.amount * whole(k, "k") ** 2)
+
+    def to_approx(self, delta: Number) -> Approx:
+        """The smallest epsilon that the conversion of Canonne, Kamath and Steinke (2020, corollary 13) allows.
+
+        For every order a > 1, epsilon = a rho + (ln(1/delta) + (a-1) ln(1-1/a) - ln a) / (a-1) holds; any order is
+        safe, so a search over orders needs no proof of its own.
+        """
+        slack = _delta(delta)
+        if slack == 0:
+            refuse("`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0")
+        if self.rho in (0.0, math.inf):
+            return Approx(Fraction(0) if self.rho == 0 else math.inf, slack)
+        epsilon = _least_over_orders(self.rho, math.log(1 / float(slack)))
+        return Approx(Fraction(repr(epsilon * (1 + 1e-12))), slack)
+
+    def __add__(self, other: "Loss") -> "Loss":
+        if isinstance(other, Approx):
+            return other + self
+        return Zcdp(self.amount + (other.to_zcdp().amount if isinstance(other, Pure) else other.amount))
+
+    def __le__(self, other: "Loss") -> bool:
+        if isinstance(other, Zcdp):
+            return self.amount <= other.amount
+        if isinstance(other, Approx) and other.slack > 0:
+            return self.to_approx(other.slack).amount <= other.amount
+        return self.amount == 0 or other.amount == math.inf
+
+    def __repr__(self) -> str:
+        return f"Zcdp({self.rho!r})"
+
+    def __str__(self) -> str:
+        return f"ρ = {shown(self.amount)}"
+
+
+Loss: TypeAlias = Pure | Approx | Zcdp
+
+
+def shown(amount: Amount) -> str:
+    """An amount for people: three significant digits, the infinity sign where there is no bound."""
+    return "∞" if amount == math.inf else f"{float(amount):.3g}"
+
+
+def _amount(value: Number, name: str) -> Amount:
+    if isinstance(value, float) and value == math.inf:
+        return math.inf
+    number = exact(value, name)
+    if number < 0:
+        refuse(f"`{name}` must not be negative", value, "a loss is never below zero")
+    return number
+
+
+def _delta(value: Number) -> Fraction:
+    number = exact(value, "delta")
+    if not 0 <= number <= 1:
+        refuse("`delta` must lie between 0 and 1", value, "it is a probability")
+    return number
+
+
+def _geometric_up(epsilon: float, terms: int) -> Fraction:
+    """1 + e**epsilon + … + e**((terms-1) epsilon), rounded up."""
+    if terms == 1 or epsilon == 0:
+        return Fraction(terms)
+    return Fraction(math.expm1(terms * epsilon) / math.expm1(epsilon)) * (1 + Fraction(1, 10**12))
+
+
+def _least_over_orders(rho: float, log_inverse_delta: float) -> float:
+    """Golden-section search over ln(a - 1); the expression has one valley."""
+
+    def at(position: float) -> float:
+        extra = math.exp(position)
+        order = 1 + extra
+        return max(0.0, order * rho + (log_inverse_delta - math.log(order)) / extra + math.log(extra / order))
+
+    low, high, ratio = -30.0, 60.0, (math.sqrt(5) - 1) / 2
+    for _ in range(120):
+        left, right = high - ratio * (high - low), low + ratio * (high - low)
+        low, high = (low, right) if at(left) <= at(right) else (left, high)
+    return at((low + high) / 2)

@@ -1,0 +1,83 @@
+"""Random bits, and exact integer draws made of them.
+
+`rng=None` reads the operating system's generator; this is the only path on which real answers are randomized or real
+statistics released. A `numpy.random.Generator` is for simulation, teaching and tests. Each call reads the bytes it
+needs, in one block, and forgets what is left over: no buffer outlives a call, so nothing can be drawn twice after a
+fork, in two threads, or from a pickle.
+"""
+
+import os
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import refuse
+
+Rng: TypeAlias = np.random.Generator | None
+Words: TypeAlias = npt.NDArray[np.unsignedinteger]
+
+_WORD_TYPES: dict[int, type[np.unsignedinteger]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+
+
+def check_rng(rng: object) -> Rng:
+    """Refuse seeds and other generators: only None and `numpy.random.Generator` have a meaning."""
+    if rng is None or isinstance(rng, np.random.Generator):
+        return rng
+    refuse(
+        "`rng` must be None (operating-system randomness) or a numpy.random.Generator",
+        type(rng).__name__,
+        "write numpy.random.default_rng(seed) for a simulation",
+        TypeError,
+    )
+
+
+def words(count: int, bits: int, rng: Rng = None) -> Words:
+    """`count` uniform words of 8, 16, 32 or 64 bits.
+
+    >>> words(3, 16, np.random.default_rng(1)).dtype
+    dtype('uint16')
+    """
+    kind = _WORD_TYPES[bits]
+    if rng is None:
+        return np.frombuffer(os.urandom(count * bits // 8), dtype=kind)
+    filled = rng.integers(0, 2**64, size=-(-count * bits // 64), dtype=np.uint64)
+    return filled.view(kind)[:count]
+
+
+def below(bound: int, size: int, rng: Rng = None) -> npt.NDArray[np.uint64]:
+    """`size` integers, each uniform on 0 … bound-1, for a bound of at most 2**64.
+
+    The low bits of a word are kept if they are below the bound, else the next word is tried: no modulo, so no bias.
+    The browser's randomizer does the same with 32-bit words, and gives the same integers for the same words.
+
+    >>> below(6, 4, np.random.default_rng(1)).max() < 6
+    np.True_
+    """
+    if not 1 <= bound <= 2**64:
+        refuse("`bound` must lie between 1 and 2**64", bound, "larger integers are drawn with `big_below`")
+    bits = 32 if bound <= 2**32 else 64
+    mask = np.uint64((1 << (bound - 1).bit_length()) - 1)
+    drawn = np.empty(size, dtype=np.uint64)
+    filled = 0
+    while filled < size:
+        fresh = words(size - filled, bits, rng).astype(np.uint64) & mask
+        fresh = fresh[fresh <= bound - 1]
+        drawn[filled : filled + len(fresh)] = fresh
+        filled += len(fresh)
+    return drawn
+
+
+def big_below(bound: int, rng: Rng = None) -> int:
+    """One integer, uniform on 0 … bound-1, for a bound of any size.
+
+    >>> 0 <= big_below(10**40) < 10**40
+    True
+    """
+    if bound < 1:
+        refuse("`bound` must be at least 1", bound, "there is no integer to draw")
+    bits = (bound - 1).bit_length()
+    while True:
+        candidate = int.from_bytes(words(-(-bits // 8), 8, rng).tobytes(), "little") & ((1 << bits) - 1)
+        if candidate < bound:
+            return candidate

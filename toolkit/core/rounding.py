@@ -1,0 +1,91 @@
+"""Numbers rounded to the private side: logarithms up, designs down, distributions to integers.
+
+Privacy is claimed with a logarithm and kept with integers. These few functions are the bridge; each says on which
+side of the truth its result lies, and uses enough digits to prove it.
+"""
+
+import math
+from collections.abc import Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+
+_DIGITS = 60
+_UP, _DOWN = Context(prec=_DIGITS, rounding=ROUND_CEILING), Context(prec=_DIGITS, rounding=ROUND_FLOOR)
+_SLACK = Fraction(1, 10**50)  # libmpdec's ln and exp are within one unit of the 60th digit: this is 10**8 of them
+
+
+def log_up(ratio: Fraction) -> float:
+    """The smallest float that, read by its decimal digits, is not below ln(ratio), for a ratio of at least 1.
+
+    >>> log_up(Fraction(3)) == math.log(3)
+    True
+    """
+    if ratio == 1:
+        return 0.0
+    quotient = _UP.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    bound = Fraction(quotient.ln(_UP)) * (1 + _SLACK)
+    return float_up(bound)
+
+
+def float_up(value: Fraction) -> float:
+    """The smallest float that, read by its decimal digits, is at least `value`."""
+    number = float(value)
+    while Fraction(repr(number)) < value:
+        number = math.nextafter(number, math.inf)
+    return number
+
+
+def exp_below(exponent: Fraction) -> Fraction:
+    """A fraction just below e**exponent: less by a factor of at most 1 - 1e-48."""
+    power = _DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
+    return Fraction(power.exp(_DOWN)) * (1 - _SLACK)
+
+
+def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
+    """The largest a/b not above `target` (at least 1) with a + others * b <= limit: a walk down the Stern-Brocot tree.
+
+    Every fraction strictly between two neighbours of the tree is at least as large, in this sense, as both together;
+    so when both together pass the limit, the lower one is the best there is.
+
+    >>> best_below(Fraction(314159, 100000), others=1, limit=200)
+    (135, 43)
+    """
+    (low_a, low_b), (high_a, high_b) = (1, 1), (1, 0)
+    while (low_size := low_a + others * low_b) + (high_size := high_a + others * high_b) <= limit:
+        gap = target.numerator * low_b - target.denominator * low_a
+        excess = target.denominator * high_a - target.numerator * high_b
+        if excess <= gap:  # the mediant is not above the target: raise the lower neighbour, as far as allowed
+            steps = min(gap // excess, (limit - low_size) // high_size)
+            low_a, low_b = low_a + steps * high_a, low_b + steps * high_b
+        else:
+            steps = (limit - high_size) // low_size
+            steps = min(steps, (excess - 1) // gap) if gap else steps
+            high_a, high_b = high_a + steps * low_a, high_b + steps * low_b
+    return low_a, low_b
+
+
+def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[list[int]], int]:
+    """Distributions as integer weights over one denominator: exact if that fits under `limit`, else rounded to `limit`.
+
+    >>> integer_rows([[Fraction(1, 3), Fraction(2, 3)], [Fraction(1, 2), Fraction(1, 2)]], 100)
+    ([[2, 4], [3, 3]], 6)
+    """
+    denominator = math.lcm(*(p.denominator for row in rows for p in row))
+    if denominator <= limit:
+        return [[int(p * denominator) for p in row] for row in rows], denominator
+    return [apportion(row, limit) for row in rows], limit
+
+
+def apportion(probabilities: Sequence[Fraction], total: int) -> list[int]:
+    """Whole parts of `total`, each as near as can be: the method of largest remainders.
+
+    No positive probability is rounded to zero, because a zero would take away somebody's deniability.
+    """
+    parts = [max(math.floor(p * total), 1) if p else 0 for p in probabilities]
+    spare = total - sum(parts)
+    by_shortfall = sorted(range(len(parts)), key=lambda i: parts[i] - probabilities[i] * total)
+    for i in by_shortfall[: max(spare, 0)]:
+        parts[i] += 1
+    if spare < 0:
+        parts[max(range(len(parts)), key=parts.__getitem__)] += spare
+    return parts

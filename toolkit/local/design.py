@@ -1,0 +1,333 @@
+"""`Design`: how one answer is randomized before it leaves a person's hands. It is a matrix, and all follows from it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, labels, probability, refuse, whole
+from toolkit.core.estimate import Estimate, boundary_note
+from toolkit.core.intervals import Shares
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.rounding import integer_rows, log_up
+from toolkit.local import moments
+from toolkit.local.devices import Device, nearest_devices
+from toolkit.local.drawing import draw_reports
+from toolkit.local.encoding import Labels, checked_counts, encode, tally
+from toolkit.local.likelihood import em, forced_mle, project_onto_simplex
+from toolkit.local.wording import describe
+
+Array = npt.NDArray[np.float64]
+Method = Literal["moment", "mle", "simplex"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Design:
+    """A stochastic matrix in integers: Pr(report | truth) = weights[truth, report] / denominator.
+
+    The integers are the design: they are what the phone draws with, and epsilon is computed from them exactly.
+
+    Parameters
+    ----------
+    weights : integers, one row a truth and one column a report; every row sums to `denominator`.
+    denominator : at most 2**32, so that one 32-bit word draws a report.
+    options, report_options : labels of the truths and of the reports.
+    name : what the design is called.
+
+    Examples
+    --------
+    >>> design = Design([[3, 1], [1, 3]], 4, ("no", "yes"))
+    >>> design.estimate_counts([60, 40])
+    <Estimate 0.3 ± 0.098 (95 % interval 0.1189 to 0.5012); n = 100; covers sampling and randomization; ...>
+    """
+
+    weights: npt.NDArray[np.int64]
+    denominator: int
+    options: Labels
+    report_options: Labels
+    name: str
+
+    def __init__(
+        self,
+        weights: npt.ArrayLike,
+        denominator: int,
+        options: Sequence[str | int],
+        report_options: Sequence[str | int] | None = None,
+        name: str = "custom",
+    ) -> None:
+        table = np.asarray(weights)
+        if table.ndim != 2 or table.dtype.kind not in "iu":
+            refuse(
+                "`weights` must be a table of integers",
+                f"{table.ndim} dimensions of {table.dtype}",
+                "rows are truths, columns reports",
+            )
+        table = table.astype(np.int64)
+        table.setflags(write=False)
+        object.__setattr__(self, "weights", table)
+        object.__setattr__(self, "denominator", whole(denominator, "denominator"))
+        object.__setattr__(self, "options", labels(options, "options"))
+        object.__setattr__(self, "report_options", labels(options if report_options is None else report_options, "report_options"))
+        object.__setattr__(self, "name", str(name))
+        self._check()
+
+    @classmethod
+    def from_matrix(
+        cls,
+        matrix: Sequence[Sequence[Number]],
+        options: Sequence[str | int],
+        report_options: Sequence[str | int] | None = None,
+        name: str = "custom",
+    ) -> "Design":
+        """A design from probabilities (fractions, "2/3", floats); kept exact where a denominator up to 2**32 allows.
+
+        >>> Design.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], ("no", "yes")).denominator
+        3
+        """
+        rows = [[probability(cell, "matrix") for cell in row] for row in matrix]
+        if len({len(row) for row in rows}) != 1:
+            refuse("`matrix` rows must have one length", "several", "each truth can give each report")
+        for row in rows:
+            total = sum(row, Fraction(0))
+            if abs(total - 1) > Fraction(len(row), 10**9):
+                refuse("each row of `matrix` must sum to 1", float(total), "a person sends exactly one report")
+            row[row.index(max(row))] += 1 - total
+        weights, denominator = integer_rows(rows, DENOMINATOR_LIMIT)
+        return cls(weights, denominator, options, report_options, name)
+
+    def _check(self) -> None:
+        shape = (len(self.options), len(self.report_options))
+        if self.weights.shape != shape:
+            refuse(
+                f"`weights` must be {shape[0]} by {shape[1]}, truths by reports",
+                f"{self.weights.shape}",
+                "each label needs its cell",
+            )
+        if self.denominator > DENOMINATOR_LIMIT:
+            refuse("`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a report")
+        if self.weights.min() < 0:
+            refuse("`weights` must not be negative", int(self.weights.min()), "they are probabilities times the denominator")
+        if np.any(self.weights.sum(axis=1) != self.denominator):
+            refuse("each row of `weights` must sum to `denominator`", "another sum", "a person sends exactly one report")
+        if np.any(self.weights.sum(axis=0) == 0):
+            refuse("each report must be possible", "a column of zeros", "leave that report out")
+        identified = self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == shape[0]
+        if not identified:
+            refuse("the rows must tell the truths apart", "dependent rows", "the reports would say nothing about some answers")
+
+    @cached_property
+    def matrix(self) -> Array:
+        """Pr(report | truth) as floats: rows are truths, columns are reports, rows sum to one."""
+        matrix = self.weights / self.denominator
+        matrix.setflags(write=False)
+        return matrix
+
+    @cached_property
+    def epsilon(self) -> float:
+        """The largest ln(max / min) down a column, rounded up; infinite where a zero denies deniability.
+
+        A report can shift the odds between two answers by at most a factor e**epsilon.
+        """
+        most, least = self.weights.max(axis=0), self.weights.min(axis=0)
+        if np.any(least == 0):
+            return float("inf")
+        return log_up(max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True))))
+
+    @property
+    def loss(self) -> Pure:
+        """What one report costs its sender."""
+        return Pure(self.epsilon)
+
+    @cached_property
+    def _form(self) -> moments.Forced | None:
+        return moments.forced_form(self.weights)
+
+    @cached_property
+    def _score(self) -> Array:
+        return moments.scores(self.matrix, self._form, self.denominator)
+
+    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+        """Reports for answers given as booleans, codes or labels; the reports are of the same kind.
+
+        Parameters
+        ----------
+        answers : one answer, a list, a NumPy array, a pandas or polars Series.
+        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+
+        >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).randomize(["yes", "no", "yes"], rng=np.random.default_rng(0))
+        array(['yes', 'no', 'no'], dtype='<U3')
+        """
+        generator = check_rng(rng)
+        given = encode(answers, self.options, "answers")
+        return given.like(draw_reports(self.weights, self._form, given.codes, generator), self.report_options)
+
+    def report(self, truth: npt.ArrayLike, uniform: npt.ArrayLike) -> npt.NDArray[np.intp]:
+        """The report codes that truth codes and uniform integers below the denominator lead to.
+
+        This map is shared with the browser: a row's consecutive cells, in the order of the reports.
+        """
+        truths, draws = np.broadcast_arrays(np.asarray(truth), np.asarray(uniform, dtype=np.uint64))
+        edges = np.cumsum(self.weights, axis=1).astype(np.uint64)
+        return np.asarray((draws[..., None] >= edges[truths]).sum(axis=-1))
+
+    def estimate(self, reports: Any, method: Method = "moment") -> Estimate:
+        """Shares of the truths behind the reports; of a binary design the prevalence of the last option.
+
+        "moment" is unbiased and may leave 0 to 1; "mle" and "simplex" stay inside, for display. The intervals are
+        made from the unbiased one.
+
+        >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).estimate([True, False, True, True]).value
+        1.0
+        """
+        return self.estimate_counts(tally(reports, self.report_options, "reports"), method)
+
+    def estimate_counts(self, counts: npt.ArrayLike, method: Method = "moment") -> Estimate:
+        """The same from the number of reports of each kind, in the order of `report_options`."""
+        numbers = checked_counts(counts, len(self.report_options))
+        footing = moments.footing(self.matrix, self._score, numbers, self._form)
+        shares, n = numbers @ self._score / footing.n, footing.n
+        cov = moments.covariance(self.matrix, self._score, shares) / (n - 1) if n > 1 else np.full((len(shares),) * 2, np.nan)
+        notes: tuple[str, ...] = ()
+        if choice(method, "method", ("moment", "mle", "simplex")) == "moment":
+            notes = boundary_note(float(footing.value[0]) if len(shares) == 2 else shares)
+        elif method == "simplex":
+            shares = project_onto_simplex(shares)
+        else:
+            shares = self._mle(numbers)
+            cov = moments.information_covariance(self.matrix, shares) / n
+        return self._as_estimate(shares, cov, method, notes, footing)
+
+    def _mle(self, counts: Array) -> Array:
+        if self._form is not None and len(self.options) == 2:
+            yes = float(np.clip((counts @ self._score)[1] / counts.sum(), 0, 1))
+            return np.array([1 - yes, yes])
+        if self._form is not None and self._form.truth > 0:
+            return forced_mle(counts, self._form.truth / self.denominator, self._form.forced / self.denominator)
+        return em(self.matrix, counts)
+
+    def _as_estimate(self, shares: Array, cov: Array, method: str, notes: tuple[str, ...], footing: Shares) -> Estimate:
+        names = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
+        se = np.sqrt(np.maximum(np.diag(cov), 0))
+        binary = len(self.options) == 2
+        return Estimate(
+            value=float(shares[1]) if binary else shares,
+            se=float(se[1]) if binary else se,
+            labels=self.options[1:] if binary else self.options,
+            cov=cov[1:, 1:] if binary else cov,
+            n=footing.n,
+            loss=self.loss,
+            covers="sampling and randomization",
+            method=f"{self.name} design, {names[method]}",
+            notes=notes,
+            basis=footing,
+        )
+
+    def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:
+        """Variance of the unbiased estimate, in theory, at the true prevalence (one share, or one for each option).
+
+        `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are asked, and
+        only the randomization varies; this is what papers on local differential privacy print.
+
+        >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).variance(0.5, n=100)
+        0.01
+        """
+        variances = np.diag(self.covariance(prevalence, n, respondents=respondents))
+        return float(variances[1]) if len(self.options) == 2 else variances
+
+    def covariance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
+        """Covariance matrix of the unbiased shares of all options."""
+        fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
+        shares = self._shares(prevalence, "prevalence")
+        return moments.covariance(self.matrix, self._score, shares, fixed_respondents=fixed) / whole(n, "n")
+
+    def posterior(self, prior: Any) -> Array:
+        """Pr(truth | report) for someone who held `prior` before: rows are truths, columns are reports.
+
+        >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).posterior(0.1)[1].round(3)
+        array([0.036, 0.25 ])
+        """
+        joint = self._shares(prior, "prior")[:, None] * self.matrix
+        with np.errstate(invalid="ignore"):
+            return np.asarray(joint / joint.sum(axis=0))
+
+    def _shares(self, given: Any, name: str) -> Array:
+        shares = np.asarray(given, dtype=np.float64)
+        if shares.ndim == 0 and len(self.options) == 2:
+            shares = np.array([1 - float(shares), float(shares)])
+        if shares.shape != (len(self.options),):
+            refuse(
+                f"`{name}` must have a share for each of {len(self.options)} options", f"shape {shares.shape}", "they must match"
+            )
+        if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
+            refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, "it is a distribution of the answers")
+        return shares
+
+    def joint(self, other: "Design") -> "Design":
+        """Two questions, randomized independently, as one: the Kronecker product.
+
+        Code a of this design and code b of the other become code a * (number of the other's options) + b; labels are
+        joined by " / ". Epsilons add.
+        """
+        rows = [
+            [Fraction(int(a) * int(b), self.denominator * other.denominator) for a in first for b in second]
+            for first in self.weights
+            for second in other.weights
+        ]
+        return Design.from_matrix(
+            rows,
+            _fused(self.options, other.options),
+            _fused(self.report_options, other.report_options),
+            f"{self.name} × {other.name}",
+        )
+
+    def devices(self) -> "tuple[Device[Design], ...]":
+        """Coins, dice, cards, digits and birthdays that realise this design or come near it, nearest first.
+
+        >>> Design([[5, 1], [1, 5]], 6, ("no", "yes")).devices()[0]
+        <Device a die: 1: say "no". 2: say "yes". 3–6: answer truthfully. epsilon 1.609, exact>
+        """
+
+        def realised(weights: list[list[int]], outcomes: int) -> Design:
+            return Design(weights, outcomes, self.options, self.report_options, self.name)
+
+        return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realised)
+
+    def describe(self) -> str:
+        """The design in plain words, for a consent form."""
+        return describe(self.weights, self.denominator, self.options, self.report_options, self.epsilon)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: names, labels and integers only."""
+        return {
+            "name": self.name,
+            "options": list(self.options),
+            "report_options": list(self.report_options),
+            "denominator": self.denominator,
+            "weights": self.weights.tolist(),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Design":
+        """The design that `to_dict` wrote."""
+        fields = {"name", "options", "report_options", "denominator", "weights"}
+        if not isinstance(data, dict) or set(data) != fields:
+            refuse(f"a design must have the fields {', '.join(sorted(fields))}", "others", "write it with to_dict()")
+        return cls(**data)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Design) and self.to_dict() == other.to_dict()
+
+    def __hash__(self) -> int:
+        return hash((self.weights.tobytes(), self.denominator, self.options, self.report_options))
+
+    def __repr__(self) -> str:
+        return f"<Design {self.name}: {len(self.options)} options, {len(self.report_options)} reports, epsilon {self.epsilon:.4g}>"
+
+
+def _fused(first: Labels, second: Labels) -> list[str]:
+    return [f"{a} / {b}" for a in first for b in second]

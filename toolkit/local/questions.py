@@ -1,0 +1,202 @@
+"""The survey designs of the field, each a function that returns a `Design`.
+
+A probability may be a Fraction, "2/3", or a float, and is kept as an exact fraction.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, exact, labels, positive, probability, refuse, whole
+from toolkit.core.rounding import best_below, exp_below, integer_rows
+from toolkit.local.design import Design
+
+_YES_NO = ("no", "yes")
+
+
+def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
+    """Warner's design: with probability p answer truthfully, else the opposite.
+
+    With epsilon instead of p, p is the largest probability with ln(p / (1 - p)) <= epsilon: rounded to the private side.
+    No yes/no design with the same epsilon has a smaller variance, which is (x(1-x) + e**epsilon / (e**epsilon - 1)**2) / n.
+
+    >>> warner(p="2/3").matrix.round(3).tolist()
+    [[0.667, 0.333], [0.333, 0.667]]
+    >>> 0.999999 < warner(epsilon=1.0).epsilon <= 1.0
+    True
+
+    References: S. L. Warner, Randomized response, Journal of the American Statistical Association 60 (1965).
+    """
+    if (p is None) == (epsilon is None):
+        refuse("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", "each determines the other")
+    if p is None:
+        truth, lie = _odds(epsilon, others=1)  # type: ignore[arg-type]
+        return Design([[truth, lie], [lie, truth]], truth + lie, _YES_NO, name="warner")
+    share = probability(p, "p")
+    if share == Fraction(1, 2):
+        refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
+    return _binary(share, 1 - share, "warner")
+
+
+def forced(yes: Number, no: Number) -> Design:
+    """Forced response: say yes with probability `yes`, say no with probability `no`, else answer truthfully.
+
+    Equal probabilities f make it Warner's design with p = 1 - f; a die with one face each has epsilon ln 5.
+
+    >>> forced(yes="1/6", no="1/6").weights.tolist()
+    [[5, 1], [1, 5]]
+
+    References: R. F. Boruch, The American Sociologist 6 (1971).
+    """
+    say_yes, say_no = probability(yes, "yes"), probability(no, "no")
+    if say_yes + say_no >= 1:
+        refuse("`yes` + `no` must be below 1", say_yes + say_no, "someone must be left to answer truthfully")
+    return _binary(1 - say_no, say_yes, "forced")
+
+
+def unrelated(p: Number, prevalence: Number) -> Design:
+    """Unrelated question: the sensitive question with probability p, else an innocuous one answered yes by a known share.
+
+    The same as `forced` with yes = (1-p) * prevalence and no = (1-p) * (1-prevalence).
+
+    >>> round(unrelated(p=0.7, prevalence=0.3).epsilon, 3)
+    2.173
+
+    References: B. G. Greenberg et al., Journal of the American Statistical Association 64 (1969).
+    """
+    share, innocuous = probability(p, "p"), probability(prevalence, "prevalence")
+    if share == 0:
+        refuse("`p` must be above 0", share, "nobody would be asked the sensitive question")
+    return _binary(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated")
+
+
+def mangat(p: Number) -> Design:
+    """Mangat's improvement: those who have the trait say yes; the others say no with probability p, else yes.
+
+    A no proves that the answer is no, so epsilon is infinite: efficient, but it protects only one of the answers.
+
+    >>> mangat(0.7).epsilon
+    inf
+
+    References: N. S. Mangat, Journal of the Royal Statistical Society B 56 (1994).
+    """
+    share = probability(p, "p")
+    if share == 0:
+        refuse("`p` must be above 0", share, "everyone would say yes")
+    return _binary(Fraction(1), 1 - share, "mangat")
+
+
+def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
+    """Kuk's cards: draw from the deck of your answer and report how many of `draws` cards are red.
+
+    p_yes and p_no are the shares of red cards in the deck for yes and for no. Epsilon is `draws` times that of one card.
+
+    >>> kuk("4/5", "1/5", draws=2).weights.tolist()
+    [[16, 8, 1], [1, 8, 16]]
+
+    References: A. Y. C. Kuk, Biometrika 77 (1990).
+    """
+    red_yes, red_no = probability(p_yes, "p_yes"), probability(p_no, "p_no")
+    if red_yes == red_no:
+        refuse("`p_yes` must differ from `p_no`", red_yes, "with equal decks a report says nothing about the answer")
+    count = whole(draws, "draws")
+    rows = [[math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)]
+    possible = [r for r in range(count + 1) if rows[0][r] or rows[1][r]]
+    weights, denominator = integer_rows([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
+    return Design(weights, denominator, _YES_NO, possible, "kuk")
+
+
+def crosswise(p: Number) -> Design:
+    """Crosswise model: "are your answers to both questions the same?", beside a question with known prevalence p of yes.
+
+    Nobody needs a device; Pr(same | yes) = p, so the matrix is Warner's.
+
+    >>> crosswise("1/6").report_options
+    ('different', 'same')
+
+    References: J.-W. Yu, G.-L. Tian and M.-L. Tang, Metrika 67 (2008).
+    """
+    share = probability(p, "p")
+    if share == Fraction(1, 2):
+        refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
+    return _binary(share, 1 - share, "crosswise", ("different", "same"))
+
+
+def triangular(p: Number) -> Design:
+    """Triangular model: "do you answer yes to neither, or to at least one?", beside a question with known prevalence p.
+
+    "Neither" proves that the answer is no, so epsilon is infinite.
+
+    >>> triangular("1/4").weights.tolist()
+    [[3, 1], [0, 4]]
+
+    References: J.-W. Yu, G.-L. Tian and M.-L. Tang, Metrika 67 (2008).
+    """
+    share = probability(p, "p")
+    if share == 1:
+        refuse("`p` must be below 1", share, "everyone would report at least one")
+    return _binary(Fraction(1), share, "triangular", ("neither", "at least one"))
+
+
+def k_ary(options: int | Sequence[str | int], *, epsilon: Number) -> Design:
+    """k-ary randomized response: keep the answer with probability e**epsilon / (e**epsilon + k - 1), else any other evenly.
+
+    `options` are the labels, or their number. Epsilon is rounded to the private side.
+
+    >>> k_ary(["bus", "car", "bike"], epsilon=1.0)
+    <Design k_ary: 3 options, 3 reports, epsilon 1>
+
+    References: P. Kairouz, K. Bonawitz and D. Ramage, Discrete distribution estimation under local privacy (2016).
+    """
+    names = _named(options)
+    k = len(names)
+    truth, lie = _odds(epsilon, others=k - 1)
+    weights = [[truth if i == j else lie for j in range(k)] for i in range(k)]
+    return Design(weights, truth + (k - 1) * lie, names, name="k_ary")
+
+
+def forced_options(options: int | Sequence[str | int], probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
+    """Forced response for k options: option j is forced with its probability, else the answer is given truthfully.
+
+    >>> forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"]).weights.tolist()
+    [[4, 1, 1], [1, 4, 1], [1, 1, 4]]
+
+    References: D. W. Heck and M. Moshagen, Journal of Statistical Software 85 (2018).
+    """
+    names = _named(options)
+    if isinstance(probabilities, Mapping):
+        if set(probabilities) != set(names):
+            refuse("`probabilities` must name every option once", "other names", "each option needs its share")
+        probabilities = [probabilities[name] for name in names]
+    shares = [probability(p, "probabilities") for p in probabilities]
+    if len(shares) != len(names):
+        refuse(f"`probabilities` must hold {len(names)} numbers", len(shares), "each option needs its share")
+    truth = 1 - sum(shares, Fraction(0))
+    if truth <= 0:
+        refuse("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
+    ((kept, *others),), denominator = integer_rows([[truth, *shares]], DENOMINATOR_LIMIT)
+    weights = [[other + (kept if i == j else 0) for j, other in enumerate(others)] for i in range(len(names))]
+    return Design(weights, denominator, names, name="forced")
+
+
+def _binary(yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO) -> Design:
+    rows = [[1 - yes_if_no, yes_if_no], [1 - yes_if_yes, yes_if_yes]]
+    weights, denominator = integer_rows(rows, DENOMINATOR_LIMIT)
+    return Design(weights, denominator, _YES_NO, report_options, name)
+
+
+def _odds(epsilon: Number, *, others: int) -> tuple[int, int]:
+    """Integer weights of the truth and of each other report, with truth / other as near below e**epsilon as possible."""
+    positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
+    if exact(epsilon, "epsilon") > 22:
+        refuse("`epsilon` must be at most 22", epsilon, "beyond it a 32-bit draw almost never hides anything")
+    truth, lie = best_below(exp_below(exact(epsilon, "epsilon")), others=others, limit=DENOMINATOR_LIMIT)
+    if truth == lie:
+        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer")
+    return truth, lie
+
+
+def _named(options: int | Sequence[str | int]) -> tuple[str | int, ...]:
+    if isinstance(options, int):
+        return tuple(range(whole(options, "options", least=2)))
+    return labels(options, "options")

@@ -1,0 +1,60 @@
+"""A design in plain words, for people who are asked to trust it."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.local.encoding import Labels
+
+
+def describe(weights: npt.NDArray[np.int64], denominator: int, options: Labels, report_options: Labels, epsilon: float) -> str:
+    """What is received for each answer, how often, and what that proves at most."""
+    sentences = [_row(option, row, denominator, report_options) for option, row in zip(options, weights, strict=True)]
+    return " ".join([*sentences, *_what_it_proves(weights, options, report_options, epsilon)])
+
+
+def times_in(share: Fraction) -> str:
+    """A probability as a frequency: "3 times in 4"; rare or odd ones rounded to a hundred, a thousand, …
+
+    >>> times_in(Fraction(3, 4)), times_in(Fraction(7310585, 10000000)), times_in(Fraction(1))
+    ('3 times in 4', 'about 73 times in 100', 'always')
+    """
+    if share in (0, 1):
+        return "always" if share else "never"
+    if share.denominator <= 20:
+        count, of, about = share.numerator, share.denominator, ""
+    else:
+        of = 100
+        while min(share, 1 - share) * of < Fraction(3, 2):
+            of *= 10
+        count, about = round(share * of), "" if (share * of).denominator == 1 else "about "
+    return f"{about}{count} time{'' if count == 1 else 's'} in {of:,}"
+
+
+def _row(option: str | int, row: npt.NDArray[np.int64], denominator: int, report_options: Labels) -> str:
+    order = np.argsort(-row, kind="stable")
+    shown = [f"“{report_options[j]}” {times_in(Fraction(int(row[j]), denominator))}" for j in order if row[j]]
+    if len(shown) > 4:  # many options: the rest are told in one phrase
+        shown = [*shown[:1], f"one of {len(shown) - 1} others the rest of the time"]
+    return f"If your answer is “{option}”, we receive {_listed(shown)}."
+
+
+def _what_it_proves(weights: npt.NDArray[np.int64], options: Labels, report_options: Labels, epsilon: float) -> list[str]:
+    """One sentence a report that rules answers out; else the largest shift of the odds."""
+    if math.isfinite(epsilon):
+        factor = math.exp(epsilon)
+        bound = f"at most {factor:.3g} times as likely under one answer as under another (epsilon {epsilon:.3g})"
+        return [f"Whatever we receive, it is {bound}, so it proves no answer."]
+    proofs = []
+    for j in np.flatnonzero(weights.min(axis=0) == 0):
+        possible = [str(options[i]) for i in np.flatnonzero(weights[:, j])]
+        proofs.append(
+            f"If we receive “{report_options[j]}”, your answer can only be {_listed([f'“{p}”' for p in possible], 'or')}."
+        )
+    return proofs[:4]
+
+
+def _listed(parts: list[str], word: str = "and") -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} {word} {parts[-1]}"
