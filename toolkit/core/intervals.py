@@ -170,7 +170,7 @@ def _shortest(counts: Array, given: Array, without: Array, level: float) -> tupl
         if last - first >= len(grid) // 2:
             break
         grid = np.linspace(grid[first], grid[last], len(grid))
-    grid = np.linspace(grid[first], grid[last], 20_001)
+    grid = np.linspace(grid[first], grid[last], 4001)
     height = log_likelihood(grid)
     density = np.exp(height - height.max())
     mass = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2)])

@@ -36,9 +36,9 @@ def float_up(value: Fraction) -> float:
 
 
 def exp_below(exponent: Fraction) -> Fraction:
-    """A fraction just below e**exponent: less by a factor of at most 1 - 1e-48."""
+    """A fraction just below e**exponent: so little that only `log_up`'s own caution is made up for."""
     power = _DOWN.divide(Decimal(exponent.numerator), Decimal(exponent.denominator))
-    return Fraction(power.exp(_DOWN)) * (1 - _SLACK)
+    return Fraction(power.exp(_DOWN)) * (1 - 1000 * _SLACK)
 
 
 def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
@@ -86,6 +86,6 @@ def apportion(probabilities: Sequence[Fraction], total: int) -> list[int]:
     by_shortfall = sorted(range(len(parts)), key=lambda i: parts[i] - probabilities[i] * total)
     for i in by_shortfall[: max(spare, 0)]:
         parts[i] += 1
-    if spare < 0:
-        parts[max(range(len(parts)), key=parts.__getitem__)] += spare
+    for _ in range(-spare):
+        parts[max(range(len(parts)), key=parts.__getitem__)] -= 1
     return parts

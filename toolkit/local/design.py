@@ -19,7 +19,7 @@ from toolkit.local import moments
 from toolkit.local.devices import Device, nearest_devices
 from toolkit.local.drawing import draw_reports
 from toolkit.local.encoding import Labels, checked_counts, encode, tally
-from toolkit.local.likelihood import em, forced_mle, project_onto_simplex
+from toolkit.local.likelihood import forced_mle, maximum_likelihood, project_onto_simplex
 from toolkit.local.wording import describe
 
 Array = npt.NDArray[np.float64]
@@ -43,7 +43,7 @@ class Design:
     --------
     >>> design = Design([[3, 1], [1, 3]], 4, ("no", "yes"))
     >>> design.estimate_counts([60, 40])
-    <Estimate 0.3 ± 0.098 (95 % interval 0.1189 to 0.5012); n = 100; covers sampling and randomization; ...>
+    <Estimate 0.3 ± 0.098 (95 % interval 0.1188 to 0.496); n = 100; covers sampling and randomization; ...>
     """
 
     weights: npt.NDArray[np.int64]
@@ -160,7 +160,7 @@ class Design:
         rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
 
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).randomize(["yes", "no", "yes"], rng=np.random.default_rng(0))
-        array(['yes', 'no', 'no'], dtype='<U3')
+        array(['yes', 'no', 'yes'], dtype='<U3')
         """
         generator = check_rng(rng)
         given = encode(answers, self.options, "answers")
@@ -191,7 +191,7 @@ class Design:
         numbers = checked_counts(counts, len(self.report_options))
         footing = moments.footing(self.matrix, self._score, numbers, self._form)
         shares, n = numbers @ self._score / footing.n, footing.n
-        cov = moments.covariance(self.matrix, self._score, shares) / (n - 1) if n > 1 else np.full((len(shares),) * 2, np.nan)
+        cov = moments.covariance(self._score, numbers / n, shares) / (n - 1) if n > 1 else np.full((len(shares),) * 2, np.nan)
         notes: tuple[str, ...] = ()
         if choice(method, "method", ("moment", "mle", "simplex")) == "moment":
             notes = boundary_note(float(footing.value[0]) if len(shares) == 2 else shares)
@@ -208,7 +208,7 @@ class Design:
             return np.array([1 - yes, yes])
         if self._form is not None and self._form.truth > 0:
             return forced_mle(counts, self._form.truth / self.denominator, self._form.forced / self.denominator)
-        return em(self.matrix, counts)
+        return maximum_likelihood(self.matrix, counts)
 
     def _as_estimate(self, shares: Array, cov: Array, method: str, notes: tuple[str, ...], footing: Shares) -> Estimate:
         names = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
@@ -243,7 +243,7 @@ class Design:
         """Covariance matrix of the unbiased shares of all options."""
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         shares = self._shares(prevalence, "prevalence")
-        return moments.covariance(self.matrix, self._score, shares, fixed_respondents=fixed) / whole(n, "n")
+        return moments.covariance(self._score, shares @ self.matrix, shares, fixed_respondents=fixed) / whole(n, "n")
 
     def posterior(self, prior: Any) -> Array:
         """Pr(truth | report) for someone who held `prior` before: rows are truths, columns are reports.

@@ -28,7 +28,7 @@ _CATALOGUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("the last digit of a phone number", tuple(map(str, range(10)))),
     ("a month of birth", tuple(map(str, range(1, 13)))),
     ("a card drawn from 13 of one suit", tuple(map(str, range(1, 14)))),
-    ("a die thrown twice, numbered 1 to 36", tuple(map(str, range(1, 37)))),
+    ("a die thrown twice (6 × first + second − 6)", tuple(map(str, range(1, 37)))),
     ("the last two digits of a phone number", tuple(f"{i:02}" for i in range(100))),
 )
 _UNEVEN = {"a month of birth": "months differ by a few per cent in length and births"}

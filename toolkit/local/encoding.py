@@ -41,7 +41,7 @@ class Encoded:
 def encode(values: Any, labels: Labels, what: str) -> Encoded:
     """Codes of `values` among `labels`; `what` names them in errors ("answers", "reports")."""
     _refuse_missing(values, what)
-    array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    array = _as_array(values)
     scalar = array.ndim == 0
     array = array.reshape(1) if scalar else array
     if array.ndim != 1:
@@ -109,12 +109,19 @@ def _missing(values: Any) -> tuple[int, int]:
         return int(values.isna().sum()), len(values)
     if isinstance(values, np.ma.MaskedArray):
         return int(np.ma.getmaskarray(values).sum()), values.size
-    array = np.asarray(values)
+    array = _as_array(values)
     if array.dtype.kind == "f":
         return int(np.isnan(array).sum()), array.size
     if array.dtype.kind == "O":
         return sum(_is_missing(value) for value in array.ravel()), array.size
     return 0, array.size
+
+
+def _as_array(values: Any) -> npt.NDArray[Any]:
+    """Series give their own array; lists become objects, because NumPy would silently turn a mixed list into text."""
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    return values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
 
 
 def _is_missing(value: object) -> bool:
@@ -123,15 +130,16 @@ def _is_missing(value: object) -> bool:
 
 def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
     """Objects as what they hold, whole floats as integers; everything else refused."""
-    kinds = {bool if isinstance(v, bool | np.bool_) else type(v) for v in array} if array.dtype.kind == "O" else set()
-    if kinds == {bool}:
-        return array.astype(bool)
-    if kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
-        return array.astype(np.int64)
-    if kinds and all(issubclass(kind, float | np.floating) for kind in kinds):
-        array = array.astype(np.float64)
-    if kinds and all(issubclass(kind, str) for kind in kinds):
-        return array
+    if array.dtype.kind == "O":
+        kinds = {bool if isinstance(value, bool | np.bool_) else type(value) for value in array}
+        if kinds == {bool}:
+            return array.astype(bool)
+        if all(issubclass(kind, str) for kind in kinds):
+            return array
+        if bool not in kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
+            return array.astype(np.int64)
+        if bool not in kinds and all(issubclass(kind, int | float | np.number) for kind in kinds):
+            array = array.astype(np.float64)
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)):
             refuse(f"{what} given as floats must be whole codes", "fractions or infinities", "codes are 0, 1, 2, …")

@@ -53,17 +53,14 @@ def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
     return np.asarray(weighted @ np.linalg.inv(matrix @ weighted))
 
 
-def covariance(matrix: Array, score: Array, shares: Array, *, fixed_respondents: bool = False) -> Array:
-    """Covariance of one report's scores when the truth's shares are `shares`.
+def covariance(score: Array, reports: Array, shares: Array, *, fixed_respondents: bool = False) -> Array:
+    """Covariance of one report's scores, from the shares of the reports and those of the truths.
 
     For a random sample of respondents this holds both sampling and randomization; for fixed respondents the
     randomization alone.
     """
-    reports = shares @ matrix
     second_moment = (score.T * reports) @ score
-    if fixed_respondents:
-        return np.asarray(second_moment - np.diag(shares))
-    return np.asarray(second_moment - np.outer(shares, shares))
+    return np.asarray(second_moment - (np.diag(shares) if fixed_respondents else np.outer(shares, shares)))
 
 
 def information_covariance(matrix: Array, shares: Array) -> Array:

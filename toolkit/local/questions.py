@@ -60,7 +60,7 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     The same as `forced` with yes = (1-p) * prevalence and no = (1-p) * (1-prevalence).
 
     >>> round(unrelated(p=0.7, prevalence=0.3).epsilon, 3)
-    2.173
+    2.172
 
     References: B. G. Greenberg et al., Journal of the American Statistical Association 64 (1969).
     """
@@ -90,6 +90,8 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """Kuk's cards: draw from the deck of your answer and report how many of `draws` cards are red.
 
     p_yes and p_no are the shares of red cards in the deck for yes and for no. Epsilon is `draws` times that of one card.
+    With several cards the unbiased estimate weighs the reports by their information, not by the number of red cards as
+    Kuk did: its variance is up to 44 % smaller, and nowhere more than 2 % larger, for the decks that were tried.
 
     >>> kuk("4/5", "1/5", draws=2).weights.tolist()
     [[16, 8, 1], [1, 8, 16]]
@@ -190,7 +192,8 @@ def _odds(epsilon: Number, *, others: int) -> tuple[int, int]:
     positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
     if exact(epsilon, "epsilon") > 22:
         refuse("`epsilon` must be at most 22", epsilon, "beyond it a 32-bit draw almost never hides anything")
-    truth, lie = best_below(exp_below(exact(epsilon, "epsilon")), others=others, limit=DENOMINATOR_LIMIT)
+    odds = exp_below(exact(epsilon, "epsilon"))
+    truth, lie = best_below(odds, others=others, limit=DENOMINATOR_LIMIT) if odds > 1 else (1, 1)
     if truth == lie:
         refuse("`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer")
     return truth, lie

@@ -1,0 +1,46 @@
+"""Randomize and estimate ten million answers, as ratios to the plain `rng.random(n) < p` of the same run.
+
+Run with `make bench`. Each figure is the best of five; the baseline is measured again before each block.
+"""
+
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from toolkit import Design, k_ary, warner
+
+N = 10_000_000
+
+
+def best(work: Callable[[], object], repeats: int = 5) -> float:
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def compare(name: str, design: Design, answers: np.ndarray) -> None:
+    rng = np.random.default_rng(1)
+    baseline = best(lambda: rng.random(N) < 0.75)
+    for source, generator, limit in (("seeded", rng, 2), ("system entropy", None, 4)):
+        ours = best(lambda: design.estimate(design.randomize(answers, generator)))  # noqa: B023
+        verdict = "ok" if ours <= limit * baseline else "TOO SLOW"
+        print(f"{name:32} {source:16} {ours / baseline:5.2f} x  (at most {limit} x: {verdict})")
+
+
+def main() -> None:
+    rng = np.random.default_rng(0)
+    print(f"randomize + estimate, {N:,} answers, as multiples of rng.random(n) < p")
+    compare("Warner, booleans", warner("3/4"), rng.random(N) < 0.2)
+    codes = rng.integers(0, 16, N)
+    compare("16 options, one-byte codes", k_ary(16, epsilon=1.0), codes.astype(np.uint8))
+    compare("16 options, eight-byte codes", k_ary(16, epsilon=1.0), codes)
+    for name, design, counts in (("Warner", warner("3/4"), [7, 3]), ("16 options", k_ary(16, epsilon=1.0), [5] * 16)):
+        print(f"estimate from counts, {name}: {1e6 * best(lambda: design.estimate_counts(counts), 200):.0f} microseconds")  # noqa: B023
+
+
+if __name__ == "__main__":
+    main()

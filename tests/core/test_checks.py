@@ -1,0 +1,99 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit.core import checks
+
+
+@pytest.mark.parametrize(
+    ("written", "exact"),
+    [
+        (0.1, Fraction(1, 10)),
+        ("0.1", Fraction(1, 10)),
+        (" 2/3 ", Fraction(2, 3)),
+        (np.float64(0.1), Fraction(1, 10)),
+        (np.int8(3), Fraction(3)),
+        (Fraction(5, 7), Fraction(5, 7)),
+        (1e-300, Fraction(1, 10**300)),
+    ],
+)
+def test_numbers_are_read_as_they_were_written(written: object, exact: Fraction) -> None:
+    assert checks.exact(written, "x") == exact
+
+
+@pytest.mark.parametrize("bad", ["abc", "1/0", "", float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_is_a_value_error(bad: object) -> None:
+    with pytest.raises(ValueError, match="`x` must be"):
+        checks.exact(bad, "x")
+
+
+@pytest.mark.parametrize("bad", [True, np.True_, None, [1], 1j, b"1"])
+def test_what_is_no_number_type_is_a_type_error(bad: object) -> None:
+    with pytest.raises(TypeError, match="`x` must be a number, got"):
+        checks.exact(bad, "x")
+
+
+@pytest.mark.parametrize(
+    ("written", "exact"),
+    [
+        (1 / 3, Fraction(1, 3)),
+        (2 / 3, Fraction(2, 3)),
+        (5 / 6, Fraction(5, 6)),
+        (0.15, Fraction(3, 20)),
+        (np.float32(0.5), Fraction(1, 2)),
+    ],
+)
+def test_floats_that_stand_for_simple_fractions_become_them(written: float, exact: Fraction) -> None:
+    assert checks.probability(written, "p") == exact
+
+
+def test_other_floats_become_multiples_of_two_to_the_minus_32() -> None:
+    share = checks.probability(0.7310585786300049, "p")
+    assert 2**32 % share.denominator == 0
+    assert abs(share - Fraction(0.7310585786300049)) <= Fraction(1, 2**33)
+
+
+@pytest.mark.parametrize("bad", [-0.1, 1.0000001, "5/4", 2])
+def test_a_probability_lies_between_0_and_1(bad: object) -> None:
+    with pytest.raises(ValueError, match="`p` must lie between 0 and 1"):
+        checks.probability(bad, "p")
+
+
+@pytest.mark.parametrize("bad", [0, 1, -1, 95, "nan?"])
+def test_a_level_lies_strictly_between_0_and_1(bad: object) -> None:
+    with pytest.raises(ValueError, match="`level` must"):
+        checks.level(bad)
+
+
+@pytest.mark.parametrize("bad", [1.5, True, "3", None, float("nan"), float("inf"), [2]])
+def test_a_whole_number_is_whole(bad: object) -> None:
+    with pytest.raises(TypeError, match="`n` must be a whole number"):
+        checks.whole(bad, "n")
+
+
+def test_a_whole_number_may_come_as_a_numpy_integer_or_a_whole_float() -> None:
+    assert checks.whole(np.int64(7), "n") == checks.whole(7.0, "n") == 7
+    with pytest.raises(ValueError, match="`n` must be at least 1, got 0"):
+        checks.whole(0, "n")
+
+
+@pytest.mark.parametrize(
+    ("bad", "error"),
+    [
+        ("ab", TypeError),
+        ([True, False], TypeError),
+        (["a"], ValueError),
+        (["a", "a"], ValueError),
+        (["1", 1], ValueError),
+        ([0.5, 1], TypeError),
+    ],
+)
+def test_labels_are_distinct_strings_or_whole_numbers(bad: object, error: type[Exception]) -> None:
+    with pytest.raises(error, match="`options` must"):
+        checks.labels(bad, "options")
+
+
+def test_every_message_states_rule_received_and_consequence() -> None:
+    with pytest.raises(ValueError, match=r"^`p` must lie between 0 and 1, got 7: it is a probability\.$"):
+        checks.probability(7, "p")

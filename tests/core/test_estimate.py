@@ -1,0 +1,57 @@
+import numpy as np
+import pytest
+
+from toolkit import Estimate, Pure, k_ary, warner
+
+
+def scalar() -> Estimate:
+    return warner("3/4").estimate_counts([1400, 1000])
+
+
+def test_a_scalar_estimate_is_a_float() -> None:
+    assert float(scalar()) == scalar().value == pytest.approx(1 / 3)
+    with pytest.raises(TypeError, match="only a scalar estimate is a float, got 3 values"):
+        float(k_ary(3, epsilon=1.0).estimate_counts([1, 2, 3]))
+
+
+def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
+    assert repr(scalar()) == (
+        "<Estimate 0.3333 ± 0.02 (95 % interval 0.2942 to 0.373); n = 2,400; covers sampling and randomization; "
+        "privacy loss ε = 1.1; warner design, unbiased>"
+    )
+    many = repr(k_ary(9, epsilon=1.0).estimate_counts([10] * 9))
+    assert "… 3 more" in many
+    assert "\n" not in many
+
+
+def test_html_cannot_hide_what_is_covered_and_what_it_cost() -> None:
+    page = scalar()._repr_html_()
+    for words in ("covers sampling and randomization", "privacy loss ε = 1.1", "0.2942 to 0.373", "standard error"):
+        assert words in page
+    assert "outside 0 to 1" in warner("3/4").estimate_counts([99, 1])._repr_html_()
+
+
+def test_html_escapes_labels() -> None:
+    design = k_ary(["<script>alert(1)</script>", "b", "c"], epsilon=1.0)
+    assert "<script>" not in design.estimate_counts([5, 5, 5])._repr_html_()
+
+
+def test_frames_have_one_row_a_label() -> None:
+    frame = k_ary(["a", "b", "c"], epsilon=1.0).estimate_counts([50, 30, 20]).to_frame(level=0.9)
+    assert list(frame.index) == ["a", "b", "c"]
+    assert list(frame.columns) == ["estimate", "se", "low", "high"]
+    assert np.all(frame["low"] <= frame["high"])
+
+
+def test_an_estimate_is_frozen_and_not_iterable() -> None:
+    with pytest.raises(AttributeError):
+        scalar().value = 0.5
+    with pytest.raises(TypeError):
+        iter(scalar())
+
+
+def test_without_a_basis_the_interval_is_walds() -> None:
+    estimate = Estimate(2.0, 0.5, ("mean",), np.array([[0.25]]), n=None, loss=Pure(1), covers="noise")
+    assert estimate.interval().low == pytest.approx(2 - 1.959964 * 0.5, abs=1e-6)
+    assert "n private" in repr(estimate)
+    assert "no privacy claim" in repr(Estimate(1.0, 0.1, ("x",), np.eye(1), n=5, loss=None, covers="sampling"))

@@ -1,0 +1,107 @@
+"""Coverage by enumeration of all counts: no simulation, so no false alarms."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.special import betainc
+from scipy.stats import beta, binom
+
+from toolkit import Estimate, kuk, warner
+from toolkit.core.intervals import Interval, Normal, Shares, interval_from
+
+PREVALENCES = (0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
+
+
+def coverages(method: str, sizes: tuple[int, ...]) -> tuple[list[float], list[float]]:
+    """Coverage and probability of an empty interval in every cell of the grid, for Warner's design."""
+    covered, empty = [], []
+    for epsilon in (0.5, 1.0, 2.0):
+        matrix = warner(epsilon=epsilon).matrix
+        p, q = matrix[1, 1], matrix[0, 1]
+        for n in sizes:
+            low, high = binom.ppf([1e-10, 1 - 1e-10], n, [q, q + 0.5 * (p - q)]).astype(int)
+            counts = np.arange(low, high + 1)
+            ones = np.ones(len(counts))
+            interval = Shares.from_support(counts.astype(float), n, p * ones, q * ones).interval(0.95, method)
+            for prevalence in PREVALENCES:
+                chance = binom.pmf(counts, n, q + (p - q) * prevalence)
+                covered.append(float(chance @ ((interval.low <= prevalence) & (prevalence <= interval.high))))
+                empty.append(float(chance @ interval.empty))
+    return covered, empty
+
+
+def test_the_default_interval_covers_at_least_093() -> None:
+    covered, _ = coverages("wilson", SIZES)
+    assert min(covered) >= 0.93
+
+
+@pytest.mark.parametrize("method", ["wilson", "exact", "bayes", "wald"])
+def test_the_documented_coverage_is_what_enumeration_gives(method: str) -> None:
+    covered, empty = coverages(method, SIZES)
+    documented = re.search(rf"{method} +([\d.]+) +([\d.]+) +([\d.]+)", Estimate.interval.__doc__ or "")
+    assert documented is not None
+    found = (min(covered), float(np.mean(covered)), max(empty))
+    assert [f"{number:.3f}" for number in found] == list(documented.groups())
+
+
+def test_the_exact_interval_is_guaranteed_and_the_bayes_interval_never_empty() -> None:
+    assert min(coverages("exact", (50, 200, 1000))[0]) >= 0.95
+    covered, empty = coverages("bayes", (50, 200))
+    assert max(empty) == 0
+    assert min(covered) > 0.87
+
+
+@pytest.mark.parametrize(("count", "n"), [(30, 100), (60, 100), (480, 1000), (999, 1000), (0, 50)])
+def test_the_bayes_interval_is_the_shortest_of_the_truncated_beta(count: int, n: int) -> None:
+    p, q = 0.75, 0.25
+    interval = warner(p).estimate_counts([n - count, count]).interval(0.9, "bayes")
+    low, high = q + (p - q) * interval.low, q + (p - q) * interval.high
+    inside = betainc(count + 1, n - count + 1, p) - betainc(count + 1, n - count + 1, q)
+    if inside > 1e-9:  # else the closed form has lost its digits, which is why a grid is used
+        mass = (betainc(count + 1, n - count + 1, high) - betainc(count + 1, n - count + 1, low)) / inside
+        assert mass == pytest.approx(0.9, abs=1e-4)
+    density = beta(count + 1, n - count + 1).pdf
+    if low > q + 1e-6 and high < p - 1e-6:
+        assert density(low) == pytest.approx(density(high), rel=0.05)
+    elif low <= q + 1e-6:
+        assert density(low) >= density(high) * 0.95
+
+
+def test_wilson_agrees_with_the_textbook_for_a_direct_question() -> None:
+    """Wilson's limits for 8 of 10 at 95 %: 0.4902 and 0.9433 (Newcombe 1998)."""
+    shares = Shares.from_support(np.array([8.0]), 10, np.array([1.0]), np.array([0.0]))
+    interval = shares.interval(0.95, "wilson")
+    assert (round(interval.low, 4), round(interval.high, 4)) == (0.4902, 0.9433)
+
+
+def test_clopper_pearson_agrees_with_the_textbook_for_a_direct_question() -> None:
+    """Clopper and Pearson's limits for 8 of 10 at 95 %: 0.4439 and 0.9748."""
+    interval = Shares.from_support(np.array([8.0]), 10, np.array([1.0]), np.array([0.0])).interval(0.95, "exact")
+    assert (round(interval.low, 4), round(interval.high, 4)) == (0.4439, 0.9748)
+    extremes = Shares.from_support(np.array([0.0, 10.0]), 10, np.ones(2), np.zeros(2)).interval(0.95, "exact")
+    assert (extremes.low[0], extremes.high[1]) == (0, 1)
+
+
+def test_a_wider_level_gives_a_wider_interval() -> None:
+    estimate = kuk(0.8, 0.2, draws=3).estimate_counts([30, 20, 20, 10])
+    for method in ("wilson", "exact", "bayes", "wald"):
+        widths = [estimate.interval(level, method).width for level in (0.5, 0.9, 0.99)]
+        assert widths == sorted(widths)
+
+
+def test_normal_intervals_are_not_cut() -> None:
+    interval = interval_from(Normal(-1.0, 0.5), 0.95, None)
+    assert interval.low == pytest.approx(-1.98, abs=1e-3)
+    assert interval.method == "wald"
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.5])
+def test_levels_are_checked(level: float) -> None:
+    with pytest.raises(ValueError, match="`level` must lie strictly"):
+        warner(0.7).estimate_counts([5, 5]).interval(level)
+
+
+def test_an_interval_prints_its_limits_level_and_method() -> None:
+    assert repr(Interval(0.25, 0.5)) == "Interval(low=0.25, high=0.5, level=0.95, method='wald')"

@@ -1,0 +1,64 @@
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.core.rounding import apportion, best_below, exp_below, float_up, integer_rows, log_up
+
+shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
+
+
+@given(st.fractions(min_value=1, max_value=30, max_denominator=50), st.integers(1, 6), st.integers(8, 120))
+def test_best_below_is_the_largest_fraction_within_the_limit(target: Fraction, others: int, limit: int) -> None:
+    found = best_below(target, others=others, limit=limit)
+    sizes = ((a, b) for b in range(1, limit) for a in range(b, limit - others * b + 1))
+    allowed = (Fraction(a, b) for a, b in sizes if a * target.denominator <= b * target.numerator)
+    assert found[0] + others * found[1] <= limit
+    assert Fraction(*found) == max(allowed)
+
+
+@given(st.fractions(min_value=Fraction(1, 10**6), max_value=22))
+def test_exp_below_is_below_and_log_up_is_above(exponent: Fraction) -> None:
+    low = exp_below(exponent)
+    assert log_up(low) <= float_up(exponent)
+    assert low < Fraction(math.exp(exponent)) * (1 + Fraction(1, 2**50))
+    assert math.isclose(float(low), math.exp(exponent), rel_tol=1e-12)
+
+
+@pytest.mark.parametrize("ratio", [Fraction(2), Fraction(3), Fraction(5), Fraction(10**9 + 1, 10**9), Fraction(2**32 - 1)])
+def test_log_up_is_the_first_float_not_below_the_logarithm(ratio: Fraction) -> None:
+    # 70 digits of ln by the series of atanh, summed in fractions: independent of the decimal module.
+    x = (ratio - 1) / (ratio + 1)
+    if ratio < 10:
+        truth = 2 * sum((x ** (2 * i + 1)).limit_denominator(10**80) / (2 * i + 1) for i in range(200))
+        assert Fraction(repr(log_up(ratio))) >= truth
+        assert Fraction(repr(math.nextafter(log_up(ratio), 0))) < truth
+    assert math.isclose(log_up(ratio), math.log1p(ratio - 1), rel_tol=1e-15)
+
+
+def test_log_of_one_is_zero() -> None:
+    assert log_up(Fraction(1)) == 0.0
+
+
+@given(shares, st.integers(20, 2**32))
+def test_apportion_keeps_the_total_the_zeros_and_the_positives(weights: list[int], total: int) -> None:
+    wanted = [Fraction(w, sum(weights)) for w in weights]
+    parts = apportion(wanted, total)
+    assert sum(parts) == total
+    assert [p > 0 for p in parts] == [w > 0 for w in wanted]
+    assert max(abs(p - w * total) for p, w in zip(parts, wanted, strict=True)) < len(wanted)
+
+
+@given(
+    st.integers(2, 6).flatmap(lambda k: st.lists(st.lists(st.integers(1, 10**6), min_size=k, max_size=k), min_size=2, max_size=4))
+)
+def test_integer_rows_are_exact_where_a_common_denominator_fits(rows: list[list[int]]) -> None:
+    wanted = [[Fraction(w, sum(row)) for w in row] for row in rows]
+    weights, denominator = integer_rows(wanted, 2**32)
+    assert all(sum(row) == denominator for row in weights)
+    if math.lcm(*(p.denominator for row in wanted for p in row)) <= 2**32:
+        assert [[Fraction(w, denominator) for w in row] for row in weights] == wanted
+    else:
+        assert denominator == 2**32

@@ -1,0 +1,238 @@
+"""Checks that every randomizer with a matrix must pass: the contract, applied to the whole catalogue by test_contract.py.
+
+Wherever a claim can be proven by enumerating all outcomes of a small survey, it is; sampling is used only for the
+samplers themselves.
+"""
+
+import itertools
+import json
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+from scipy.special import gammaln
+from scipy.stats import chi2
+
+from toolkit import Design
+
+Check = Callable[[Design], None]
+
+
+def prevalences(design: Design) -> list[np.ndarray]:
+    """A few distributions of the truth: even, uneven, and one at an edge."""
+    k = len(design.options)
+    uneven = np.arange(1, k + 1) / (k * (k + 1) / 2)
+    edge = np.eye(k)[0]
+    return [np.full(k, 1 / k), uneven, edge]
+
+
+def surveys(design: Design, n: int) -> Iterator[np.ndarray]:
+    """All possible tallies of n reports."""
+    kinds = len(design.report_options)
+    for bars in itertools.combinations(range(n + kinds - 1), kinds - 1):
+        edges = (-1, *bars, n + kinds - 1)
+        yield np.diff(edges) - 1
+
+
+def law(design: Design, shares: np.ndarray, counts: np.ndarray) -> float:
+    """Multinomial probability of a tally."""
+    reports = shares @ design.matrix
+    if np.any((reports == 0) & (counts > 0)):
+        return 0.0
+    seen = counts > 0
+    logs = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum() + (counts[seen] * np.log(reports[seen])).sum()
+    return float(np.exp(logs))
+
+
+def focus(design: Design, vector: np.ndarray) -> np.ndarray:
+    """What the estimate speaks of: the last option of a binary design, else all."""
+    return vector[-1:] if len(design.options) == 2 else vector
+
+
+def check_rows_are_distributions(design: Design) -> None:
+    assert design.weights.shape == (len(design.options), len(design.report_options))
+    assert np.all(design.weights.sum(axis=1) == design.denominator)
+    assert design.denominator <= 2**32
+    assert np.allclose(design.matrix.sum(axis=1), 1, atol=1e-15)
+
+
+def check_epsilon_is_the_largest_ratio_down_a_column(design: Design) -> None:
+    worst = 0.0
+    for column in design.weights.T.tolist():
+        for a, b in itertools.permutations(column, 2):
+            worst = max(worst, math.inf if b == 0 and a else (math.log(Fraction(a, b)) if a else 0.0))
+    assert design.epsilon >= worst * (1 - 1e-15)
+    assert design.epsilon == worst or design.epsilon - worst < 1e-14
+    assert design.loss.epsilon == design.epsilon
+
+
+def check_unbiased_by_enumeration(design: Design) -> None:
+    for shares in prevalences(design):
+        mean = sum(
+            law(design, shares, counts) * np.atleast_1d(design.estimate_counts(counts).value) for counts in surveys(design, 2)
+        )
+        assert np.allclose(mean, focus(design, shares), atol=1e-9)
+
+
+def check_variance_by_enumeration(design: Design) -> None:
+    """Both the theoretical variance and, on average, the squared standard error equal the true variance."""
+    n = 3
+    for shares in prevalences(design):
+        mean, square, claimed = 0.0, 0.0, 0.0
+        for counts in surveys(design, n):
+            estimate, chance = design.estimate_counts(counts), law(design, shares, counts)
+            value = np.atleast_1d(estimate.value)
+            mean, square = mean + chance * value, square + chance * value**2
+            claimed = claimed + chance * np.atleast_1d(estimate.se) ** 2
+        variance = square - mean**2
+        assert np.allclose(np.atleast_1d(design.variance(shares, n)), variance, rtol=1e-7, atol=1e-9)
+        assert np.allclose(claimed, variance, rtol=1e-7, atol=1e-9)
+
+
+def check_fixed_respondents_leave_only_the_randomization(design: Design) -> None:
+    for shares in prevalences(design):
+        sampling = focus(design, shares * (1 - shares)) / 7
+        survey = np.atleast_1d(design.variance(shares, 7))
+        fixed = np.atleast_1d(design.variance(shares, 7, respondents="fixed"))
+        assert np.allclose(survey, fixed + sampling, atol=1e-9)
+
+
+def check_randomizer_follows_the_matrix(design: Design) -> None:
+    """Chi-squared on each row, for few and for many answers. False alarms: 1e-6 a row with a fixed seed."""
+    rng = np.random.default_rng(20_261_115)
+    for truth, row in enumerate(design.matrix):
+        for size, repeats in ((3000, 10), (100_000, 1)):
+            answers = [design.options[truth]] * size
+            reports = np.concatenate([design.randomize(answers, rng) for _ in range(repeats)])
+            counts = np.array([np.count_nonzero(reports == option) for option in design.report_options])
+            possible = row > 0
+            assert counts[~possible].sum() == 0
+            expected = row[possible] * counts.sum()
+            statistic = ((counts[possible] - expected) ** 2 / expected).sum()
+            assert chi2.sf(statistic, possible.sum() - 1) > 1e-6 if possible.sum() > 1 else statistic == 0
+
+
+def check_system_randomness_follows_the_matrix(design: Design) -> None:
+    """The same with the operating system's bits, which no seed fixes. False alarms: 1e-9 a row."""
+    for truth, row in enumerate(design.matrix):
+        counts = np.bincount(_codes(design, design.randomize([design.options[truth]] * 20_000)), minlength=len(row))
+        possible = row > 0
+        expected = row[possible] * counts.sum()
+        statistic = ((counts[possible] - expected) ** 2 / expected).sum()
+        assert counts[~possible].sum() == 0
+        assert possible.sum() == 1 or chi2.sf(statistic, possible.sum() - 1) > 1e-9
+
+
+def check_shared_map_follows_the_weights(design: Design) -> None:
+    """The map that the browser shares: on every edge of every cell the report changes exactly there."""
+    for truth, row in enumerate(design.weights):
+        edges = np.cumsum(row)
+        for report, (edge, weight) in enumerate(zip(edges, row, strict=True)):
+            if weight:
+                assert design.report(truth, int(edge) - 1) == report
+                assert design.report(truth, int(edge - weight)) == report
+
+
+def check_maximum_likelihood_is_the_maximum(design: Design) -> None:
+    """Karush–Kuhn–Tucker: no direction inside the simplex raises the likelihood."""
+    rng = np.random.default_rng(7)
+    for shares in prevalences(design):
+        counts = rng.multinomial(40, shares @ design.matrix)
+        estimate = design.estimate_counts(counts, method="mle")
+        found = np.atleast_1d(estimate.value)
+        full = np.array([1 - found[0], found[0]]) if len(design.options) == 2 else found
+        assert full.min() >= 0
+        assert math.isclose(full.sum(), 1, abs_tol=1e-12)
+        reports = full @ design.matrix
+        seen = counts > 0
+        gain = design.matrix[:, seen] @ (counts[seen] / reports[seen]) / counts.sum()
+        assert gain.max() <= 1 + 1e-6
+        assert np.all(np.isfinite(np.atleast_1d(estimate.se)))
+
+
+def check_simplex_is_the_nearest_point(design: Design) -> None:
+    counts = np.eye(len(design.report_options), dtype=int)[0] * 12 + 1
+    raw = design.estimate_counts(counts)
+    near = design.estimate_counts(counts, method="simplex")
+    value = np.atleast_1d(near.value)
+    if len(design.options) == 2:
+        assert math.isclose(value[0], np.clip(raw.value, 0, 1), abs_tol=1e-12)
+    else:
+        gap = value - np.atleast_1d(raw.value)
+        assert math.isclose(value.sum(), 1, abs_tol=1e-12)
+        assert np.ptp(gap[value > 0]) < 1e-12  # kept shares move together
+        assert value.min() >= 0
+
+
+def check_intervals_hold_their_level_by_enumeration(design: Design) -> None:
+    """Coverage at 90 % over all surveys of a small size: guaranteed for "exact", near for the others."""
+    n, level = {2: 40, 3: 30, 4: 12, 5: 8}.get(len(design.report_options), 3), 0.9
+    least = {"exact": level, "wilson": level - 0.06, "wald": level - 0.15, "bayes": level - 0.15}
+    least = least if n >= 30 else {"exact": level}  # the others promise their level for surveys, not for a handful
+    tallies = list(surveys(design, n))
+    for shares in prevalences(design)[:2]:
+        chances = np.array([law(design, shares, counts) for counts in tallies])
+        likely = np.flatnonzero(chances > 1e-6)
+        truth = focus(design, shares)
+        for method, bound in least.items():
+            if method == "bayes" and len(design.options) > 2:
+                continue
+            covered = 0.0
+            for i in likely:
+                interval = design.estimate_counts(tallies[i]).interval(level, method)
+                covered = covered + chances[i] * ((interval.low <= truth + 1e-12) & (truth - 1e-12 <= interval.high))
+            assert np.all(covered >= bound - 1e-3), (method, covered)
+
+
+def check_intervals_stay_inside_and_report_the_empty_case(design: Design) -> None:
+    for counts in np.eye(len(design.report_options), dtype=int) * 30:
+        estimate = design.estimate_counts(counts)
+        for method in ("wilson", "exact", "bayes", "wald"):
+            interval = estimate.interval(0.95, method)
+            low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
+            assert np.all((low >= 0) & (low <= high) & (high <= 1))
+            assert np.all(np.isin(low[np.atleast_1d(interval.empty)], (0, 1)))
+            if method == "bayes":
+                assert not np.any(interval.empty)
+
+
+def check_posterior_is_bayes_rule_and_bounded_by_epsilon(design: Design) -> None:
+    for shares in prevalences(design)[:2]:
+        posterior = design.posterior(shares)
+        joint = shares[:, None] * design.matrix
+        assert np.allclose(posterior, joint / joint.sum(axis=0))
+        if math.isfinite(design.epsilon):
+            odds = (posterior[:, None] / posterior[None, :]) / (shares[:, None, None] / shares[None, :, None])
+            assert odds.max() <= math.exp(design.epsilon) * (1 + 1e-9)
+
+
+def check_survives_json(design: Design) -> None:
+    again = Design.from_dict(json.loads(json.dumps(design.to_dict())))
+    assert again == design
+    assert hash(again) == hash(design)
+    assert again.epsilon == design.epsilon
+
+
+def check_speaks_plainly(design: Design) -> None:
+    words = design.describe()
+    assert all(f"If your answer is “{option}”" in words for option in design.options)
+    assert ("proves no answer" in words) == math.isfinite(design.epsilon)
+    assert f"{len(design.options)} options" in repr(design)
+
+
+def check_devices_are_what_they_claim(design: Design) -> None:
+    for device in design.devices():
+        gap = np.abs(device.design.matrix - design.matrix).max()
+        assert math.isclose(device.distance, gap, abs_tol=1e-12)
+        assert device.outcomes % (device.design.denominator) == 0
+        assert device.epsilon == device.design.epsilon
+        # No probability that was positive has become zero: the device takes nobody's deniability away.
+        assert np.all((device.design.weights > 0) >= (design.weights > 0))
+
+
+def _codes(design: Design, reports: np.ndarray) -> np.ndarray:
+    return np.array([design.report_options.index(report) for report in reports.tolist()])
+
+
+CHECKS: tuple[Check, ...] = tuple(value for name, value in sorted(globals().items()) if name.startswith("check_"))

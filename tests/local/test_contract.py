@@ -1,0 +1,40 @@
+"""The contract suite applied to every design of the field."""
+
+import numpy as np
+import pytest
+
+from tests.local.contract import CHECKS, Check
+from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
+
+RANDOM = np.random.default_rng(3).integers(1, 50, size=(3, 4))
+
+CATALOGUE = {
+    "warner 2/3": warner("2/3"),
+    "warner below a half": warner(0.3),
+    "warner at epsilon 1": warner(epsilon=1.0),
+    "forced by a die": forced("1/6", "1/6"),
+    "forced unevenly": forced(yes=0.05, no=0.3),
+    "forced yes only": forced(yes=0.25, no=0),
+    "unrelated": unrelated(0.7, 0.3),
+    "mangat": mangat(0.7),
+    "kuk, one card": kuk(0.8, 0.2),
+    "kuk, two cards": kuk(0.7, 0.4, draws=2),
+    "kuk, five cards": kuk("3/4", "1/3", draws=5),
+    "kuk, ten cards beyond 32 bits": kuk(0.31, 0.77, draws=10),
+    "crosswise": crosswise(0.15),
+    "triangular": triangular("1/4"),
+    "k-ary, 3": k_ary(["bus", "car", "bike"], epsilon=1.0),
+    "k-ary, 5": k_ary(5, epsilon=0.5),
+    "forced Likert": forced_options(["a", "b", "c", "d", "e"], [0.08] * 5),
+    "forced unevenly, 3": forced_options(3, ["1/12", "1/6", "1/4"]),
+    "joint of two": warner(0.8).joint(forced("1/6", "1/6")),
+    "any matrix": Design.from_matrix((RANDOM / RANDOM.sum(axis=1, keepdims=True)).tolist(), ["x", "y", "z"], [1, 2, 3, 4]),
+    "square, no forced form": Design([[7, 2, 1], [2, 5, 3], [1, 1, 8]], 10, ["low", "mid", "high"]),
+    "opposite answers, 3": Design([[1, 2, 2], [2, 1, 2], [2, 2, 1]], 5, ["a", "b", "c"]),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("name", CATALOGUE)
+def test_every_design_keeps_the_contract(name: str, check: Check) -> None:
+    check(CATALOGUE[name])

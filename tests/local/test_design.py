@@ -1,0 +1,174 @@
+import math
+import pickle
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+
+from toolkit import Design, forced, k_ary, warner
+
+weights = hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=5), elements=st.integers(0, 40))
+
+
+def _design(table: np.ndarray) -> Design | None:
+    """A design of a random table, or None if the table is no design."""
+    truths, reports = table.shape
+    sums = table.sum(axis=1)
+    if truths > reports or np.any(sums == 0) or np.any(table.sum(axis=0) == 0):
+        return None
+    if np.linalg.matrix_rank(table / sums[:, None]) < truths:
+        return None
+    rows = [[Fraction(int(w), int(total)) for w in row] for row, total in zip(table, sums, strict=True)]
+    return Design.from_matrix(rows, list(range(truths)), list(range(reports)))
+
+
+@given(weights)
+def test_every_stochastic_matrix_has_an_unbiased_estimator(table: np.ndarray) -> None:
+    design = _design(table)
+    if design is None:
+        return
+    for truth, row in enumerate(design.matrix):
+        values = [np.atleast_1d(design.estimate_counts(tally).value) for tally in np.eye(len(row), dtype=int)]
+        mean = row @ np.array(values)
+        expected = np.eye(len(design.options))[truth]
+        condition = np.abs(values).max()
+        assert np.allclose(mean, expected[-1:] if len(expected) == 2 else expected, atol=1e-9 * condition)
+
+
+@given(weights, st.integers(0, 2**32 - 1))
+def test_the_maximum_likelihood_of_every_matrix_is_certified(table: np.ndarray, seed: int) -> None:
+    design = _design(table)
+    if design is None:
+        return
+    counts = np.random.default_rng(seed).multinomial(50, np.full(len(design.options), 1 / len(design.options)) @ design.matrix)
+    found = np.atleast_1d(design.estimate_counts(counts, method="mle").value)
+    shares = np.array([1 - found[0], found[0]]) if len(design.options) == 2 else found
+    seen = counts > 0
+    ratios = design.matrix[:, seen] @ (counts[seen] / (shares @ design.matrix)[seen]) / 50
+    assert shares.min() >= 0
+    assert ratios.max() <= 1 + 1e-8
+
+
+@given(weights, weights)
+def test_joint_designs_add_their_epsilons(first: np.ndarray, second: np.ndarray) -> None:
+    one, two = _design(first), _design(second)
+    if one is None or two is None:
+        return
+    both = one.joint(two)
+    assert np.allclose(both.matrix, np.kron(one.matrix, two.matrix), atol=1e-9)
+    assert both.epsilon == pytest.approx(one.epsilon + two.epsilon, rel=1e-6)
+
+
+def test_joint_estimates_the_joint_table() -> None:
+    one, two = warner("3/4"), forced("1/6", "1/6")
+    both, rng = one.joint(two), np.random.default_rng(8)
+    table = np.array([0.5, 0.2, 0.1, 0.2])
+    truth = rng.choice(4, 40_000, p=table)
+    reports = one.randomize(truth // 2, rng) * 2 + two.randomize(truth % 2, rng)
+    estimate = both.estimate(reports)
+    assert both.options == ("no / no", "no / yes", "yes / no", "yes / yes")
+    # 4.5 standard errors in each of four cells: false alarms 3e-5
+    assert np.all(np.abs(estimate.value - table) < 4.5 * estimate.se)
+
+
+def test_labels_codes_and_booleans_give_the_same_estimate() -> None:
+    design = warner("3/4")
+    as_codes = design.estimate([0, 1, 1, 0, 1])
+    assert float(as_codes) == float(design.estimate([False, True, True, False, True]))
+    assert float(as_codes) == float(design.estimate(["no", "yes", "yes", "no", "yes"]))
+    assert float(as_codes) == float(design.estimate_counts([2, 3]))
+
+
+def test_one_report_has_an_estimate_but_no_standard_error() -> None:
+    estimate = warner("3/4").estimate([True])
+    assert float(estimate) == 1.5
+    assert math.isnan(estimate.se)
+    assert estimate.interval().high == 1
+    assert "nan" in repr(estimate)
+
+
+def test_designs_are_values() -> None:
+    design = warner("3/4")
+    assert design == warner(0.75)
+    assert design != forced("1/4", "1/4")
+    assert len({design, warner("6/8")}) == 1
+    assert pickle.loads(pickle.dumps(design)) == design  # noqa: S301
+    with pytest.raises(AttributeError):
+        design.denominator = 5
+    with pytest.raises(ValueError, match="read-only"):
+        design.weights[0, 0] = 5
+    with pytest.raises(ValueError, match="read-only"):
+        design.matrix[0, 0] = 5
+
+
+def test_covariances_of_k_options_sum_to_zero() -> None:
+    estimate = k_ary(4, epsilon=1.0).estimate_counts([10, 20, 30, 40])
+    assert np.allclose(estimate.cov.sum(axis=0), 0, atol=1e-12)
+    assert np.allclose(np.sqrt(np.diag(estimate.cov)), estimate.se)
+
+
+def test_posterior_of_an_impossible_report_is_undefined_but_silent() -> None:
+    assert np.isnan(Design([[4, 0], [1, 3]], 4, ("no", "yes")).posterior(0.0)[:, 1]).all()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (([[1, 1], [1, 1]], 2, ("a", "b")), "must tell the truths apart"),
+        (([[1, 1], [1, 2]], 2, ("a", "b")), "must sum to `denominator`"),
+        (([[3, -1], [1, 1]], 2, ("a", "b")), "must not be negative"),
+        (([[2, 0], [2, 0]], 2, ("a", "b")), "each report must be possible"),
+        (([[1, 1, 0], [0, 1, 1]], 2, ("a", "b")), "must be 2 by 2"),
+        (([1, 1], 2, ("a", "b")), "must be a table of integers"),
+        (([[0.5, 0.5], [0.1, 0.9]], 1, ("a", "b")), "must be a table of integers"),
+        (([[2**33 - 1, 1], [1, 2**33 - 1]], 2**33, ("a", "b")), "at most 2\\*\\*32"),
+        (([[1, 1], [0, 2]], 2, ("a", "b", "c")), "must be 3 by 3"),
+    ],
+)
+def test_tables_that_are_no_design_are_refused(arguments: tuple[object, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Design(*arguments)
+
+
+@pytest.mark.parametrize("matrix", [[[0.5, 0.4], [0.1, 0.9]], [[0.5, 0.5], [1.0]], [["x", 1], [0, 1]]])
+def test_matrices_that_are_no_distribution_are_refused(matrix: object) -> None:
+    with pytest.raises(ValueError, match="must"):
+        Design.from_matrix(matrix, ("a", "b"))
+
+
+@pytest.mark.parametrize(
+    ("counts", "error", "message"),
+    [
+        ([1, 2, 3], ValueError, "one number for each of 2 reports"),
+        ([[1, 2]], ValueError, "one number for each of 2 reports"),
+        ([-1, 2], ValueError, "must not be negative"),
+        ([0, 0], ValueError, "at least one report"),
+        ([0.5, 1.5], TypeError, "whole numbers"),
+        ([math.nan, 1], TypeError, "whole numbers"),
+        (["1", "2"], TypeError, "whole numbers"),
+    ],
+)
+def test_counts_that_count_nothing_are_refused(counts: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        warner("3/4").estimate_counts(counts)
+
+
+@pytest.mark.parametrize("prevalence", [-0.1, 1.1, [0.5, 0.6], [0.2, 0.3, 0.5], math.nan])
+def test_prevalences_are_distributions(prevalence: object) -> None:
+    with pytest.raises(ValueError, match="`prevalence` must"):
+        warner("3/4").variance(prevalence, 10)
+
+
+def test_unknown_methods_and_fields_are_refused() -> None:
+    design = warner("3/4")
+    with pytest.raises(ValueError, match="`method` must be one of moment, mle, simplex"):
+        design.estimate([1, 0], method="median")
+    with pytest.raises(ValueError, match="`method` must be one of wilson, exact, bayes, wald"):
+        design.estimate([1, 0]).interval(method="agresti")
+    with pytest.raises(ValueError, match="`respondents` must be one of"):
+        design.variance(0.5, 10, respondents="others")
+    with pytest.raises(ValueError, match="must have the fields"):
+        Design.from_dict({**design.to_dict(), "extra": 1})

@@ -1,0 +1,45 @@
+import math
+
+from toolkit import crosswise, forced, k_ary, kuk, mangat, warner
+
+
+def test_two_coins_and_a_die_are_found() -> None:
+    coins = warner("3/4").devices()[0]
+    assert coins.exact
+    assert coins.name.startswith("two coins")
+    assert coins.epsilon == math.log(3)
+    die = forced("1/6", "1/6").devices()[0]
+    assert die.exact
+    assert die.instructions == '1: say "no". 2: say "yes". 3–6: answer truthfully.'
+    assert math.isclose(die.epsilon, math.log(5))
+
+
+def test_the_nearest_device_comes_first_with_the_epsilon_it_really_has() -> None:
+    devices = warner(epsilon=1.0).devices()
+    assert [device.distance for device in devices] == sorted(device.distance for device in devices)
+    assert not devices[0].exact
+    assert "off by" in repr(devices[0])
+    assert math.isclose(devices[0].epsilon, math.log(73 / 27)) or devices[0].distance <= 0.005
+
+
+def test_reports_with_their_own_names_are_explained_answer_by_answer() -> None:
+    month = next(device for device in crosswise("1/6").devices() if device.exact)
+    assert 'If your answer is "yes":' in month.instructions
+    assert 'report "same"' in month.instructions
+    cards = kuk(0.8, 0.2, draws=2).devices()[0]
+    assert 'report "2"' in cards.instructions
+
+
+def test_a_one_sided_design_stays_one_sided() -> None:
+    for device in mangat(0.75).devices():
+        assert device.epsilon == math.inf
+
+
+def test_devices_with_too_few_outcomes_are_left_out() -> None:
+    assert all(device.outcomes >= 17 for device in k_ary(16, epsilon=1.0).devices())
+
+
+def test_uneven_births_are_noted() -> None:
+    notes = {device.name: device.note for device in warner("3/4").devices()}
+    assert "births" in notes["a month of birth"]
+    assert notes["a die"] == ""

@@ -1,0 +1,97 @@
+import math
+
+import numpy as np
+import pytest
+
+from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
+
+
+def test_warner_at_epsilon_is_on_the_private_side_and_within_a_millionth() -> None:
+    for epsilon in np.random.default_rng(4).uniform(0.001, 20, size=1000):
+        realised = warner(epsilon=float(epsilon)).epsilon
+        assert realised <= epsilon
+        assert epsilon - realised < 1e-6
+
+
+@pytest.mark.parametrize("k", [2, 3, 16, 1000])
+@pytest.mark.parametrize("epsilon", [0.1, 1, math.log(3), 4.0])
+def test_k_ary_at_epsilon_is_on_the_private_side(k: int, epsilon: float) -> None:
+    design = k_ary(k, epsilon=epsilon)
+    assert epsilon - 1e-6 < design.epsilon <= epsilon
+    keep = math.exp(epsilon) / (math.exp(epsilon) + k - 1)
+    assert math.isclose(design.matrix[0, 0], keep, rel_tol=1e-5)
+
+
+def test_epsilon_of_ln_3_is_two_coins_exactly() -> None:
+    assert warner(epsilon=math.log(3)).weights.tolist() == [[3, 1], [1, 3]]
+
+
+def test_matrices_are_those_of_the_literature() -> None:
+    """Pr(yes | no) and Pr(yes | yes) for each design."""
+    expected = {
+        warner("2/3"): ("1/3", "2/3"),
+        forced(yes="1/6", no="1/12"): ("1/6", "11/12"),
+        unrelated("7/10", "3/10"): ("9/100", "79/100"),
+        mangat("7/10"): ("3/10", "1"),
+        crosswise("1/5"): ("4/5", "1/5"),
+        triangular("1/4"): ("1/4", "1"),
+    }
+    from fractions import Fraction
+
+    for design, (yes_if_no, yes_if_yes) in expected.items():
+        found = [Fraction(int(w), design.denominator) for w in design.weights[:, 1]]
+        assert found == [Fraction(yes_if_no), Fraction(yes_if_yes)], design.name
+
+
+@pytest.mark.parametrize("design", [mangat(0.7), triangular(0.2), forced(yes=0.2, no=0), kuk(1, 0.5)])
+def test_a_zero_in_the_matrix_makes_epsilon_infinite(design: Design) -> None:
+    assert design.epsilon == math.inf
+    assert design.loss.epsilon == math.inf
+
+
+def test_kuk_drops_reports_that_nobody_can_give() -> None:
+    assert kuk(1, 0, draws=2).report_options == (0, 2)
+
+
+BAD = [
+    (lambda: warner(0.5), "`p` must differ from 1/2, got 1/2"),
+    (lambda: warner("1/2"), "says nothing about the answer"),
+    (lambda: warner(1.2), "`p` must lie between 0 and 1"),
+    (lambda: warner(-0.1), "`p` must lie between 0 and 1"),
+    (lambda: warner(float("nan")), "`p` must be a finite number"),
+    (lambda: warner("two thirds"), "fraction such as '2/3'"),
+    (lambda: warner(), "exactly one of `p` and `epsilon`"),
+    (lambda: warner(0.7, epsilon=1), "exactly one of `p` and `epsilon`"),
+    (lambda: warner(epsilon=0), "`epsilon` must be above 0"),
+    (lambda: warner(epsilon=-1), "`epsilon` must be above 0"),
+    (lambda: warner(epsilon=float("inf")), "`epsilon` must be a finite number"),
+    (lambda: warner(epsilon=float("nan")), "`epsilon` must be a finite number"),
+    (lambda: warner(epsilon=1e-300), "large enough for 32-bit odds"),
+    (lambda: warner(epsilon=30), "`epsilon` must be at most 22"),
+    (lambda: forced(0.5, 0.5), "`yes` \\+ `no` must be below 1"),
+    (lambda: unrelated(0, 0.3), "`p` must be above 0"),
+    (lambda: mangat(0), "`p` must be above 0"),
+    (lambda: kuk(0.5, 0.5), "`p_yes` must differ from `p_no`"),
+    (lambda: kuk(0.8, 0.2, draws=0), "`draws` must be at least 1"),
+    (lambda: crosswise(0.5), "`p` must differ from 1/2"),
+    (lambda: triangular(1), "`p` must be below 1"),
+    (lambda: k_ary(1, epsilon=1), "`options` must be at least 2"),
+    (lambda: k_ary(["a", "a"], epsilon=1), "`options` must be distinct"),
+    (lambda: forced_options(["a", "b"], [0.5, 0.5]), "`probabilities` must sum to less than 1"),
+    (lambda: forced_options(["a", "b"], [0.5]), "`probabilities` must hold 2 numbers"),
+    (lambda: forced_options(["a", "b"], {"a": 0.1, "c": 0.1}), "must name every option"),
+]
+
+
+@pytest.mark.parametrize(("make", "message"), BAD, ids=[message for _, message in BAD])
+def test_impossible_parameters_are_refused_with_a_reason(make: object, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    "make", [lambda: warner(True), lambda: warner([0.3]), lambda: k_ary("abc", epsilon=1), lambda: kuk(0.8, 0.2, draws=1.5)]
+)
+def test_wrong_types_are_refused(make: object) -> None:
+    with pytest.raises(TypeError, match="must be"):
+        make()

@@ -1,0 +1,81 @@
+"""Four floors, arrows down: what may import what, and how large a room may be."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGE = ROOT / "toolkit"
+FILES = sorted(PACKAGE.rglob("*.py"))
+BELOW = {
+    "core": {"core"},
+    "local": {"core", "local"},
+    "central": {"core", "central"},
+    "survey": {"core", "local", "survey"},
+    "budget": {"core", "local", "central", "budget"},
+    "attacks": {"core", "local", "central", "attacks"},
+    "show": {"core", "local", "central", "survey", "budget", "attacks", "show"},
+}
+SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
+IDS = {path: str(path.relative_to(PACKAGE)) for path in FILES}
+
+
+def imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path.name} imports relatively"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS.get)
+def test_arrows_point_down(path: Path) -> None:
+    room = path.relative_to(PACKAGE).parts[0]
+    if room.endswith(".py"):  # __init__ and the command line stand on the roof
+        return
+    for name in imports(path):
+        parts = name.split(".")
+        if parts[0] == "toolkit" and len(parts) > 1 and (PACKAGE / parts[1]).is_dir():
+            assert parts[1] in BELOW[room], f"{room} must not import {name}"
+        assert room == "show" or parts[0] not in SHOWN_ONLY, f"only show imports {parts[0]}"
+
+
+@pytest.mark.parametrize("path", FILES, ids=IDS.get)
+def test_files_and_functions_can_be_read_in_one_go(path: Path) -> None:
+    assert len(path.read_text().splitlines()) <= 350
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            lines = (node.end_lineno or node.lineno) - node.lineno + 1
+            documented = isinstance(node.body[0], ast.Expr) and ast.get_docstring(node) is not None
+            docstring = (node.body[0].end_lineno or 0) - node.body[0].lineno + 1 if documented else 0
+            assert lines - docstring <= 40, f"{node.name} has {lines - docstring} lines"
+
+
+@pytest.mark.parametrize("path", [path for path in FILES if path.name != "__init__.py"], ids=IDS.get)
+def test_every_file_says_what_it_is(path: Path) -> None:
+    assert ast.get_docstring(ast.parse(path.read_text()))
+
+
+def test_tests_mirror_the_package() -> None:
+    untested = [
+        str(path.relative_to(PACKAGE))
+        for path in FILES
+        if path.name != "__init__.py" and not (ROOT / "tests" / path.parent.relative_to(PACKAGE) / f"test_{path.name}").exists()
+    ]
+    assert untested == []
+
+
+def test_there_are_no_import_cycles() -> None:
+    graph = {}
+    for path in FILES:
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+        graph[name] = {target for target in imports(path) if target.startswith("toolkit.")}
+    graph = {name: {target for target in targets if target in graph and target != name} for name, targets in graph.items()}
+    finished: set[str] = set()
+    while ready := [name for name, targets in graph.items() if name not in finished and targets <= finished]:
+        finished.update(ready)
+    assert set(graph) == finished

@@ -1,0 +1,40 @@
+"""The public names, and what `import toolkit` costs."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import toolkit
+
+ROOT = Path(__file__).parents[1]
+
+
+def run(code: str) -> str:
+    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+
+
+def test_importing_the_toolkit_imports_nothing_heavy() -> None:
+    loaded = run("import toolkit, sys; print(*sys.modules)").split()
+    heavy = {"matplotlib", "ipywidgets", "pandas", "polars", "anywidget", "scipy.stats", "scipy.optimize", "IPython", "starlette"}
+    assert not heavy & set(loaded)
+
+
+def test_importing_the_toolkit_is_fast() -> None:
+    """At most 1.5 times `import numpy, scipy.special`: best of seven each, alternating."""
+    timed = "import time; start = time.perf_counter(); {}; print(time.perf_counter() - start)"
+    pairs = [
+        (float(run(timed.format("import numpy, scipy.special"))), float(run(timed.format("import toolkit")))) for _ in range(7)
+    ]
+    base, ours = (min(column) for column in zip(*pairs, strict=True))
+    assert ours <= 1.5 * base
+
+
+def test_every_public_name_is_documented_and_explained_in_the_readme() -> None:
+    tree = ast.parse((ROOT / "toolkit" / "__init__.py").read_text())
+    names = [alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names]
+    readme = (ROOT / "README.md").read_text()
+    assert names
+    for name in names:
+        assert getattr(toolkit, name).__doc__, name
+        assert f"`{name}" in readme or f" {name}(" in readme or f" {name}," in readme, f"{name} is not in the README"
