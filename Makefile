@@ -21,7 +21,7 @@ lab: $(READY)  ## open JupyterLab on the first notebook
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser
 	@$(BIN)/python -m pytest $(PYTEST_OPTIONS)
-	@env -u MPLBACKEND $(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=120 -p no:doctest -o addopts= -o filterwarnings=default notebooks
+	@$(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 lint: $(READY)  ## style and types
 	@$(BIN)/ruff check .

@@ -16,7 +16,7 @@ def test_a_scalar_estimate_is_a_float() -> None:
 
 def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
     assert repr(scalar()) == (
-        "<Estimate 0.3333 ± 0.02 (95 % interval 0.2942 to 0.373); n = 2,400; covers sampling and randomization; "
+        "<Estimate 0.333 ± 0.020 (95 % interval 0.294 to 0.373); n = 2,400; covers sampling and randomization; "
         "privacy loss ε = 1.1; warner design, unbiased>"
     )
     many = repr(k_ary(9, epsilon=1.0).estimate_counts([10] * 9))
@@ -26,7 +26,7 @@ def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
 
 def test_html_cannot_hide_what_is_covered_and_what_it_cost() -> None:
     page = scalar()._repr_html_()
-    for words in ("covers sampling and randomization", "privacy loss ε = 1.1", "0.2942 to 0.373", "standard error"):
+    for words in ("covers sampling and randomization", "privacy loss ε = 1.1", "0.294 to 0.373", "standard error"):
         assert words in page
     assert "outside 0 to 1" in warner("3/4").estimate_counts([99, 1])._repr_html_()
 

@@ -90,6 +90,11 @@ def test_one_report_has_an_estimate_but_no_standard_error() -> None:
     assert "nan" in repr(estimate)
 
 
+def test_equal_matrices_are_equal_designs_in_lowest_terms() -> None:
+    assert Design([[6, 2], [2, 6]], 8, ("no", "yes"), name="warner") == warner("3/4")
+    assert warner("2/3").devices()[0].design == warner("2/3")
+
+
 def test_designs_are_values() -> None:
     design = warner("3/4")
     assert design == warner(0.75)

@@ -16,6 +16,8 @@ Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 DENOMINATOR_LIMIT = 2**32
 """Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a report."""
 
+NEIGHBORS = ("replace", "add_remove")
+
 
 def refuse(rule: str, received: object, consequence: str, error: type[Exception] = ValueError) -> NoReturn:
     """Raise `error` with a message of the form rule, received, consequence."""
@@ -100,6 +102,11 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     return str(value)
 
 
+def neighbors(value: object) -> str:
+    """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or goes)."""
+    return choice(value, "neighbors", NEIGHBORS)
+
+
 def labels(values: Any, name: str) -> tuple[str | int, ...]:
     """Distinct labels, strings or whole numbers, at least two."""
     if isinstance(values, str):
@@ -113,6 +120,11 @@ def labels(values: Any, name: str) -> tuple[str | int, ...]:
     if len(set(map(str, found))) < len(found):
         refuse(f"`{name}` must be distinct", f"{len(found)} labels with repetitions", "equal labels cannot be told apart")
     return found
+
+
+def is_missing(value: object) -> bool:
+    """None, NaN, and what pandas calls NA and NaT, without importing pandas."""
+    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
 
 
 def _shown(value: object) -> str:

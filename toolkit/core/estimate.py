@@ -2,13 +2,13 @@
 
 import html
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from toolkit.core.checks import refuse
-from toolkit.core.intervals import Array, Interval, IntervalBasis, Normal, interval_from
+from toolkit.core.intervals import Affine, Array, Interval, IntervalBasis, Normal, interval_from
 from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:
@@ -62,6 +62,16 @@ class Estimate:
         """
         return interval_from(self.basis or Normal(self.value, self.se), level, method)
 
+    def rescaled(self, factor: float, offset: float = 0.0) -> "Estimate":
+        """The same estimate in another unit: offset + factor * value, for a positive factor."""
+        return replace(
+            self,
+            value=offset + factor * self.value,
+            se=factor * self.se,
+            cov=factor**2 * self.cov,
+            basis=Affine(self.basis or Normal(self.value, self.se), factor, offset),
+        )
+
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """One row a label: estimate, standard error, limits of the interval."""
         import pandas as pd
@@ -76,18 +86,19 @@ class Estimate:
         return float(self.value)
 
     def __repr__(self) -> str:
-        rows = self._rows(0.95)
-        parts = [f"{label}: {value:.4g} ± {se:.2g}" for label, value, se, *_ in rows[:6]]
-        if isinstance(self.value, float):
-            _, value, se, low, high = rows[0]
-            parts = [f"{value:.4g} ± {se:.2g} (95 % interval {low:.4g} to {high:.4g})"]
+        rows = self._written()
+        parts = [f"{label}: {value} ± {se}" for label, value, se, _ in rows[:6]]
+        if np.ndim(self.value) == 0:
+            _, value, se, interval = rows[0]
+            error = "without an error" if se == "nan" and interval == "nan to nan" else f"± {se} (95 % interval {interval})"
+            parts = [f"{value} {error}"]
         more = [f"… {len(rows) - 6} more"] if len(rows) > 6 else []
         return f"<Estimate {'; '.join(parts + more)}; {self._footing()}>"
 
     def _repr_html_(self) -> str:
         cells = "".join(
-            f"<tr><th>{html.escape(str(label))}</th><td>{value:.4g}</td><td>{se:.2g}</td><td>{low:.4g} to {high:.4g}</td></tr>"
-            for label, value, se, low, high in self._rows(0.95)
+            f"<tr><th>{html.escape(str(label))}</th><td>{value}</td><td>{se}</td><td>{interval}</td></tr>"
+            for label, value, se, interval in self._written()
         )
         head = "<tr><th></th><th>estimate</th><th>standard error</th><th>95 % interval</th></tr>"
         notes = "".join(f"<br>Note: {html.escape(note)}" for note in self.notes)
@@ -95,6 +106,13 @@ class Estimate:
             f"<table><thead>{head}</thead><tbody>{cells}</tbody>"
             f"<tfoot><tr><td colspan='4' style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
         )
+
+    def _written(self) -> list[tuple[str | int, str, str, str]]:
+        """Label, value, standard error and interval, with the digits that the standard error allows."""
+        return [
+            (label, written(value, se), written(se, se), f"{written(low, se)} to {written(high, se)}")
+            for label, value, se, low, high in self._rows(0.95)
+        ]
 
     def _footing(self) -> str:
         """What the error covers and what it cost: never left out."""
@@ -106,6 +124,17 @@ class Estimate:
         interval = self.interval(level)
         columns = (np.atleast_1d(part) for part in (self.value, self.se, interval.low, interval.high))
         return list(zip(self.labels, *(map(float, column) for column in columns), strict=True))
+
+
+def written(number: float, se: float) -> str:
+    """A number with the decimals that two digits of its standard error reach.
+
+    >>> written(43067.21, 281.4), written(0.33333, 0.0204), written(5.0, float("nan"))
+    ('43,067', '0.333', '5')
+    """
+    if not (math.isfinite(number) and math.isfinite(se) and se > 0):
+        return f"{number:.4g}"
+    return f"{number:,.{max(1 - math.floor(math.log10(se)), 0)}f}"
 
 
 def boundary_note(value: float | Array) -> tuple[str, ...]:

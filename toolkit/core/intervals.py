@@ -5,7 +5,7 @@ x * given + (1 - x) * without. Every method works on the reports, then maps back
 is left, the data disagree with every share at this level, and the interval says so instead of hiding it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -67,6 +67,23 @@ class Normal:
     def interval(self, level: float, method: str) -> Interval:
         reach = float(ndtri(0.5 + level / 2)) * self.se
         return Interval(self.value - reach, self.value + reach, level, method)
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """The intervals of another basis, moved to a new unit: offset + factor * limit, for a positive factor."""
+
+    basis: IntervalBasis
+    factor: float
+    offset: float
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.basis.methods
+
+    def interval(self, level: float, method: str) -> Interval:
+        inner = self.basis.interval(level, method)
+        return replace(inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,5 +1,6 @@
 """`Design`: how one answer is randomized before it leaves a person's hands. It is a matrix, and all follows from it."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,7 +44,7 @@ class Design:
     --------
     >>> design = Design([[3, 1], [1, 3]], 4, ("no", "yes"))
     >>> design.estimate_counts([60, 40])
-    <Estimate 0.3 ± 0.098 (95 % interval 0.1188 to 0.496); n = 100; covers sampling and randomization; ...>
+    <Estimate 0.300 ± 0.098 (95 % interval 0.119 to 0.496); n = 100; covers sampling and randomization; ...>
     """
 
     weights: npt.NDArray[np.int64]
@@ -67,10 +68,11 @@ class Design:
                 f"{table.ndim} dimensions of {table.dtype}",
                 "rows are truths, columns reports",
             )
-        table = table.astype(np.int64)
+        common = math.gcd(int(np.gcd.reduce(table, axis=None)), whole(denominator, "denominator"))
+        table = table.astype(np.int64) // common  # in lowest terms, so that equal matrices are equal designs
         table.setflags(write=False)
         object.__setattr__(self, "weights", table)
-        object.__setattr__(self, "denominator", whole(denominator, "denominator"))
+        object.__setattr__(self, "denominator", int(denominator) // common)
         object.__setattr__(self, "options", labels(options, "options"))
         object.__setattr__(self, "report_options", labels(options if report_options is None else report_options, "report_options"))
         object.__setattr__(self, "name", str(name))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.categorical import CHUNK
-from toolkit.core.checks import refuse
+from toolkit.core.checks import is_missing, refuse
 
 Labels = tuple[str | int, ...]
 Codes = npt.NDArray[np.integer]
@@ -113,7 +113,7 @@ def _missing(values: Any) -> tuple[int, int]:
     if array.dtype.kind == "f":
         return int(np.isnan(array).sum()), array.size
     if array.dtype.kind == "O":
-        return sum(_is_missing(value) for value in array.ravel()), array.size
+        return sum(is_missing(value) for value in array.ravel()), array.size
     return 0, array.size
 
 
@@ -122,10 +122,6 @@ def _as_array(values: Any) -> npt.NDArray[Any]:
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
     return values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
 
 
 def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:

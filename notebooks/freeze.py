@@ -1,0 +1,49 @@
+"""Runs notebooks top to bottom in a fresh kernel and stores their outputs, byte for byte the same each time.
+
+This is `make notebooks`. What differs between runs or machines is left out: widget models and their random names, times,
+versions of Python. A saved notebook then shows each widget's picture; the live widget comes when the cell is run.
+"""
+
+import sys
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbformat import NotebookNode
+
+WIDGET = "application/vnd.jupyter.widget-view+json"
+KERNEL = {"display_name": "Python 3 (ipykernel)", "language": "python", "name": "python3"}
+
+
+def freeze(path: Path) -> None:
+    """Run one notebook where it stands, and write it back."""
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        _forget(cell)
+    NotebookClient(
+        notebook,
+        timeout=300,
+        kernel_name="python3",
+        record_timing=False,
+        extra_arguments=["--log-level=40"],  # a kernel on this machine need not warn that it is not encrypted
+        resources={"metadata": {"path": str(path.resolve().parent)}},
+    ).execute()
+    for cell in notebook.cells:
+        for output in cell.get("outputs", []):
+            output.get("data", {}).pop(WIDGET, None)
+    notebook.metadata = NotebookNode(kernelspec=KERNEL, language_info={"name": "python"})
+    nbformat.validate(notebook)
+    nbformat.write(notebook, path)
+
+
+def _forget(cell: NotebookNode) -> None:
+    """Drop what an earlier run or a front end left behind; keep tags and folded inputs, which an author chose."""
+    kept = {name: value for name, value in cell.metadata.items() if name in ("tags", "jupyter")}
+    cell.metadata = NotebookNode(kept)
+    if cell.cell_type == "code":
+        cell.outputs, cell.execution_count = [], None
+
+
+if __name__ == "__main__":
+    for name in sys.argv[1:]:
+        freeze(Path(name))

@@ -1,0 +1,204 @@
+"""How notebooks are written, and that their saved outputs are real. What the outputs say is compared by nbval."""
+
+import ast
+import re
+import shutil
+import statistics
+import subprocess
+import sys
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from notebooks.freeze import KERNEL, freeze
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+MACHINE = re.compile(r"0x[0-9a-f]{6,}|/(?:home|root|tmp|Users|work)/|ipykernel_|\b\d\d:\d\d:\d\d\b|model_id")
+
+
+def pytest_generate_tests(metafunc):
+    if "path" in metafunc.fixturenames:
+        metafunc.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+
+
+@pytest.fixture
+def cells(path):
+    return nbformat.read(path, as_version=4).cells
+
+
+def code_of(cells):
+    return [cell for cell in cells if cell.cell_type == "code"]
+
+
+def lines_of(cell):
+    return [line for line in cell.source.splitlines() if line.strip()]
+
+
+def outputs_of(cells):
+    return [output for cell in code_of(cells) for output in cell.outputs]
+
+
+def bundles_of(cells):
+    return [output.data for output in outputs_of(cells) if "data" in output]
+
+
+def test_the_first_notebooks_exist_and_names_sort_them():
+    names = [path.name for path in NOTEBOOKS]
+    assert {"00_start_here.ipynb", "03_randomized_response.ipynb"} <= set(names)
+    assert [name for name in names if not re.fullmatch(r"\d\d_[a-z_]+\.ipynb", name)] == []
+
+
+def test_prose_and_code_alternate_strictly_from_prose_to_prose(cells):
+    kinds = [cell.cell_type for cell in cells]
+    assert kinds == ["markdown", "code"] * (len(cells) // 2) + ["markdown"]
+
+
+def test_the_first_cell_has_the_title_and_says_what_you_will_do(cells):
+    assert cells[0].source.startswith("# ")
+    assert "**What you will do**" in cells[0].source
+
+
+def test_code_cells_are_short(cells):
+    sizes = [len(lines_of(cell)) for cell in code_of(cells)]
+    assert max(sizes) <= 8
+    assert statistics.median(sizes) <= 3
+
+
+def test_code_prints_nothing_defines_nothing_and_imports_at_the_top_only(cells):
+    for place, cell in enumerate(code_of(cells)):
+        nodes = list(ast.walk(ast.parse(cell.source)))
+        assert not any(isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda) for node in nodes)
+        assert not any(isinstance(node, ast.Name) and node.id == "print" for node in nodes)
+        assert place == 0 or not any(isinstance(node, ast.Import | ast.ImportFrom) for node in nodes)
+
+
+def test_code_uses_public_names_of_the_toolkit_only(cells):
+    modules = [node.module for node in ast.walk(ast.parse(code_of(cells)[0].source)) if isinstance(node, ast.ImportFrom)]
+    assert [module for module in modules if module.startswith("toolkit.")] == []
+    private = re.compile(r"(?<!\d)\._[a-z]")
+    assert [cell.source for cell in code_of(cells) if private.search(cell.source)] == []
+
+
+def test_every_random_draw_is_seeded(cells):
+    for cell in code_of(cells):
+        assert "default_rng()" not in cell.source
+        for call in re.findall(r"randomize\((.*)\)", cell.source):
+            assert "rng=" in call
+
+
+def test_claims_are_checked_by_asserts(cells):
+    assert sum("assert " in cell.source for cell in code_of(cells)) >= 3
+
+
+def test_each_has_a_widget_whose_picture_remains_in_the_saved_file(cells):
+    shown = [data for data in bundles_of(cells) if "Explorer" in data.get("text/plain", "")]
+    assert shown
+    assert all("image/png" in data for data in shown)
+
+
+def test_the_randomized_response_notebook_shows_pictures_a_table_and_the_explorer():
+    bundles = bundles_of(nbformat.read(FOLDER / "03_randomized_response.ipynb", as_version=4).cells)
+    assert sum("<Picture" in data["text/plain"] for data in bundles) >= 5
+    assert sum("text/html" in data for data in bundles) >= 5
+
+
+def test_pictures_in_prose_have_an_alternative_text(cells):
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    assert re.findall(r"!\[\s*\]\(", prose) == []
+    assert "<img" not in prose
+
+
+def test_links_to_files_lead_somewhere(path, cells):
+    prose = "\n".join(cell.source for cell in cells if cell.cell_type == "markdown")
+    targets = [target for target in re.findall(r"\]\(([^)#]+)\)", prose) if "://" not in target]
+    assert [target for target in targets if not (path.parent / target).exists()] == []
+
+
+def test_it_ends_with_exercises_and_with_what_is_behind_it(cells):
+    headings = [
+        line for cell in cells if cell.cell_type == "markdown" for line in cell.source.splitlines() if line.startswith("## ")
+    ]
+    assert headings[-2:] == ["## Exercises", "## Where this comes from"]
+    assert cells[-1].source.startswith("## Where this comes from")
+
+
+def test_every_solution_is_folded_away_and_the_code_that_it_shows_is_run(cells):
+    """The check that follows a solution starts with a comment, because a folded cell shows its first line."""
+    solved = [place for place, cell in enumerate(cells) if "<details>" in cell.source]
+    assert solved
+    for place in solved:
+        (shown,) = re.findall(r"<summary>Solution</summary>.*?```python\n(.*?)\n```\n\n</details>", cells[place].source, re.DOTALL)
+        check = cells[place + 1]
+        assert check.source == f"# The solution above, checked.\n{shown}"
+        assert "assert " in shown
+        assert check.metadata == {"jupyter": {"source_hidden": True}, "tags": ["solution"]}
+
+
+def test_it_was_run_top_to_bottom_without_an_error_or_a_word_on_stderr(cells):
+    assert [cell.execution_count for cell in code_of(cells)] == list(range(1, len(code_of(cells)) + 1))
+    assert {output.output_type for output in outputs_of(cells)} <= {"execute_result", "display_data"}
+
+
+def test_outputs_tell_nothing_of_the_machine_the_time_or_the_run(path, cells):
+    for data in bundles_of(cells):
+        assert "application/vnd.jupyter.widget-view+json" not in data
+        assert [found for kind, text in data.items() if kind != "image/png" for found in MACHINE.findall(str(text))] == []
+    metadata = nbformat.read(path, as_version=4).metadata
+    assert set(metadata) == {"kernelspec", "language_info"}
+    assert metadata.language_info == {"name": "python"}
+
+
+def test_tags_that_switch_the_comparison_off_are_absent(cells):
+    assert [cell.id for cell in cells if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", []))] == []
+
+
+def test_a_notebook_stays_small(path):
+    assert path.stat().st_size < 400_000
+
+
+def test_the_folders_readme_lists_every_notebook():
+    text = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert [path.name for path in NOTEBOOKS if f"({path.name})" not in text] == []
+
+
+def test_freezing_again_changes_no_byte_and_gives_what_is_saved(path, tmp_path):
+    """Pixels may differ between machines (fonts, compression), so against the saved file pictures are left out."""
+    shutil.copytree(FOLDER.parent / "data", tmp_path / "data")
+    copy = tmp_path / "notebooks" / path.name
+    copy.parent.mkdir()
+    shutil.copy(path, copy)
+    freeze(copy)
+    first = copy.read_bytes()
+    freeze(copy)
+    assert copy.read_bytes() == first
+    assert without_pictures(first.decode()) == without_pictures(path.read_text(encoding="utf-8"))
+
+
+def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path):
+    """The guard in notebooks/conftest.py is there because nbval alone lets the third of these pass."""
+    shutil.copy(FOLDER / "conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    for name, count, text in (("good", 1, "2"), ("tampered", 1, "3"), ("stripped", None, None)):
+        cell = nbformat.v4.new_code_cell("1 + 1", execution_count=count)
+        cell.outputs = [nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=count)] if text else []
+        nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL}), tmp_path / f"{name}.ipynb")
+    command = [
+        sys.executable,
+        "-m",
+        "pytest",
+        "--nbval",
+        "--continue-on-collection-errors",
+        "-p",
+        "no:cacheprovider",
+        str(tmp_path),
+    ]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    assert "1 failed, 1 passed, 1 error" in said
+    assert "stripped.ipynb must be run top to bottom in a fresh kernel" in said
+    assert "FAILED tampered.ipynb" in said
+
+
+def without_pictures(text):
+    return re.sub(r'"image/png": "[^"]+"', '"image/png": ""', text)
