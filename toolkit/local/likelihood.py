@@ -69,7 +69,7 @@ def interior_point(law: Array, weight: Array, rounds: int = 200) -> Array:
         gain = relative @ weight
         target = 0.1 * float(shares @ slack) / k
         curvature = (relative * weight) @ relative.T + np.diag(slack / shares)
-        step = np.linalg.solve(curvature, gain - 1 + target / shares)
+        step = np.asarray(np.linalg.solve(curvature, gain - 1 + target / shares), dtype=np.float64)
         slack_step = (target - slack * step) / shares - slack
         reach = min(_reach(shares, step), _reach(slack, slack_step))
         shares, slack = shares + reach * step, slack + reach * slack_step
