@@ -1,18 +1,12 @@
-import base64
-import io
 import math
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from PIL import Image
 
 from toolkit import k_ary, kuk, mangat, show, triangular, warner
-from toolkit.show import canvas
 
 DESIGN = warner(p="2/3")
 
@@ -146,19 +140,6 @@ def test_given_axes_are_drawn_on_and_returned(draw):
     assert draw(ax) is ax
 
 
-def test_a_picture_displays_as_a_sharp_png_of_its_nominal_size_with_words_beside_it():
-    data, metadata = show.design_matrix(DESIGN)._repr_mimebundle_()
-    image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
-    assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
-    assert data["text/plain"].startswith("<Picture: warner design: truth no is reported no 66.7 %")
-
-
-def test_a_picture_is_the_same_bytes_each_time_and_carries_no_date_or_version():
-    first, second = (show.posterior(DESIGN, prior=0.1)._repr_mimebundle_()[0]["image/png"] for _ in range(2))
-    assert first == second
-    assert Image.open(io.BytesIO(base64.b64decode(first))).info.keys() <= {"dpi", "transparency"}
-
-
 def test_the_words_in_every_cell_have_a_contrast_of_at_least_four_to_its_shade():
     for share in np.linspace(0, 1, 21):
         ax = show.design_matrix(warner(p=float(share)) if share != 0.5 else DESIGN)
@@ -175,14 +156,3 @@ def contrast(first, second):
 
     light, dark = sorted((luminance(first), luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
-
-
-def test_pictures_do_not_import_pyplot():
-    """Nothing stays open, no backend is chosen for the reader, and MPLBACKEND does not matter."""
-    code = "import sys; from toolkit import show; sys.exit('matplotlib.pyplot' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
-
-
-def test_percent_drops_idle_zeros_only():
-    assert [canvas.percent(x, 1) for x in (0, 0.1, 0.125, 1)] == ["0 %", "10 %", "12.5 %", "100 %"]
-    assert [canvas.percent(x) for x in (0.1, 1)] == ["10 %", "100 %"]

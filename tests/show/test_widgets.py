@@ -38,12 +38,6 @@ def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(explorer)
     assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
 
 
-def test_the_still_picture_says_the_sentences_of_the_setting(explorer):
-    figure = widgets.explorer_figure(explorer.table, explorer.row, explorer.prevalence, explorer.n)
-    shown = " ".join(" ".join(text.get_text().split()) for ax in figure.axes for text in ax.texts)
-    assert [said for said in explorer.describe().values() if said not in shown] == []
-
-
 def test_the_table_goes_to_the_browser_once_and_moving_needs_no_new_one(explorer):
     before = explorer.table
     explorer.epsilon, explorer.n, explorer.prevalence = 2.0, 700, 0.3
