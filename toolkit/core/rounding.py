@@ -50,6 +50,8 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
     >>> best_below(Fraction(314159, 100000), others=1, limit=200)
     (135, 43)
     """
+    if target <= 1:  # 1 itself, which rounding may have put a hair below
+        return 1, 1
     (low_a, low_b), (high_a, high_b) = (1, 1), (1, 0)
     while (low_size := low_a + others * low_b) + (high_size := high_a + others * high_b) <= limit:
         gap = target.numerator * low_b - target.denominator * low_a

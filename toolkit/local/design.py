@@ -193,7 +193,11 @@ class Design:
         numbers = checked_counts(counts, len(self.report_options))
         footing = moments.footing(self.matrix, self._score, numbers, self._form)
         shares, n = numbers @ self._score / footing.n, footing.n
-        cov = moments.covariance(self._score, numbers / n, shares) / (n - 1) if n > 1 else np.full((len(shares),) * 2, np.nan)
+        cov = (
+            moments.covariance(self._score, numbers / n, shares, self._form) / (n - 1)
+            if n > 1
+            else np.full((len(shares),) * 2, np.nan)
+        )
         notes: tuple[str, ...] = ()
         if choice(method, "method", ("moment", "mle", "simplex")) == "moment":
             notes = boundary_note(float(footing.value[0]) if len(shares) == 2 else shares)
@@ -201,7 +205,8 @@ class Design:
             shares = project_onto_simplex(shares)
         else:
             shares = self._mle(numbers)
-            cov = moments.information_covariance(self.matrix, shares) / n
+            square = self._form is not None  # then the maximum and the unbiased estimate have one covariance
+            cov = self.covariance(shares, n) if square else moments.information_covariance(self.matrix, shares) / n
         return self._as_estimate(shares, cov, method, notes, footing)
 
     def _mle(self, counts: Array) -> Array:
@@ -245,7 +250,7 @@ class Design:
         """Covariance matrix of the unbiased shares of all options."""
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         shares = self._shares(prevalence, "prevalence")
-        return moments.covariance(self._score, shares @ self.matrix, shares, fixed_respondents=fixed) / whole(n, "n")
+        return moments.covariance(self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed) / whole(n, "n")
 
     def posterior(self, prior: Any) -> Array:
         """Pr(truth | report) for someone who held `prior` before: rows are truths, columns are reports.

@@ -53,14 +53,16 @@ def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
     return np.asarray(weighted @ np.linalg.inv(matrix @ weighted))
 
 
-def covariance(score: Array, reports: Array, shares: Array, *, fixed_respondents: bool = False) -> Array:
+def covariance(score: Array, reports: Array, shares: Array, form: Forced | None, *, fixed_respondents: bool = False) -> Array:
     """Covariance of one report's scores, from the shares of the reports and those of the truths.
 
     For a random sample of respondents this holds both sampling and randomization; for fixed respondents the
-    randomization alone.
+    randomization alone. In the forced form the scores of a report differ by 1 / truth in one place, which saves a product
+    of three tables.
     """
-    second_moment = (score.T * reports) @ score
-    return np.asarray(second_moment - (np.diag(shares) if fixed_respondents else np.outer(shares, shares)))
+    spread = np.diag(reports) - np.outer(reports, reports)
+    cov = spread * float(score[0, 0] - score[1, 0]) ** 2 if form is not None else score.T @ spread @ score
+    return np.asarray(cov - (np.diag(shares) - np.outer(shares, shares)) if fixed_respondents else cov)
 
 
 def information_covariance(matrix: Array, shares: Array) -> Array:

@@ -7,9 +7,10 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, exact, labels, positive, probability, refuse, whole
-from toolkit.core.rounding import best_below, exp_below, integer_rows
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
+from toolkit.core.rounding import integer_rows
 from toolkit.local.design import Design
+from toolkit.local.odds import named, odds
 
 _YES_NO = ("no", "yes")
 
@@ -27,11 +28,11 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
 
     References: S. L. Warner, Randomized response, Journal of the American Statistical Association 60 (1965).
     """
-    if (p is None) == (epsilon is None):
-        refuse("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", "each determines the other")
-    if p is None:
-        truth, lie = _odds(epsilon, others=1)  # type: ignore[arg-type]
+    if epsilon is not None and p is None:
+        truth, lie = odds(epsilon, inside=1, outside=1)
         return Design([[truth, lie], [lie, truth]], truth + lie, _YES_NO, name="warner")
+    if p is None or epsilon is not None:
+        refuse("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", "each determines the other")
     share = probability(p, "p")
     if share == Fraction(1, 2):
         refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
@@ -150,9 +151,9 @@ def k_ary(options: int | Sequence[str | int], *, epsilon: Number) -> Design:
 
     References: P. Kairouz, K. Bonawitz and D. Ramage, Discrete distribution estimation under local privacy (2016).
     """
-    names = _named(options)
+    names = named(options)
     k = len(names)
-    truth, lie = _odds(epsilon, others=k - 1)
+    truth, lie = odds(epsilon, inside=1, outside=k - 1)
     weights = [[truth if i == j else lie for j in range(k)] for i in range(k)]
     return Design(weights, truth + (k - 1) * lie, names, name="k_ary")
 
@@ -165,7 +166,7 @@ def forced_options(options: int | Sequence[str | int], probabilities: Sequence[N
 
     References: D. W. Heck and M. Moshagen, Journal of Statistical Software 85 (2018).
     """
-    names = _named(options)
+    names = named(options)
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
             refuse("`probabilities` must name every option once", "other names", "each option needs its share")
@@ -185,21 +186,3 @@ def _binary(yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options
     rows = [[1 - yes_if_no, yes_if_no], [1 - yes_if_yes, yes_if_yes]]
     weights, denominator = integer_rows(rows, DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, report_options, name)
-
-
-def _odds(epsilon: Number, *, others: int) -> tuple[int, int]:
-    """Integer weights of the truth and of each other report, with truth / other as near below e**epsilon as possible."""
-    positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
-    if exact(epsilon, "epsilon") > 22:
-        refuse("`epsilon` must be at most 22", epsilon, "beyond it a 32-bit draw almost never hides anything")
-    odds = exp_below(exact(epsilon, "epsilon"))
-    truth, lie = best_below(odds, others=others, limit=DENOMINATOR_LIMIT) if odds > 1 else (1, 1)
-    if truth == lie:
-        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer")
-    return truth, lie
-
-
-def _named(options: int | Sequence[str | int]) -> tuple[str | int, ...]:
-    if isinstance(options, int):
-        return tuple(range(whole(options, "options", least=2)))
-    return labels(options, "options")

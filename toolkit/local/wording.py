@@ -33,6 +33,12 @@ def times_in(share: Fraction) -> str:
     return f"{about}{count} time{'' if count == 1 else 's'} in {of:,}"
 
 
+def bound_in_words(epsilon: float) -> str:
+    """What a report can prove at most."""
+    bound = f"at most {math.exp(epsilon):.3g} times as likely under one answer as under another (epsilon {epsilon:.3g})"
+    return f"Whatever we receive, it is {bound}, so it proves no answer."
+
+
 def _row(option: str | int, row: npt.NDArray[np.int64], denominator: int, report_options: Labels) -> str:
     order = np.argsort(-row, kind="stable")
     shown = [f"“{report_options[j]}” {times_in(Fraction(int(row[j]), denominator))}" for j in order if row[j]]
@@ -44,9 +50,7 @@ def _row(option: str | int, row: npt.NDArray[np.int64], denominator: int, report
 def _what_it_proves(weights: npt.NDArray[np.int64], options: Labels, report_options: Labels, epsilon: float) -> list[str]:
     """One sentence a report that rules answers out; else the largest shift of the odds."""
     if math.isfinite(epsilon):
-        factor = math.exp(epsilon)
-        bound = f"at most {factor:.3g} times as likely under one answer as under another (epsilon {epsilon:.3g})"
-        return [f"Whatever we receive, it is {bound}, so it proves no answer."]
+        return [bound_in_words(epsilon)]
     proofs = []
     for j in np.flatnonzero(weights.min(axis=0) == 0):
         possible = [str(options[i]) for i in np.flatnonzero(weights[:, j])]

@@ -1,0 +1,172 @@
+"""The square wave: exact channel, the distribution turned back, bands that hold, and the published fault."""
+
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import beta
+
+from tests.local.channel import channel, follows, largest_ratio
+from toolkit import Pure
+from toolkit.core.rounding import log_up
+from toolkit.local.likelihood import maximum_likelihood
+from toolkit.local.numeric.square_wave import SquareWave, smoothed_likelihood, square_wave
+from toolkit.local.protocol import Randomizer
+from toolkit.local.restore import restore
+
+SMALL = SquareWave(Fraction(0), Fraction(4), 4, 3, 3, 1)
+
+
+def test_epsilon_is_that_of_the_enumerated_channel() -> None:
+    laws = channel(SMALL.report, list(range(5)))
+    assert all(sum(law.values()) == 1 for law in laws)
+    assert largest_ratio(laws) == SMALL.odds == 3
+    assert SMALL.epsilon == log_up(Fraction(3)) == SMALL.loss.epsilon
+    matrix = np.array([[float(law[y]) for y in range(SMALL.window.reports)] for law in laws])
+    assert np.allclose(matrix, SMALL.window.matrix(), atol=1e-15)
+
+
+def test_many_draws_follow_the_channel() -> None:
+    """Chi-squared for each answer. False alarms: 1e-6 with the seed, 1e-9 with the system's bits."""
+    for index, law in enumerate(channel(SMALL.report, list(range(5)))):
+        for rng, least in ((np.random.default_rng(1), 1e-6), (None, 1e-9)):
+            assert follows(SMALL.randomize(np.full(20_000, index), rng).tolist(), law) > least
+
+
+@pytest.mark.parametrize("epsilon", [0.2, 1, 3])
+def test_the_window_is_a_probability_and_not_a_density(epsilon: float) -> None:
+    """A public client uses the density 1.136 (at epsilon 1) as the chance of the window: always inside, infinite epsilon.
+
+    With E = e**epsilon the chance is 2 b E / (2 b E + 1), here to within what the whole width of a window allows.
+    """
+    wave = square_wave((0, 1), epsilon, points=1001)
+    factor = math.exp(epsilon)
+    b = (epsilon * factor - factor + 1) / (2 * factor * (factor - 1 - epsilon))
+    inside = wave.width * wave.inside / wave.window.total
+    assert inside < 1
+    assert abs(inside - 2 * b * factor / (2 * b * factor + 1)) < 2e-3
+    assert abs(wave.width / 1001 - 2 * b) < 2e-3
+    outside = wave.randomize(np.full(5000, 0.5), np.random.default_rng(3))
+    held = np.mean((outside >= 500) & (outside < 500 + wave.width))
+    assert abs(held - inside) < 5 * math.sqrt(inside * (1 - inside) / 5000)  # false alarms 6e-7
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 4, "1/3", 1e-4])
+def test_epsilon_is_just_below_the_one_asked_for(epsilon: float | str) -> None:
+    wave = square_wave((0, 100), epsilon)
+    assert wave.loss <= Pure(epsilon)
+    assert wave.epsilon > 0.9999 * Pure(epsilon).epsilon
+
+
+def test_the_distribution_is_recovered() -> None:
+    """A hundred thousand reports, fixed seed: each of 11 shares within five of its bootstrap standard errors."""
+    wave, rng = square_wave((0, 10), 2.0, points=11), np.random.default_rng(4)
+    truth = np.array([0.3, 0.05, 0.05, 0.1, 0.15, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05])
+    answers = rng.choice(11, p=truth, size=100_000)
+    estimate = wave.estimate(wave.randomize(answers, rng), replicates=60)
+    assert np.all(np.abs(estimate.value - truth) < 5 * estimate.se)
+    assert estimate.labels == tuple(map(str, range(11)))
+    assert math.isclose(estimate.value.sum(), 1)
+    assert estimate.se.max() < 0.02
+    cumulative = wave.cumulative(wave.randomize(answers, rng), replicates=60)
+    assert np.all(np.abs(cumulative.value - np.cumsum(truth)) < 5 * cumulative.se + 1e-12)
+
+
+def test_bands_of_quantiles_hold_their_level() -> None:
+    """120 surveys of 2000 people, fixed seed, nominal 90 %: four standard errors of a coverage are 11 %.
+
+    The shape has two humps and a heap at zero; quantiles are of the answers rounded to the grid.
+    """
+    wave, rng = square_wave((0, 20), 2.0, points=21), np.random.default_rng(5)
+    shape = np.exp(-((np.arange(21) - 6) ** 2) / 6) + 0.8 * np.exp(-((np.arange(21) - 14) ** 2) / 8)
+    truth = 0.8 * shape / shape.sum() + 0.2 * np.eye(21)[0]
+    edges = np.concatenate([[0], np.arange(20) + 0.5, [20]])
+    exact = np.interp([0.25, 0.5, 0.75], np.concatenate([[0], np.cumsum(truth)]), edges)
+    covered = []
+    for _ in range(120):
+        reports = np.repeat(np.arange(wave.window.reports), wave.simulate_counts(truth, 2000, rng))
+        interval = wave.quantiles(reports, replicates=40, rng=rng).interval(0.9)
+        covered.append((interval.low <= exact) & (exact <= interval.high))
+    assert np.all(np.mean(covered, axis=0) > 0.9 - 0.11)
+
+
+def test_smoothing_is_for_display_and_says_so() -> None:
+    wave, rng = square_wave((0, 1), 1.0), np.random.default_rng(6)
+    reports = wave.randomize(rng.beta(2, 5, 4000), rng)
+    plain, smooth = wave.estimate(reports, replicates=10), wave.estimate(reports, smoothing=1.0, replicates=10)
+    assert np.abs(np.diff(smooth.value)).sum() < 0.5 * np.abs(np.diff(plain.value)).sum()
+    assert "bias" in smooth.notes[0]
+    assert plain.notes == ()
+    assert "bootstrap" in plain.method
+
+
+def test_without_smoothing_expectation_maximisation_meets_the_maximum() -> None:
+    counts = np.array([[40.0, 90, 120, 60, 20, 10, 5]])
+    slow = smoothed_likelihood(SMALL.window.matrix(), counts, 1e-9)
+    fast = SMALL.estimate_counts(counts[0], replicates=2).value
+    assert np.allclose(slow[0], fast, atol=2e-3)
+
+
+def test_the_same_reports_always_give_the_same_band() -> None:
+    reports = SMALL.randomize(np.arange(5).repeat(30), np.random.default_rng(1))
+    first, second = SMALL.estimate(reports), SMALL.estimate(reports)
+    assert np.array_equal(first.se, second.se)
+    assert np.array_equal(first.interval().low, second.interval().low)
+
+
+def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None:
+    """Against the spread of 500 surveys of real reports; 36 % is 4 standard errors of the ratio of two such variances."""
+    wave, rng, truth = square_wave((0, 3), 3.0, points=4), np.random.default_rng(7), np.array([0.1, 0.4, 0.3, 0.2])
+    for respondents in ("sample", "fixed"):
+        claimed = wave.variance(truth, 400, respondents=respondents, surveys=500, rng=rng)
+        answers = np.arange(4).repeat([40, 160, 120, 80])
+        drawn = [rng.choice(4, p=truth, size=400) if respondents == "sample" else answers for _ in range(500)]
+        tallies = np.array([wave.tally(wave.randomize(a, rng)) for a in drawn], dtype=float)
+        values = [maximum_likelihood(wave.window.matrix(), tally, tolerance=1e-6) for tally in tallies]
+        assert np.all(np.abs(np.var(values, axis=0) / claimed - 1) < 0.36)
+    survey, fixed = (wave.variance(truth, 400, respondents=r, surveys=500) for r in ("sample", "fixed"))
+    assert np.all(survey > fixed)
+
+
+@pytest.mark.parametrize(("bounds", "points"), [((0, 1), 65), ((0, 20), 81), ((0, 100), 101), ((0, 1000), 65), ((0, 0.5), 65)])
+def test_the_grid_is_fine_and_meets_whole_numbers_where_it_can(bounds: tuple, points: int) -> None:
+    wave = square_wave(bounds, 1.0)
+    assert len(wave.points) == points
+    assert points == 65 or set(range(bounds[1] + 1)) <= set(wave.points.tolist())
+
+
+def test_quantiles_of_numbers_between_the_points_are_near_the_truth() -> None:
+    """Fixed seed: the quartiles of Beta(2, 5), within five bootstrap standard errors and half a step."""
+    wave, rng = square_wave((0, 1), 2.0), np.random.default_rng(8)
+    found = wave.quantiles(wave.randomize(rng.beta(2, 5, 20_000), rng), replicates=40)
+    assert np.all(np.abs(found.value - beta.ppf([0.25, 0.5, 0.75], 2, 5)) < 5 * found.se + 1 / 128)
+    assert found.se.max() < 0.02
+
+
+def test_survives_json_speaks_plainly_and_keeps_the_protocol() -> None:
+    wave = square_wave((0, 0.1), 1.0)
+    assert restore(json.loads(json.dumps(wave.to_dict()))) == wave
+    assert isinstance(wave, Randomizer)
+    assert "proves no answer" in wave.describe()
+    assert repr(wave) == "<SquareWave on 65 points, 0 to 0.1: epsilon 1>"
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda: SMALL.estimate([7]),
+        lambda: SMALL.estimate([1.5]),
+        lambda: SMALL.estimate_counts([1, 2]),
+        lambda: SMALL.estimate([1], smoothing=2),
+        lambda: SMALL.estimate([1], replicates=1),
+        lambda: SMALL.quantiles([1, 2], at=[1.5]),
+        lambda: SMALL.variance([0.5, 0.5], 10),
+        lambda: SMALL.variance([0.2] * 5, 10, respondents="both"),
+        lambda: square_wave((0, 1), 1.0, points=1),
+    ],
+)
+def test_what_cannot_be_is_refused(broken: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        broken()  # type: ignore[operator]

@@ -1,0 +1,195 @@
+"""Checks that every randomizer of exclusive options must pass, on instances so small that all reports can be enumerated."""
+
+import itertools
+import json
+import math
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+from scipy.stats import binom
+
+from tests.local.channel import Law, channel, follows, frozen, largest_ratio
+from toolkit.core.rounding import log_up
+from toolkit.local.oracles import bits
+from toolkit.local.oracles.hashing import LocalHash
+from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.oracles.subset import Subset
+from toolkit.local.protocol import Randomizer
+from toolkit.local.restore import restore
+
+Check = Callable[[Oracle], None]
+
+
+def supported(oracle: Oracle, report: tuple[int, ...]) -> np.ndarray:
+    """Which options a report of the exact channel supports, in truth values."""
+    if isinstance(oracle, LocalHash):
+        value, *factors = report
+        hashes = [sum(a for i, a in enumerate(factors) if v >> i & 1) % oracle.values for v in range(len(oracle.options))]
+        return np.array([h == value for h in hashes])
+    return np.isin(np.arange(len(oracle.options)), report)
+
+
+def support_table(oracle: Oracle, reports: np.ndarray) -> np.ndarray:
+    """Which options each report of `randomize` supports, for codes as answers: one row a report."""
+    k = len(oracle.options)
+    if isinstance(oracle, LocalHash):
+        digits = (np.arange(k)[:, None] >> np.arange(oracle.digits)) & 1
+        return (reports[:, 1:].astype(int) @ digits.T) % oracle.values == reports[:, :1]
+    return reports[:, None] == np.arange(k) if reports.ndim == 1 else bits.unpack(reports, k)
+
+
+def laws(oracle: Oracle) -> list[Law]:
+    return channel(oracle.report, list(range(len(oracle.options))))
+
+
+def wire(oracle: Oracle, reports: np.ndarray) -> list[tuple[int, ...]]:
+    """Reports of `randomize`, for codes as answers, in the form of the exact channel."""
+    if isinstance(oracle, LocalHash):
+        return [frozen(row.tolist()) for row in reports]
+    if isinstance(oracle, Subset) and oracle.size == 1:
+        return [(int(code),) for code in reports]
+    return [tuple(np.flatnonzero(row).tolist()) for row in bits.unpack(reports, len(oracle.options))]
+
+
+def shares(oracle: Oracle) -> list[np.ndarray]:
+    k = len(oracle.options)
+    return [np.full(k, 1 / k), np.arange(1, k + 1) / (k * (k + 1) / 2), np.eye(k)[0]]
+
+
+def focus(oracle: Oracle, vector: np.ndarray) -> np.ndarray:
+    return vector[-1:] if len(oracle.options) == 2 else vector
+
+
+def mixed(oracle: Oracle, truth: np.ndarray) -> list[tuple[np.ndarray, float]]:
+    """What a report supports, with its probability, when the truth has these shares."""
+    chances: dict[tuple[int, ...], float] = {}
+    for share, law in zip(truth, laws(oracle), strict=True):
+        for report, chance in law.items():
+            chances[report] = chances.get(report, 0.0) + share * float(chance)
+    return [(supported(oracle, report).astype(float), chance) for report, chance in chances.items()]
+
+
+def check_epsilon_is_that_of_the_enumerated_channel(oracle: Oracle) -> None:
+    found = laws(oracle)
+    assert all(sum(law.values()) == 1 for law in found)
+    assert largest_ratio(found) == oracle.odds
+    assert oracle.epsilon == log_up(oracle.odds)
+    assert oracle.loss.epsilon == oracle.epsilon
+
+
+def check_support_probabilities_are_exact(oracle: Oracle) -> None:
+    """p, q and both joint probabilities, as fractions; for every answer, option and pair of options."""
+    support, k = oracle.support, len(oracle.options)
+    for truth, law in enumerate(laws(oracle)):
+        sets = {report: supported(oracle, report) for report in law}
+        for v in range(k):
+            chance = sum((law[r] for r, holds in sets.items() if holds[v]), Fraction(0))
+            assert chance == (support.p if v == truth else support.q)
+        for u, v in itertools.combinations(range(k), 2):
+            both = sum((law[r] for r, holds in sets.items() if holds[u] and holds[v]), Fraction(0))
+            assert both == (support.both_if_one if truth in (u, v) else support.both_if_neither)
+
+
+def check_many_draws_follow_the_channel(oracle: Oracle) -> None:
+    """Chi-squared for each answer, with a fixed seed and with the system's bits. False alarms: 1e-6 and 1e-9 an answer."""
+    for rng, least in ((np.random.default_rng(4), 1e-6), (None, 1e-9)):
+        for truth, law in enumerate(laws(oracle)):
+            reports = oracle.randomize(np.full(20_000, truth), rng)
+            assert follows(wire(oracle, reports), law) > least
+
+
+def check_unbiased_by_enumeration(oracle: Oracle) -> None:
+    for truth in shares(oracle):
+        mean = sum(chance * np.atleast_1d(oracle.estimate_counts(s, 1).value) for s, chance in mixed(oracle, truth))
+        assert np.allclose(mean, focus(oracle, truth), atol=1e-12)
+
+
+def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
+    """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of reports."""
+    for truth in shares(oracle):
+        reports, k = mixed(oracle, truth), len(oracle.options)
+        slope, q = oracle.support.slope, float(oracle.support.q)
+        scores = [((s - q) / slope, chance) for s, chance in reports]
+        second = sum(chance * np.outer(s, s) for s, chance in scores)
+        survey, fixed = second - np.outer(truth, truth), second - np.diag(truth)
+        assert np.allclose(oracle.covariance(truth, 7), survey / 7, atol=1e-12)
+        assert np.allclose(oracle.covariance(truth, 7, respondents="fixed"), fixed / 7, atol=1e-12)
+        for respondents, exact in (("sample", survey), ("fixed", fixed)):
+            claimed = np.atleast_1d(oracle.variance(truth, 7, respondents=respondents))
+            assert np.allclose(claimed, focus(oracle, np.diag(exact)) / 7, atol=1e-12)
+        if len(reports) <= 64:
+            mean_cov, mean_square = np.zeros((k, k)), 0.0
+            for (a, chance_a), (b, chance_b) in itertools.product(reports, repeat=2):
+                estimate = oracle.estimate_counts(a + b, 2)
+                mean_square = mean_square + chance_a * chance_b * np.atleast_1d(estimate.se) ** 2
+                mean_cov = mean_cov + chance_a * chance_b * estimate.cov
+            expected = survey[1:, 1:] / 2 if k == 2 else survey / 2
+            assert np.allclose(mean_cov[: len(expected), : len(expected)], expected, atol=1e-9)
+            assert np.allclose(mean_square, np.diag(expected), atol=1e-9)
+
+
+def check_intervals_hold_their_level_by_enumeration(oracle: Oracle) -> None:
+    """One option's count is binomial: all counts of 60 reports, at 90 %."""
+    n, level, k = 60, 0.9, len(oracle.options)
+    least = {"exact": level, "wilson": level - 0.05, "bayes": level - 0.12, "wald": level - 0.12}
+    for share in (0.1, 0.5):
+        seen = float(oracle.support.q) + share * oracle.support.slope
+        chances, covered = binom.pmf(np.arange(n + 1), n, seen), dict.fromkeys(least, 0.0)
+        for count in np.flatnonzero(chances > 1e-7):
+            counts = np.full(k, round(n / 2))
+            counts[-1] = count
+            estimate = oracle.estimate_counts(counts, n)
+            for method in least:
+                interval = estimate.interval(level, method)
+                inside = np.atleast_1d(interval.low)[-1] <= share <= np.atleast_1d(interval.high)[-1]
+                covered[method] += chances[count] * inside
+        for method, bound in least.items():
+            assert covered[method] >= bound - 1e-6, (method, covered[method])
+
+
+def check_simulated_counts_have_the_moments_of_the_channel(oracle: Oracle) -> None:
+    """1500 simulated surveys: means within 5 standard errors (false alarms 6e-7 an option), covariances within 15 % of the scale,
+    which is 4 standard errors."""
+    rng, n, surveys = np.random.default_rng(12), 300, 1500
+    truth = shares(oracle)[1]
+    for respondents in ("sample", "fixed"):
+        drawn = [oracle.simulate_counts(truth, n, rng, respondents=respondents) for _ in range(surveys)]
+        assert {people for _, people in drawn} == {n}
+        estimates = (np.array([c for c, _ in drawn]) / n - float(oracle.support.q)) / oracle.support.slope
+        exact = np.asarray(oracle.covariance(truth, n, respondents=respondents))
+        answers = np.round(truth * n) / n if respondents == "fixed" else truth
+        spread = np.sqrt(np.diag(exact) / surveys)
+        assert np.all(np.abs(estimates.mean(axis=0) - answers) < 5 * spread + 2 / n * (respondents == "fixed"))
+        assert np.abs(np.cov(estimates, rowvar=False) - exact).max() < 0.15 * np.diag(exact).max()
+
+
+def check_survives_json(oracle: Oracle) -> None:
+    data = json.loads(json.dumps(oracle.to_dict()))
+    assert type(oracle).from_dict(data) == oracle == restore(data)
+    assert hash(restore(data)) == hash(oracle)
+    numbers = [value for name, value in data.items() if name not in ("kind", "options")]
+    assert all(type(number) is int for number in numbers)
+
+
+def check_speaks_plainly_and_keeps_the_protocol(oracle: Oracle) -> None:
+    assert isinstance(oracle, Randomizer)
+    assert "proves no answer" in oracle.describe()
+    assert f"{len(oracle.options)} options" in repr(oracle)
+    assert oracle.ratio_to_limit >= 1 - 1e-12
+
+
+def check_reports_and_counts_say_the_same(oracle: Oracle) -> None:
+    rng = np.random.default_rng(5)
+    reports = oracle.randomize(rng.integers(0, len(oracle.options), 500), rng)
+    counts, n = oracle.tally(reports)
+    by_hand = np.sum([supported(oracle, report) for report in wire(oracle, reports)], axis=0)
+    assert n == 500
+    assert np.array_equal(counts, by_hand)
+    assert np.array_equal(oracle.estimate(reports).value, oracle.estimate_counts(counts, n).value)
+    near = np.atleast_1d(oracle.estimate(reports, method="simplex").value)
+    assert near.min() >= 0
+    assert len(near) == 1 or math.isclose(near.sum(), 1, abs_tol=1e-12)
+
+
+CHECKS: tuple[Check, ...] = tuple(value for name, value in sorted(globals().items()) if name.startswith("check_"))

@@ -1,0 +1,85 @@
+"""Packed bits: the byte law is exact, counts are right, other people's reports are refused."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from toolkit.local.oracles import bits
+
+
+@pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (0, 256), (255, 256)])
+def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int, of: int) -> None:
+    """Leading words inside a cell are decided, those cut by an edge are not: no word is given to a wrong byte."""
+    law, chance = bits.ByteLaw(ones, of), Fraction(ones, of)
+    start = Fraction(0)
+    for byte in range(256):
+        share = chance ** byte.bit_count() * (1 - chance) ** (8 - byte.bit_count())
+        mine = np.flatnonzero(law._table == byte)
+        inside = [word for word in mine.tolist() if Fraction(word, 2**16) < start or Fraction(word + 1, 2**16) > start + share]
+        assert inside == []
+        assert len(mine) > share * 2**16 - 2  # only a word at either edge is left open
+        start += share
+    assert start == 1
+    assert np.count_nonzero(law._table == -1) <= 256
+
+
+@pytest.mark.parametrize(("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (2**32 - 1, 2**32)])
+def test_finer_words_and_the_exact_draw_agree_with_the_edges(ones: int, of: int) -> None:
+    """Around every edge: the 64-bit stage decides only what is beyond doubt, and the exact stage the rest."""
+    law, total = bits.ByteLaw(ones, of), of**8
+    for byte, edge in enumerate(law._edges[:-1]):
+        near = edge * 2**64 // total
+        for point in {max(near - 1, 0), near, min(near + 1, 2**64 - 1)}:
+            for rest in (0, total - 1, (edge * 2**64 - point * total) % total):
+                position = Fraction(point * total + rest, total * 2**64)
+                cell = law.cell(point, rest)
+                assert Fraction(law._edges[cell], total) <= position < Fraction(law._edges[cell + 1], total)
+            decided = np.searchsorted(law._first, np.uint64(point), side="right") - 1
+            if decided >= 0 and point < law._last[decided]:
+                assert law._edges[decided] * 2**64 <= point * total
+                assert (point + 1) * total <= law._edges[decided + 1] * 2**64
+        assert byte < 256
+
+
+def test_an_undecided_point_is_resolved_by_the_exact_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    law = bits.ByteLaw(3, 7)
+    edge = law._edges[1]
+    point = edge * 2**64 // 7**8
+    cut = edge * 2**64 - point * 7**8  # the edge lies here within the last digit
+    assert 0 < cut < 7**8
+    for rest, byte in ((cut - 1, 0), (cut, 1)):
+        monkeypatch.setattr(bits, "big_below", lambda *_, rest=rest: rest)
+        assert law._resolved(np.array([point], dtype=np.uint64), None).tolist() == [byte]
+
+
+@pytest.mark.parametrize("rng", [np.random.default_rng(1), None])
+def test_bytes_follow_their_law(rng: np.random.Generator | None) -> None:
+    """Chi-squared over 256 bytes. False alarms: 1e-6 with the seed, the same without."""
+    law = bits.ByteLaw(3, 7)
+    counts = np.bincount(law.draw(400_000, rng), minlength=256)
+    expected = np.diff(np.array([Fraction(edge, 7**8) for edge in law._edges]).astype(float)) * 400_000
+    assert chi2.sf(((counts - expected) ** 2 / expected).sum(), 255) > 1e-6
+
+
+@pytest.mark.parametrize("k", [2, 7, 8, 9, 16, 100])
+def test_packing_counting_and_setting_bits(k: int) -> None:
+    rng = np.random.default_rng(k)
+    table = rng.random((9000, k)) < 0.3
+    packed = bits.pack(table)
+    assert packed.shape == (9000, bits.width(k))
+    assert np.array_equal(bits.unpack(packed, k), table)
+    assert np.array_equal(bits.column_sums(packed, k), table.sum(axis=0))
+    assert np.array_equal(bits.ones(packed), table.sum(axis=1))
+    codes, values = rng.integers(0, k, 9000), rng.integers(0, 2, 9000)
+    bits.put(packed, codes, values)
+    table[np.arange(9000), codes] = values == 1
+    assert np.array_equal(bits.unpack(packed, k), table)
+    assert np.array_equal(bits.as_packed(table, k), packed)
+
+
+def test_noise_leaves_no_bit_beyond_the_options() -> None:
+    rows = bits.noise(bits.ByteLaw(9, 10), 500, 11, np.random.default_rng(3))
+    assert np.all(rows[:, -1] < 8)
+    assert 0.85 < bits.unpack(rows, 11).mean() < 0.95

@@ -1,0 +1,330 @@
+"""Randomizers of many options: the contract on small instances, the limit, published numbers, and errors."""
+
+import math
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from tests.local.channel import law_of
+from tests.local.oracles.contract import CHECKS, Check, support_table
+from toolkit import Design, Pure, k_ary
+from toolkit.local import oracles
+from toolkit.local.oracles.hashing import LocalHash
+from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.oracles.subset import Subset
+from toolkit.local.oracles.unary import Unary
+from toolkit.local.protocol import Randomizer
+
+SMALL = {
+    "subset of 5, size 2": Subset(("a", "b", "c", "d", "e"), 2, 3, 1),
+    "subset of 6, size 3": Subset(tuple(range(6)), 3, 5, 2),
+    "subset of 4, size 1": Subset(("n", "s", "e", "w"), 1, 3, 1),
+    "subset of 2": Subset(("no", "yes"), 1, 3, 1),
+    "subset of 3, size 2": Subset(("p", "q", "r"), 2, 4, 1),
+    "symmetric unary of 3": Unary(("x", "y", "z"), 3, 1, 4),
+    "optimized unary of 4": Unary(tuple(range(4)), 2, 1, 4),
+    "uneven unary of 3": Unary(tuple(range(3)), 4, 1, 5),
+    "unary of 2": Unary(("no", "yes"), 3, 1, 4),
+    "hash of 5 to 3": LocalHash(tuple(range(5)), 3, 2, 1),
+    "hash of 4 to 4": LocalHash(tuple(range(4)), 4, 3, 1),
+    "hash of 7 to 2": LocalHash(tuple(range(7)), 2, 3, 1),
+    "hash of 3 to 6": LocalHash(("x", "y", "z"), 6, 5, 1),
+}
+
+
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+@pytest.mark.parametrize("name", SMALL)
+def test_every_oracle_keeps_the_contract(name: str, check: Check) -> None:
+    check(SMALL[name])
+
+
+MAKERS = (oracles.subset, oracles.unary, oracles.optimized_unary, oracles.local_hash, oracles.best)
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.1, 0.5, 1, 2, 4, 8, "1/3", 1.1])
+@pytest.mark.parametrize("k", [2, 3, 16, 128, 1000])
+@pytest.mark.parametrize("make", MAKERS)
+def test_epsilon_is_just_below_the_one_asked_for(make: type, k: int, epsilon: float | str) -> None:
+    oracle = make(k, epsilon)
+    assert oracle.loss <= Pure(epsilon)
+    asked = float(Pure(epsilon).epsilon)
+    assert asked - oracle.epsilon < 2e-6 * asked
+
+
+# MSE divided by the limit: shared by the papers' formulas, for k-ary, symmetric unary, optimized unary, optimized local
+# hashing, binary local hashing, subset selection; and the best size and the limit's standard error at n = 1000.
+# Ye and Barg (2018) for the limit; Wang et al. (2017) for the unary encodings and local hashing.
+RATIOS = """
+.5 2    1   .0646 1.00 3.88 3.94 4.07 3.94 1.00
+.5 16   6   .1174 2.80 1.16 1.15 1.16 1.21 1.00
+1  2    1   .0342 1.00 3.56 3.79 3.89 3.79 1.00
+1  5    1   .0495 1.00 1.67 1.65 1.67 1.90 1.00
+1  10   3   .0548 1.40 1.34 1.29 1.30 1.56 1.00
+1  16   4   .0570 1.92 1.23 1.17 1.18 1.44 1.00
+1  128  34  .0602 12.2 1.08 1.02 1.02 1.29 1.00
+1  1000 269 .0606 92   1.07 1.00 1.01 1.27 1.00
+2  10   1   .0243 1.00 1.71 1.54 1.53 2.89 1.00
+4  50   1   .0086 1.00 2.74 1.58 1.58 14.7 1.00
+"""
+
+
+@pytest.mark.parametrize("line", RATIOS.strip().splitlines())
+def test_ratios_to_the_limit_are_those_of_the_literature(line: str) -> None:
+    epsilon, k, size, se, *printed = line.split()
+    eps, options = float(epsilon), int(k)
+    least = oracles.limit(options, eps)
+    assert least.size == int(size)
+    assert f"{least.se(options, 1000):.4f}".lstrip("0") == se
+    found = [
+        oracles.subset(options, eps, size=1).ratio_to_limit,
+        oracles.unary(options, eps).ratio_to_limit,
+        oracles.optimized_unary(options, eps).ratio_to_limit,
+        oracles.local_hash(options, eps).ratio_to_limit,
+        oracles.local_hash(options, eps, values=2).ratio_to_limit,
+        oracles.best(options, eps).ratio_to_limit,
+    ]
+    for value, shown in zip(found, printed, strict=True):
+        digits = len(shown.partition(".")[2])
+        assert abs(value - float(shown)) <= 0.5 * 10**-digits + 1e-6, (value, shown)
+
+
+@pytest.mark.parametrize("epsilon", [0.25, 0.5, 1, 2, 3, 4, 6])
+@pytest.mark.parametrize("k", [2, 3, 4, 5, 10, 16, 50, 128, 1000])
+def test_subset_attains_the_limit_and_no_size_is_better(k: int, epsilon: float) -> None:
+    best = oracles.best(k, epsilon)
+    assert best.ratio_to_limit < 1.0001
+    factor = math.exp(epsilon)
+    risks = {d: (k - 1) ** 2 * (d * factor + k - d) ** 2 / (k * d * (k - d) * (factor - 1) ** 2) for d in range(1, k)}
+    assert best.size == min(risks, key=risks.__getitem__)
+    assert math.isclose(oracles.limit(k, epsilon).risk, min(risks.values()), rel_tol=1e-12)
+    assert all(best.ratio_to_limit <= make(k, epsilon).ratio_to_limit + 1e-6 for make in MAKERS)
+
+
+def test_the_limit_of_two_options_is_warners_design() -> None:
+    """Binary: standard error coth(epsilon / 2) / 2 / sqrt(n) at a half; the design effect is coth**2."""
+    for epsilon, effect in ((0.5, 16.67), (1, 4.68), (2, 1.72), (3, 1.22)):
+        assert round(oracles.limit(2, epsilon).se(2, 1) ** 2 * 4, 2) == effect
+        assert round(4 * oracles.best(["no", "yes"], epsilon).variance(0.5, 1), 2) == effect
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
+@pytest.mark.parametrize("k", [2, 5, 16, 128, 1000])
+@pytest.mark.parametrize("make", [oracles.subset, oracles.unary, oracles.optimized_unary, oracles.local_hash])
+def test_measured_error_is_within_three_percent_of_theory(make: type, k: int, epsilon: float) -> None:
+    """Mean squared error of real reports over options and surveys, with a fixed seed.
+
+    At least 40,000 squared errors a case: their mean varies by 0.7 % (options correlate, at most by -1/(k-1), so k = 2
+    counts once); 3 % is more than 4 standard errors, false alarms 5e-5 a case.
+    """
+    oracle, rng, n = make(k, epsilon), np.random.default_rng(k * 1000 + int(epsilon * 10)), 40
+    surveys = max(40_000 // (k if k > 2 else 1), 60)
+    truth = 1 / np.arange(1, k + 1)
+    truth /= truth.sum()
+    answers = rng.choice(k, p=truth, size=surveys * n)
+    reports = oracle.randomize(answers, rng)
+    counts = support_table(oracle, reports).reshape(surveys, n, k).sum(axis=1)
+    errors = (counts / n - float(oracle.support.q)) / oracle.support.slope - truth
+    measured, theory = np.square(errors).mean(axis=0).sum(), np.diag(oracle.covariance(truth, n)).sum()
+    assert abs(measured / theory - 1) < 0.03
+
+
+def test_a_subset_of_size_one_is_k_ary_randomized_response() -> None:
+    subset, design = oracles.best(["bus", "car", "bike"], 1.0), k_ary(["bus", "car", "bike"], epsilon=1.0)
+    assert subset.k_ary() == design
+    assert subset.epsilon == design.epsilon
+    drawn = [randomizer.randomize(["car"] * 30, np.random.default_rng(1)).tolist() for randomizer in (subset, design)]
+    assert drawn[0] == drawn[1]
+    counts = [30, 50, 20]
+    assert np.allclose(subset.estimate_counts(counts, 100).value, design.estimate_counts(counts).value)
+    assert np.allclose(subset.estimate_counts(counts, 100).cov, design.estimate_counts(counts).cov)
+    assert np.allclose(subset.covariance([0.2, 0.3, 0.5], 9), design.covariance([0.2, 0.3, 0.5], 9))
+    with pytest.raises(ValueError, match="size 2"):
+        Subset(tuple(range(5)), 2, 3, 1).k_ary()
+
+
+def test_a_binary_oracle_speaks_of_the_last_option_as_a_design_does() -> None:
+    oracle = oracles.best(["no", "yes"], 1.0)
+    reports = oracle.randomize([True, False, True], np.random.default_rng(2))
+    assert reports.dtype == bool
+    estimate = oracle.estimate(reports)
+    assert isinstance(estimate.value, float)
+    assert estimate.labels == ("yes",)
+    assert isinstance(oracle.variance(0.3, 100), float)
+
+
+def test_reports_are_read_in_every_form() -> None:
+    oracle = oracles.subset(16, 1.0)
+    packed = oracle.randomize(np.arange(16), np.random.default_rng(3))
+    table = np.unpackbits(packed, axis=1, bitorder="little").astype(bool)
+    lists = [np.flatnonzero(row).tolist() for row in table]
+    counts = [oracle.tally(form)[0].tolist() for form in (packed, table, lists, list(packed))]
+    assert counts.count(counts[0]) == 4
+    assert packed.shape == (16, 2)
+    assert oracle.randomize(3).shape == (2,)
+
+
+def test_design_and_oracles_keep_one_protocol() -> None:
+    assert isinstance(k_ary(3, epsilon=1.0), Randomizer)
+    randomizers: list[Randomizer] = [k_ary(3, epsilon=1.0), *(make(3, 1.0) for make in MAKERS), oracles.tick_boxes(3, 1.0)]
+    assert len({r.name for r in randomizers}) == 6 - 1
+    assert not isinstance(Pure(1), Randomizer)
+
+
+# --- what was published with a fault
+
+
+def test_a_true_one_is_flipped_as_often_as_promised() -> None:
+    """pure-ldp's RAPPOR client never flips a 1 to 0 (5000 of 5000 kept), so its epsilon is infinite.
+
+    Exact: the enumerated chance. Sampled with the system's bits: 20,000 draws, 6 standard errors, false alarms 2e-9.
+    """
+    small = Unary(("a", "b", "c"), 3, 1, 4)
+    kept = sum(chance for report, chance in law_of(lambda draw: small.report(1, draw)).items() if 1 in report)
+    assert kept == small.support.p < 1
+    for oracle in (oracles.unary(8, 1.0), oracles.optimized_unary(8, 1.0)):
+        kept_share = oracle.tally(oracle.randomize(np.full(20_000, 5)))[0][5] / 20_000
+        p = float(oracle.support.p)
+        assert abs(kept_share - p) < 6 * math.sqrt(p * (1 - p) / 20_000)
+
+
+def test_asking_again_costs_again_and_nothing_here_calls_itself_permanent() -> None:
+    """multi-freq-ldpy redraws its "permanent" answers at every call: 400 calls recover the value for the price of one.
+
+    Here a report is a value that can be kept and sent again, and a second draw is a second loss: the enumerated law of
+    two reports has exactly twice the epsilon, and losses add up to that.
+    """
+    small = Unary(("a", "b"), 3, 1, 4)
+    laws = [law_of(lambda draw, code=code: [small.report(code, draw), small.report(code, draw)].__str__()) for code in (0, 1)]
+    assert max(laws[0][y] / laws[1][y] for y in laws[0]) == small.odds**2
+    assert small.loss + small.loss == small.loss.group(2)
+    names = {name for thing in (Oracle, Subset, Unary, LocalHash, oracles) for name in dir(thing)}
+    assert not [name for name in names if "permanent" in name or "memo" in name]
+
+
+def test_estimates_are_not_clipped_and_renormalised() -> None:
+    """multi-freq-ldpy: at k = 128, epsilon 1, n = 10,000 clipping and renormalising moves the top option by -0.078.
+
+    400 surveys at count level with a fixed seed; 4.5 standard errors, false alarms 7e-6.
+    """
+    oracle, rng = oracles.optimized_unary(128, 1.0), np.random.default_rng(8)
+    truth = 1 / np.arange(1, 129)
+    truth /= truth.sum()
+    top = [oracle.estimate_counts(*oracle.simulate_counts(truth, 10_000, rng)).value[0] for _ in range(400)]
+    assert abs(np.mean(top) - truth[0]) < 4.5 * math.sqrt(oracle.variance(truth, 10_000)[0] / 400)
+
+
+# --- errors come before anything is drawn
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("epsilon", [0, -1, math.nan, math.inf, True, "x", None, 23, 1e-12])
+def test_an_impossible_epsilon_is_refused(make: type, epsilon: object) -> None:
+    with pytest.raises((ValueError, TypeError), match=r"epsilon|number"):
+        make(16, epsilon)
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("options", [1, 0, True, "abc", ["a"], ["a", "a"], [1.5, 2]])
+def test_impossible_options_are_refused(make: type, options: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        make(options, 1.0)
+
+
+class _NoDraw(np.random.Generator):
+    """A generator that must not be used."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(0))
+
+    def integers(self, *_args: object, **_options: object) -> object:  # type: ignore[override]
+        raise AssertionError("something was drawn before the answers were checked")
+
+
+@pytest.mark.parametrize("make", MAKERS)
+@pytest.mark.parametrize("answers", [["a", "zebra"], ["a", None], [0, 7], [0.5], [math.nan], [[0, 1]], []])
+def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list[object]) -> None:
+    with pytest.raises((ValueError, TypeError)) as error:
+        make(["a", "b", "c"], 1.0).randomize(answers, _NoDraw())
+    assert "zebra" not in str(error.value)
+
+
+def test_a_seed_is_not_a_generator() -> None:
+    with pytest.raises(TypeError, match="default_rng"):
+        oracles.subset(16, 1.0).randomize([1], rng=3)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda: Subset(("a", "b", "c"), 3, 3, 1),
+        lambda: Subset(("a", "b", "c"), 1, 1, 1),
+        lambda: Subset(("a", "b", "c"), 1, 2**32, 1),
+        lambda: Unary(("a", "b"), 4, 1, 4),
+        lambda: Unary(("a", "b"), 3, 0, 4),
+        lambda: Unary(("a", "b"), 1, 3, 4),
+        lambda: Unary(("a", "b"), 3, 1, 2**33),
+        lambda: LocalHash(("a", "b"), 1, 3, 1),
+        lambda: LocalHash(("a", "b"), 3, 1, 1),
+        lambda: oracles.subset(4, 1.0, size=4),
+        lambda: Subset.from_dict({"kind": "unary"}),
+        lambda: Subset.from_dict(oracles.unary(3, 1.0).to_dict()),
+        lambda: oracles.subset(16, 1.0).tally(np.zeros((3, 4), dtype=np.uint8)),
+        lambda: oracles.subset(16, 1.0).tally([[1, 1, 2, 3]]),
+        lambda: oracles.subset(16, 1.0).tally([[1, 99]]),
+        lambda: oracles.subset(12, 1.0).tally(np.full((3, 2), 255, dtype=np.uint8)),
+        lambda: oracles.local_hash(16, 1.0).tally([[9, 0, 0, 0, 0]]),
+        lambda: oracles.local_hash(16, 1.0).tally([[0, 0]]),
+        lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, 9], 5),
+        lambda: oracles.unary(3, 1.0).estimate_counts([1, 2], 5),
+        lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, -1], 5),
+        lambda: oracles.unary(3, 1.0).estimate_counts([1, 2, 3], 5, method="mle"),
+        lambda: oracles.unary(3, 1.0).variance([0.5, 0.6, 0.1], 5),
+        lambda: oracles.unary(3, 1.0).variance([0.5, 0.5, 0], 5, respondents="both"),
+    ],
+)
+def test_what_cannot_be_is_refused(broken: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        broken()  # type: ignore[operator]
+
+
+def test_subset_reports_of_another_size_are_refused() -> None:
+    with pytest.raises(ValueError, match="4 options"):
+        oracles.subset(16, 1.0).tally([[1, 2, 3]])
+
+
+@pytest.mark.parametrize("make", [oracles.subset, oracles.unary])
+def test_memory_stays_near_the_packed_reports(make: type) -> None:
+    """128 bytes a report at k = 1024, and less than 40 MB beside them: a million reports fit into 200 MB."""
+    oracle, answers = make(1024, 1.0), np.random.default_rng(1).integers(0, 1024, 40_000)
+    tracemalloc.start()
+    reports = oracle.randomize(answers, np.random.default_rng(2))
+    oracle.estimate(reports)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert reports.nbytes == 128 * len(answers)
+    assert peak - reports.nbytes < 40e6
+
+
+def test_beyond_4096_options_covariances_are_left_out_and_nothing_else() -> None:
+    oracle = oracles.optimized_unary(5000, 1.0)
+    estimate = oracle.estimate_counts(*oracle.simulate_counts(np.full(5000, 1 / 5000), 10_000, np.random.default_rng(1)))
+    assert np.all(np.isfinite(estimate.se))
+    assert np.isnan(estimate.cov).all()
+    assert any("covariances" in note for note in estimate.notes)
+
+
+def test_numbers_from_elsewhere_become_plain_integers() -> None:
+    """JSON written by others may hold 3.0; NumPy's integers must not reach JSON."""
+    subset = Subset(("a", "b", "c"), np.int64(1), 3.0, np.uint8(1))  # type: ignore[arg-type]
+    assert subset == Subset(("a", "b", "c"), 1, 3, 1)
+    assert [type(value) for value in (subset.size, subset.inside, subset.outside)] == [int, int, int]
+    with pytest.raises(TypeError):
+        Subset(("a", "b", "c"), 1, 3.5, 1)  # type: ignore[arg-type]
+
+
+def test_a_design_has_no_second_estimator_of_its_own() -> None:
+    """The k-ary design and the oracle core agree, so that no formula is written twice with two meanings."""
+    design: Design = k_ary(5, epsilon=0.7)
+    truth = np.array([0.1, 0.2, 0.3, 0.15, 0.25])
+    assert np.allclose(design.variance(truth, 11), oracles.subset(5, 0.7, size=1).variance(truth, 11))

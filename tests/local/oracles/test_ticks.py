@@ -1,0 +1,223 @@
+"""Tick boxes: exact channels, the choice between them, estimates, and what is refused before anything is drawn."""
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from tests.local.channel import channel, follows, largest_ratio
+from toolkit import Pure
+from toolkit.core.rounding import log_up
+from toolkit.local.oracles import bits, tick_boxes
+from toolkit.local.oracles.boxes import Boxes
+from toolkit.local.oracles.ticks import CappedBoxes, RandomBox
+from toolkit.local.protocol import Randomizer
+from toolkit.local.restore import restore
+
+LABELS = ("a", "b", "c")
+SMALL = {
+    "one random box": RandomBox(LABELS, 3, 1),
+    "at most one tick": CappedBoxes(LABELS, 1, 1, 4),
+    "at most two of four": CappedBoxes((0, 1, 2, 3), 2, 1, 3),
+    "no cap": CappedBoxes(LABELS, 3, 1, 4),
+}
+
+
+def ways(boxes: Boxes) -> list[list[int]]:
+    """All ways to tick the boxes that are allowed, as codes."""
+    most = boxes.most if isinstance(boxes, CappedBoxes) else len(boxes.options)
+    return [list(way) for size in range(most + 1) for way in itertools.combinations(range(len(boxes.options)), size)]
+
+
+def table(boxes: Boxes, way: list[int], people: int) -> np.ndarray:
+    return np.tile(np.isin(np.arange(len(boxes.options)), way), (people, 1))
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_epsilon_is_that_of_the_channel_over_all_ways_to_tick(name: str) -> None:
+    boxes = SMALL[name]
+    laws = channel(boxes.report, ways(boxes))
+    assert all(sum(law.values()) == 1 for law in laws)
+    assert largest_ratio(laws) == boxes.odds
+    assert boxes.epsilon == log_up(boxes.odds) == boxes.loss.epsilon
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_many_draws_follow_the_channel(name: str) -> None:
+    """Chi-squared. False alarms: 1e-6 with the seed, 1e-9 with the system's bits."""
+    boxes = SMALL[name]
+    for rng, least in ((np.random.default_rng(3), 1e-6), (None, 1e-9)):
+        for way in ways(boxes)[:4]:
+            reports = boxes.randomize(table(boxes, way, 20_000), rng)
+            if isinstance(boxes, CappedBoxes):
+                reports = [np.flatnonzero(row) for row in bits.unpack(reports, len(boxes.options))]
+            assert follows([tuple(row.tolist()) for row in reports], channel(boxes.report, [way])[0]) > least
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_unbiased_with_the_claimed_variances(name: str) -> None:
+    """6000 surveys of 90 people with correlated ticks, fixed seed. Means within 4.5 standard errors (7e-6 a box), variances
+    and covariances within 8 % of the largest variance (4.5 standard errors), for both kinds of respondents."""
+    boxes, rng, n, surveys = SMALL[name], np.random.default_rng(9), 90, 6000
+    possible = ways(boxes)
+    chances = np.arange(1, len(possible) + 1) / (len(possible) * (len(possible) + 1) / 2)
+    ticks = np.array([np.isin(np.arange(len(boxes.options)), way) for way in possible])
+    share = chances @ ticks
+    fixed = np.repeat(np.arange(len(possible)), np.round(chances * n).astype(int))
+    for respondents in ("sample", "fixed"):
+        drawn = rng.choice(len(possible), p=chances, size=surveys * n) if respondents == "sample" else np.tile(fixed, surveys)
+        people = n if respondents == "sample" else len(fixed)
+        truth = share if respondents == "sample" else ticks[fixed].mean(axis=0)
+        reports = boxes.randomize(ticks[drawn], rng)
+        estimates = np.array([_moment(boxes, reports[s * people : (s + 1) * people]) for s in range(surveys)])
+        claimed = boxes.variance(truth, people, respondents=respondents)
+        inflated = 1.05 if isinstance(boxes, RandomBox) else 1.0  # how many are asked about a box is left to chance
+        assert np.all(np.abs(estimates.mean(axis=0) - truth) < 4.5 * np.sqrt(claimed * inflated / surveys))
+        assert np.all(np.abs(estimates.var(axis=0) / claimed / (1 + (inflated - 1) / 2) - 1) < 0.08)
+
+
+def _moment(boxes: Boxes, reports: np.ndarray) -> np.ndarray:
+    counts, n = boxes.tally(reports)
+    return (counts / n - float(boxes.support.q)) / boxes.support.slope
+
+
+def test_covariances_of_capped_boxes_come_from_the_reports() -> None:
+    boxes = CappedBoxes(LABELS, 2, 1, 4)
+    rng = np.random.default_rng(1)
+    ticks = np.array([[1, 1, 0], [0, 0, 1]], dtype=bool)[rng.integers(0, 2, 4000)]
+    reports = boxes.randomize(ticks, rng)
+    estimate = boxes.estimate(reports)
+    scores = (bits.unpack(reports, 3) - 0.25) / 0.5
+    assert np.allclose(estimate.cov, np.cov(scores, rowvar=False) / 4000)
+    assert np.allclose(np.sqrt(np.diag(estimate.cov)), estimate.se)
+    by_counts = boxes.estimate_counts(*boxes.tally(reports))
+    assert np.array_equal(by_counts.value, estimate.value)
+    assert np.isnan(by_counts.cov[0, 1])
+
+
+@pytest.mark.parametrize("name", SMALL)
+def test_intervals_hold_their_level_by_enumeration(name: str) -> None:
+    """The last box's count among 60 reports is binomial: all counts, at 90 %."""
+    boxes, n, level = SMALL[name], 60, 0.9
+    k = len(boxes.options)
+    for share in (0.1, 0.5):
+        chances = binom.pmf(np.arange(n + 1), n, float(boxes.support.q) + share * boxes.support.slope)
+        covered = dict.fromkeys(("wilson", "exact"), 0.0)
+        for count in np.flatnonzero(chances > 1e-7):
+            counts = np.append(np.full(k - 1, 30), count)
+            estimate = boxes.estimate_counts(counts, np.full(k, n) if isinstance(boxes, RandomBox) else n)
+            for method in covered:
+                interval = estimate.interval(level, method)
+                covered[method] += chances[count] * (interval.low[-1] <= share <= interval.high[-1])
+        assert covered["exact"] >= level
+        assert covered["wilson"] >= level - 0.05
+
+
+def test_the_better_way_is_chosen_and_the_reason_given() -> None:
+    """n times the variance of the noise for rare ticks at epsilon 1, k = 10: one random box 9.2; capped at 1, 2, 3 ticks 3.9,
+    15.9, 35.9; splitting epsilon among all boxes 99.9."""
+    rare = 1e-9
+    assert round(tick_boxes(10, 1.0, how="random").variance(rare, 1)[0], 1) == 9.2
+    for most, noise in ((1, 3.9), (2, 15.9), (3, 35.9), (10, 99.9)):
+        assert round(tick_boxes(10, 1.0, most=most, how="capped").variance(rare, 1)[0], 1) == noise
+    assert isinstance(tick_boxes(10, 1.0, most=1), CappedBoxes)
+    assert isinstance(tick_boxes(10, 1.0, most=2), RandomBox)
+    assert isinstance(tick_boxes(10, 1.0), RandomBox)
+    assert "one random box" in tick_boxes(10, 1.0).reason
+    assert "at most 1 ticks: variance 4.0" in tick_boxes(10, 1.0, most=1).reason
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
+def test_the_rule_of_thumb_is_four_m_squared_when_epsilon_is_small(epsilon: float) -> None:
+    for most in (1, 2, 3, 5):
+        assert isinstance(tick_boxes(2 * most**2 + 1, epsilon, most=most), RandomBox)
+        assert isinstance(tick_boxes(8 * most**2, epsilon, most=most), CappedBoxes)
+
+
+@pytest.mark.parametrize("how", ["random", "capped"])
+@pytest.mark.parametrize("epsilon", [0.1, 1, 4, "1/3"])
+def test_epsilon_is_just_below_the_one_asked_for(how: str, epsilon: float | str) -> None:
+    boxes = tick_boxes(12, epsilon, most=3, how=how)
+    assert boxes.loss <= Pure(epsilon)
+    assert boxes.epsilon > 0.99999 * Pure(epsilon).epsilon
+
+
+@pytest.mark.parametrize("how", ["random", "capped"])
+def test_survives_json_speaks_plainly_and_keeps_the_protocol(how: str) -> None:
+    boxes = tick_boxes(["tea", "coffee", "juice"], 1.0, most=2, how=how)
+    assert restore(json.loads(json.dumps(boxes.to_dict()))) == boxes
+    assert isinstance(boxes, Randomizer)
+    assert "proves no answer" in boxes.describe()
+    assert "epsilon 1" in repr(boxes)
+
+
+@pytest.mark.parametrize("how", ["random", "capped"])
+def test_answers_are_read_in_every_form(how: str) -> None:
+    import pandas as pd
+
+    boxes = tick_boxes(["tea", "coffee", "juice"], 4.0, most=2, how=how)
+    forms = [
+        [["tea", "juice"], ["coffee"], []],
+        np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]]),
+        [[True, False, True], [False, True, False], [False, False, False]],
+        pd.DataFrame({"tea": [True, False, False], "coffee": [False, True, False], "juice": [True, False, False]}),
+    ]
+    drawn = [boxes.randomize(form, np.random.default_rng(6)).tolist() for form in forms]
+    assert drawn.count(drawn[0]) == 4
+    assert np.ndim(boxes.randomize(np.array([True, False, False]))) == 1
+
+
+@pytest.mark.parametrize("how", ["random", "capped"])
+def test_whole_surveys_are_simulated_at_the_level_of_counts(how: str) -> None:
+    """2000 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6 a box."""
+    boxes, rng, truth = tick_boxes(5, 1.0, most=1, how=how), np.random.default_rng(5), np.array([0.1, 0.2, 0.3, 0.05, 0])
+    values = np.array([boxes.estimate_counts(*boxes.simulate_counts(truth, 800, rng)).value for _ in range(2000)])
+    assert np.all(np.abs(values.mean(axis=0) - truth) < 4.5 * np.sqrt(boxes.variance(truth, 800) / 2000))
+    assert np.all(np.abs(values.var(axis=0) / boxes.variance(truth, 800) - 1) < 0.16)
+
+
+def test_more_ticks_than_the_cap_are_refused_before_anything_is_drawn() -> None:
+    boxes = tick_boxes(10, 1.0, most=1)
+    with pytest.raises(ValueError, match="at most 1 boxes may be ticked, got more by 1 of 2 people"):
+        boxes.randomize(np.array([[1, 1, *[0] * 8], [1, *[0] * 9]]))
+    with pytest.raises(ValueError, match="at most 1"):
+        CappedBoxes(LABELS, 1, 1, 4).report([0, 2], lambda bound: bound // 0)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [[["tea", "milk"]], [[math.nan, 0, 1]], np.array([[2, 0, 0]]), np.array([[0, 1]]), [], [[None, True, False]], np.zeros((0, 3))],
+)
+def test_bad_answers_are_refused_and_never_quoted(answers: object) -> None:
+    boxes = tick_boxes(["tea", "coffee", "juice"], 1.0)
+    with pytest.raises((ValueError, TypeError)) as error:
+        boxes.randomize(answers)
+    assert "milk" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda: tick_boxes(3, 1.0, most=4),
+        lambda: tick_boxes(3, 1.0, most=0),
+        lambda: tick_boxes(3, 1.0, how="both"),
+        lambda: tick_boxes(3, 1e-12),
+        lambda: RandomBox(LABELS, 1, 1),
+        lambda: CappedBoxes(LABELS, 1, 2, 4),
+        lambda: CappedBoxes(LABELS, 1, 0, 4),
+        lambda: CappedBoxes(LABELS, 4, 1, 4),
+        lambda: CappedBoxes(LABELS, 1, 1, 2**33),
+        lambda: RandomBox(LABELS, 3, 1).tally([[3, 0]]),
+        lambda: RandomBox(LABELS, 3, 1).tally([[0, 2]]),
+        lambda: RandomBox(LABELS, 3, 1).tally([0, 1]),
+        lambda: RandomBox(LABELS, 3, 1).estimate([[0, 1], [1, 0]]),
+        lambda: RandomBox(LABELS, 3, 1).estimate_counts([1, 1], [2, 2]),
+        lambda: RandomBox(LABELS, 3, 1).variance([0.5, 1.5, 0], 10),
+    ],
+)
+def test_what_cannot_be_is_refused(broken: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        broken()  # type: ignore[operator]

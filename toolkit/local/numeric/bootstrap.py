@@ -1,0 +1,29 @@
+"""Estimates whose error has no formula: the survey is drawn again from itself, many times."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from toolkit.core.intervals import Interval
+from toolkit.local.protocol import Array
+
+SEED = 20_191_205
+"""Drawing again is arithmetic, not privacy: with a fixed start the same reports always give the same band."""
+
+
+@dataclass(frozen=True, eq=False)
+class Bootstrap:
+    """Percentiles of the estimates from surveys drawn again: one row a survey, one column a label."""
+
+    replicates: Array
+    methods: tuple[str, ...] = ("bootstrap",)
+
+    def interval(self, level: float, method: str) -> Interval:
+        low, high = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
+        return Interval(low, high, level, method)
+
+
+def resampled(counts: Array, replicates: int, rng: np.random.Generator) -> Array:
+    """Tallies of as many reports drawn from the tally, one row a survey."""
+    n = int(counts.sum())
+    return rng.multinomial(n, counts / n, size=replicates).astype(np.float64)

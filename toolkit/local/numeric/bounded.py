@@ -1,0 +1,222 @@
+"""The mean of bounded numbers: one bit, a sliding window, and both by turns."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.categorical import Categorical
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.randomness import Rng, below, check_rng
+from toolkit.local.encoding import checked_counts
+from toolkit.local.numeric.grid import Steps, checked_reports
+from toolkit.local.numeric.means import FiniteMean, Stretched
+from toolkit.local.numeric.window import Window
+from toolkit.local.odds import Below
+from toolkit.local.protocol import Array
+from toolkit.local.serial import keep_whole
+from toolkit.local.support import Support
+from toolkit.local.wording import bound_in_words, times_in
+
+TURNS = 1 << 16
+"""A hybrid takes turns in parts of this many."""
+
+
+@dataclass(frozen=True, repr=False)
+class OneBit(FiniteMean):
+    """The answer is rounded to 0 or 1 at random, in proportion, and the bit is told truthfully or not as in Warner's design.
+
+    To draw a report for an answer `index` steps above `low`: a uniform integer below `steps`; the bit is 1 if it is below
+    the index, else 0. Then a uniform integer below keep + lie: below `keep` the bit is reported, else its opposite.
+    """
+
+    keep: int
+    lie: int
+
+    name: ClassVar[str] = "one_bit"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, keep=1, lie=1)
+        if not self.lie < self.keep <= DENOMINATOR_LIMIT - self.lie:
+            refuse("`keep` must be above `lie`, with a sum of at most 2**32", f"{self.keep} and {self.lie}", "see the drawing rule")
+
+    @property
+    def odds(self) -> Fraction:
+        return Fraction(self.keep, self.lie)
+
+    @property
+    def kinds(self) -> int:
+        return 2
+
+    @cached_property
+    def support(self) -> Support:
+        """An answer at part u of the range is a 1 with probability u: its mean is a share, and is estimated as one."""
+        keep = Fraction(self.keep, self.keep + self.lie)
+        return Support.independent(keep, 1 - keep)
+
+    @cached_property
+    def square(self) -> tuple[float, float, float]:
+        footing = self.support.footing(np.zeros(1), 1)
+        without, given = float(footing.spread_without[0]), float(footing.spread_given[0])
+        return without, given - without, 0.0
+
+    def report(self, index: int, draw: Below) -> int:
+        bit = draw(self.steps) < index
+        return int(bit == (draw(self.keep + self.lie) < self.keep))
+
+    def _draw(self, index: Steps, rng: Rng) -> Steps:
+        bit = below(self.steps, len(index), rng) < index.astype(np.uint64)
+        lied = Categorical([self.keep, self.lie]).draw(len(index), rng)
+        return np.asarray(bit ^ (lied == 1), dtype=np.int64)
+
+    def _unit_scores(self, reports: Steps) -> Array:
+        return np.asarray((reports - float(self.support.q)) / self.support.slope)
+
+    def estimate(self, reports: Any) -> Estimate:
+        """The mean of the answers behind the bits; all intervals for shares apply."""
+        ones = int(np.count_nonzero(codes := checked_reports(reports, 2)))
+        return self.estimate_counts([len(codes) - ones, ones])
+
+    def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
+        """The same from the number of zeros and of ones."""
+        numbers = checked_counts(counts, 2)
+        footing = self.support.footing(numbers[1:], int(numbers.sum()))
+        low, span = float(self.low), self.grid.span
+        value, se = low + span * float(footing.value[0]), span * float(footing.se[0])
+        return self._estimated(value, se, footing.n, Stretched(footing, low, span))
+
+    def simulate_counts(self, mean: Number, n: int, rng: Rng = None) -> npt.NDArray[np.int64]:
+        """A whole survey at the level of counts: zeros and ones."""
+        generator, people = check_rng(rng) or np.random.default_rng(), whole(n, "n")
+        ones = generator.binomial(people, float(self.support.q) + self.support.slope * self.grid.unit(mean, "mean"))
+        return np.array([people - ones, ones])
+
+    def describe(self) -> str:
+        return (
+            f"Your number {self._range()} becomes a single yes or no: the larger the number, the likelier a yes. We receive "
+            f"that yes or no as it is {times_in(self.support.p)}, else the opposite. {bound_in_words(self.epsilon)}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Piecewise(FiniteMean):
+    """A report near the answer is likelier than one far from it: a window of `width` reports slides with the answer.
+
+    To draw a report: see `toolkit.local.numeric.window.Window`, with the index of the answer.
+    """
+
+    width: int
+    inside: int
+    outside: int
+
+    name: ClassVar[str] = "piecewise"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, width=1, inside=1, outside=1)
+        _ = self.window  # checked once, here
+
+    @cached_property
+    def window(self) -> Window:
+        return Window(self.steps, self.width, self.inside, self.outside)
+
+    @property
+    def odds(self) -> Fraction:
+        return self.window.odds
+
+    @property
+    def kinds(self) -> int:
+        return self.window.reports
+
+    @property
+    def square(self) -> tuple[float, float, float]:
+        return self.window.square
+
+    def report(self, index: int, draw: Below) -> int:
+        return self.window.report(index, draw)
+
+    def _draw(self, index: Steps, rng: Rng) -> Steps:
+        return self.window.draw(index, rng)
+
+    def _unit_scores(self, reports: Steps) -> Array:
+        return self.window.scores(reports)
+
+    def describe(self) -> str:
+        near = times_in(Fraction(self.width * self.inside, self.window.total))
+        return (
+            f"Instead of your number {self._range()} we receive one that is near it {near}, and far from it the rest of the "
+            f"time. {bound_in_words(self.epsilon)}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Hybrid(FiniteMean):
+    """By turns a sliding window and one bit, which together are better than either.
+
+    To draw a report: a uniform integer below 65536; if it is below `turn`, draw j as `Window` does and report j + 2, else
+    draw a bit as `OneBit` does and report it.
+    """
+
+    keep: int
+    lie: int
+    width: int
+    inside: int
+    outside: int
+    turn: int
+
+    name: ClassVar[str] = "hybrid"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, keep=1, lie=1, width=1, inside=1, outside=1, turn=0)
+        if self.turn > TURNS:
+            refuse(f"`turn` must be at most {TURNS}", self.turn, "it is a share of the people")
+        _ = self.bit, self.window  # checked once, here
+
+    @cached_property
+    def bit(self) -> OneBit:
+        return OneBit(self.low, self.high, self.steps, self.keep, self.lie)
+
+    @cached_property
+    def window(self) -> Window:
+        return Window(self.steps, self.width, self.inside, self.outside)
+
+    @property
+    def odds(self) -> Fraction:
+        """Whose turn it is does not depend on the answer, so the larger of both."""
+        return max(self.bit.odds, self.window.odds)
+
+    @property
+    def kinds(self) -> int:
+        return 2 + self.window.reports
+
+    @cached_property
+    def square(self) -> tuple[float, float, float]:
+        share = self.turn / TURNS
+        c0, c1, c2 = (share * w + (1 - share) * b for w, b in zip(self.window.square, self.bit.square, strict=True))
+        return c0, c1, c2
+
+    def report(self, index: int, draw: Below) -> int:
+        return 2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
+
+    def _draw(self, index: Steps, rng: Rng) -> Steps:
+        turns = below(TURNS, len(index), rng) < self.turn
+        reports = np.empty(len(index), dtype=np.int64)
+        reports[turns] = 2 + self.window.draw(index[turns], rng)
+        reports[~turns] = self.bit._draw(index[~turns], rng)
+        return reports
+
+    def _unit_scores(self, reports: Steps) -> Array:
+        return np.where(reports < 2, self.bit._unit_scores(reports), self.window.scores(reports - 2))
+
+    def describe(self) -> str:
+        return (
+            f"By chance, and whatever your number {self._range()} is, one of two things is sent. "
+            f"{times_in(Fraction(self.turn, TURNS)).capitalize()} it is a number that is more likely near yours than far from "
+            f"it; else a yes or no that is the likelier a yes the larger your number is. {bound_in_words(self.epsilon)}"
+        )

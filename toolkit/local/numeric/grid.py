@@ -1,0 +1,110 @@
+"""Bounded numbers on a public grid: answers become whole steps before anything is drawn.
+
+A float that leaves a person's device could betray the answer by its last bits. Steps cannot: every report is one of the
+same few integers for everyone, whatever the answer was.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import Number, exact, refuse, whole
+
+Array = npt.NDArray[np.float64]
+Steps = npt.NDArray[np.int64]
+
+FINEST = 1 << 16
+"""Steps of a grid that is not chosen otherwise: rounding moves an answer by at most 1/131072 of the range."""
+
+
+def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
+    """Two finite numbers in order, exact."""
+    if isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
+        refuse(
+            "`bounds` must be two numbers, the lowest and the highest answer", type(bounds).__name__, "they are public", TypeError
+        )
+    low, high = exact(bounds[0], "bounds"), exact(bounds[1], "bounds")
+    if low >= high:
+        refuse("`bounds` must be in order, the lowest first", f"{float(low)} and {float(high)}", "no answer lies between them")
+    return low, high
+
+
+def fine_steps(low: Fraction, high: Fraction) -> int:
+    """The finest grid on which whole numbers are met exactly, if the bounds are whole.
+
+    >>> fine_steps(Fraction(0), Fraction(80)) % 80, fine_steps(Fraction(0), Fraction(1, 3))
+    (0, 65536)
+    """
+    span = high - low
+    if low.denominator == high.denominator == 1 and span <= FINEST:
+        return FINEST // int(span) * int(span)
+    return FINEST
+
+
+@dataclass(frozen=True)
+class Grid:
+    """`steps` + 1 points from `low` to `high`, both included."""
+
+    low: Fraction
+    high: Fraction
+    steps: int
+
+    def __post_init__(self) -> None:
+        checked_bounds((self.low, self.high))
+        if whole(self.steps, "steps") > FINEST:
+            refuse(f"`steps` must be at most {FINEST}", self.steps, "a report must be drawn with 32 bits")
+
+    @property
+    def span(self) -> float:
+        return float(self.high - self.low)
+
+    def index(self, answers: Any) -> tuple[Steps, bool]:
+        """The nearest point of each answer, and whether there was one answer alone."""
+        numbers, single = numbers_in(answers, self.low, self.high)
+        place = np.rint((numbers - float(self.low)) / self.span * self.steps).astype(np.int64)
+        return np.clip(place, 0, self.steps), single
+
+    def unit(self, value: Number, name: str) -> float:
+        """A number within the bounds as a part of the range, from 0 to 1."""
+        number = exact(value, name)
+        if not self.low <= number <= self.high:
+            refuse(f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do")
+        return float((number - self.low) / (self.high - self.low))
+
+
+def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool]:
+    """Answers as floats, none missing and none out of bounds; errors count them and never quote one."""
+    try:
+        numbers = np.asarray(answers, dtype=np.float64)
+    except (TypeError, ValueError):
+        refuse("answers must be numbers, none missing", "something else", "they cannot be placed between the bounds", TypeError)
+    single = numbers.ndim == 0
+    numbers = numbers.reshape(1) if single else numbers
+    if numbers.ndim != 1:
+        refuse("answers must be one-dimensional", f"{numbers.ndim} dimensions", "there is one answer a person")
+    if numbers.size == 0:
+        refuse("answers must hold at least one entry", "none", "there is nothing to work on")
+    missing = int(np.count_nonzero(np.isnan(numbers)))
+    if missing:
+        refuse(
+            "answers must not be missing", f"{missing} missing of {numbers.size}", "drop them first (for example with .dropna())"
+        )
+    outside = int(np.count_nonzero((numbers < float(low)) | (numbers > float(high))))
+    if outside:
+        rule = f"answers must lie between {float(low):g} and {float(high):g}"
+        refuse(rule, f"{outside} of {numbers.size} outside", "clip them on the respondent's side, or widen the bounds")
+    return numbers, single
+
+
+def checked_reports(reports: Any, kinds: int | None = None) -> Steps:
+    """Reports as integers, from 0 to kinds - 1 where their number is limited."""
+    codes = np.asarray(reports)
+    codes = codes.reshape(1) if codes.ndim == 0 else codes
+    if codes.ndim != 1 or codes.dtype.kind not in "biu" or codes.size == 0:
+        refuse("reports must be a list of integers", f"{codes.ndim} dimensions of {codes.dtype}", "they cannot be read", TypeError)
+    if kinds is not None and (codes.min() < 0 or codes.max() >= kinds):
+        refuse(f"reports must lie in 0 … {kinds - 1}", "others", "they were made by another randomizer")
+    return codes.astype(np.int64)

@@ -1,0 +1,90 @@
+"""Laplace noise added by each person, on a grid of whole numbers."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from toolkit.core.noise import discrete_laplace
+from toolkit.core.randomness import Rng
+from toolkit.core.rounding import float_up
+from toolkit.local.numeric.grid import Steps
+from toolkit.local.numeric.means import Mean
+from toolkit.local.odds import Below, checked_epsilon
+from toolkit.local.protocol import Array
+from toolkit.local.serial import fraction
+from toolkit.local.wording import bound_in_words
+
+
+@dataclass(frozen=True, repr=False)
+class LocalLaplace(Mean):
+    """The answer in steps above `low`, plus an integer z of probability proportional to e**(-|z| budget / steps).
+
+    A step of noise costs budget / steps, and answers are at most `steps` apart: so epsilon is `budget`, exactly, grid
+    included. Reports are integers without end in both directions.
+
+    To draw z with s / t = steps / budget in lowest terms (Canonne, Kamath and Steinke 2020, algorithm 2): draw u below s
+    and keep it with probability e**(-u/s), else start over; count how often in a row e**-1 succeeds, v times; let z be
+    the whole part of (u + s v) / t; draw a sign, and start over if it is minus and z is 0. A success of e**-x for x at most 1:
+    for j = 1, 2, … draw below the denominator of x/j as long as the draw is below its numerator; success if j ends odd.
+    """
+
+    budget: Fraction
+
+    name: ClassVar[str] = "local_laplace"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        object.__setattr__(self, "budget", checked_epsilon(fraction(self.budget, "budget")))
+
+    @cached_property
+    def epsilon(self) -> float:
+        return float_up(self.budget)
+
+    @property
+    def scale(self) -> Fraction:
+        """Of the noise, in steps."""
+        return self.steps / self.budget
+
+    @cached_property
+    def square(self) -> tuple[float, float, float]:
+        """The noise adds its variance, 2 r / (1-r)**2 with r = e**(-1/scale), in steps."""
+        half = math.sinh(float(1 / self.scale) / 2)  # (1-r)**2 / r = (2 sinh(1 / (2 scale)))**2
+        return 1 / (2 * half**2 * self.steps**2), 0.0, 1.0
+
+    def report(self, index: int, draw: Below) -> int:
+        while True:
+            rest = draw(self.scale.numerator)
+            if not _succeeds(Fraction(rest, self.scale.numerator), draw):
+                continue
+            rounds = 0
+            while _succeeds(Fraction(1), draw):
+                rounds += 1
+            size = (rest + self.scale.numerator * rounds) // self.scale.denominator
+            minus = draw(2)
+            if size or not minus:
+                return index - size if minus else index + size
+
+    def _draw(self, index: Steps, rng: Rng) -> Steps:
+        return np.asarray(index + discrete_laplace(self.scale, len(index), rng), dtype=np.int64)
+
+    def _unit_scores(self, reports: Steps) -> Array:
+        return reports / self.steps
+
+    def describe(self) -> str:
+        size = float(self.scale) / self.steps * self.grid.span
+        return (
+            f"To your number {self._range()} a random number is added, usually of about {size:.3g} in size, and only the sum "
+            f"is sent. {bound_in_words(self.epsilon)}"
+        )
+
+
+def _succeeds(exponent: Fraction, draw: Below) -> bool:
+    """True with probability e**-exponent, for an exponent from 0 to 1."""
+    tries = 1
+    while draw((exponent / tries).denominator) < (exponent / tries).numerator:
+        tries += 1
+    return tries % 2 == 1

@@ -1,0 +1,195 @@
+"""`Mean`: what all randomizers of bounded numbers share whose reports average to the truth."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import Number, choice, exact, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.intervals import Interval, IntervalBasis
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.rounding import log_up
+from toolkit.local.encoding import checked_counts
+from toolkit.local.numeric.grid import Grid, Steps, checked_reports
+from toolkit.local.odds import Below
+from toolkit.local.protocol import Array, Respondents
+from toolkit.local.serial import fraction, keep_whole, plain, restored
+
+
+@dataclass(frozen=True, repr=False)
+class Mean(ABC):
+    """Answers from `low` to `high`, rounded to a public grid of `steps`; a report's score has the answer as its mean."""
+
+    low: Fraction
+    high: Fraction
+    steps: int
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", fraction(self.low, "low"))
+        object.__setattr__(self, "high", fraction(self.high, "high"))
+        keep_whole(self, steps=1)
+        _ = self.grid  # checked once, here
+
+    @cached_property
+    def grid(self) -> Grid:
+        return Grid(self.low, self.high, self.steps)
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """A report can shift the odds between two answers by at most a factor e**epsilon; rounded up."""
+
+    @property
+    @abstractmethod
+    def square(self) -> tuple[float, float, float]:
+        """c0, c1, c2: the mean squared unit score of an answer at u, 0 to 1, is c0 + c1 u + c2 u**2."""
+
+    @abstractmethod
+    def report(self, index: int, draw: Below) -> int:
+        """One report for an answer `index` steps above `low`, by integer draws alone: the browser's rule."""
+
+    @abstractmethod
+    def _draw(self, index: Steps, rng: Rng) -> Steps: ...
+
+    @abstractmethod
+    def _unit_scores(self, reports: Steps) -> Array: ...
+
+    @property
+    def loss(self) -> Pure:
+        """What one report costs its sender."""
+        return Pure(self.epsilon)
+
+    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+        """Reports for numbers within the bounds: integers on the public grid of reports; see `scores`.
+
+        Parameters
+        ----------
+        answers : one number, a list, a NumPy array, a pandas or polars Series.
+        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        """
+        generator = check_rng(rng)
+        index, single = self.grid.index(answers)
+        reports = self._draw(index, generator)
+        return int(reports[0]) if single else reports
+
+    def scores(self, reports: Any) -> Array:
+        """For each report a number, in the unit of the answers, whose mean over the randomization is the answer.
+
+        Weighted means, strata, clusters and regressions can be made of these as of any measured variable.
+        """
+        return float(self.low) + self.grid.span * self._unit_scores(self._checked(reports))
+
+    def _checked(self, reports: Any) -> Steps:
+        return checked_reports(reports)
+
+    def estimate(self, reports: Any) -> Estimate:
+        """The mean of the answers behind the reports: unbiased, and possibly a little out of bounds."""
+        scores = self.scores(reports)
+        spread = float(scores.var(ddof=1)) if len(scores) > 1 else np.nan
+        return self._estimated(float(scores.mean()), float(np.sqrt(spread / len(scores))), len(scores), None)
+
+    def variance(self, mean: Number, n: int, *, sd: Number | None = None, respondents: Respondents = "sample") -> float:
+        """Variance of the estimated mean, in theory, when the answers have this mean and standard deviation.
+
+        `sd=None` takes the spread, among those possible within the bounds, that makes the variance largest.
+        `respondents="sample"`: people are a random sample. "fixed": only the randomization varies.
+        """
+        center = self.grid.unit(mean, "mean")
+        widest = center * (1 - center)
+        spreads = [0.0, widest] if sd is None else [(float(exact(sd, "sd")) / self.grid.span) ** 2]
+        if not 0 <= spreads[-1] <= widest + 1e-9:
+            refuse("`sd` must be possible within the bounds", sd, f"at this mean it is at most {self.grid.span * widest**0.5:.4g}")
+        fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
+        c0, c1, c2 = self.square
+        ones = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
+        return max(ones) * self.grid.span**2 / whole(n, "n")
+
+    def _estimated(self, value: float, se: float, n: int, basis: IntervalBasis | None) -> Estimate:
+        outside = not self.low <= value <= self.high
+        return Estimate(
+            value=value,
+            se=se,
+            labels=("mean",),
+            cov=np.array([[se**2]]),
+            n=n,
+            loss=self.loss,
+            covers="sampling and randomization",
+            method=f"{self.name.replace('_', ' ')}, unbiased",
+            notes=("the estimate lies out of bounds, as an unbiased estimate may",) if outside else (),
+            basis=basis,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the kind and the integers that a report is drawn with; bounds as numerator, denominator."""
+        return plain(self, self.name)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The randomizer that `to_dict` wrote."""
+        return restored(cls, data, cls.name)
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The randomizer in plain words, for a consent form."""
+
+    def _range(self) -> str:
+        return f"between {float(self.low):g} and {float(self.high):g}"
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} on {float(self.low):g} to {float(self.high):g}: epsilon {self.epsilon:.4g}>"
+
+
+@dataclass(frozen=True, repr=False)
+class FiniteMean(Mean):
+    """The reports are the integers from 0 to `kinds` - 1, each with an exact rational probability."""
+
+    @property
+    @abstractmethod
+    def odds(self) -> Fraction:
+        """The largest ratio of a report's probabilities under two answers, exact."""
+
+    @property
+    @abstractmethod
+    def kinds(self) -> int:
+        """How many different reports there are."""
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ln(odds), rounded up."""
+        return log_up(self.odds)
+
+    def _checked(self, reports: Any) -> Steps:
+        return checked_reports(reports, self.kinds)
+
+    def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
+        """The same as `estimate` from the number of reports of each kind, in order."""
+        numbers = checked_counts(counts, self.kinds)
+        scores, n = self.scores(np.arange(self.kinds)), int(numbers.sum())
+        value = float(numbers @ scores / n)
+        spread = float(numbers @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
+        return self._estimated(value, float(np.sqrt(spread / n)), n, None)
+
+
+@dataclass(frozen=True, eq=False)
+class Stretched:
+    """Intervals of a share, moved to the unit of the answers."""
+
+    share: IntervalBasis
+    low: float
+    span: float
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.share.methods
+
+    def interval(self, level: float, method: str) -> Interval:
+        unit = self.share.interval(level, method)
+        return Interval(self.low + self.span * unit.low, self.low + self.span * unit.high, level, method, unit.empty)

@@ -1,0 +1,276 @@
+"""The distribution of bounded numbers: reports through a square wave, turned back by maximum likelihood."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import Number, choice, probability, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.rounding import log_up
+from toolkit.local.encoding import checked_counts
+from toolkit.local.likelihood import maximum_likelihood
+from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
+from toolkit.local.numeric.grid import Grid, checked_bounds, checked_reports
+from toolkit.local.numeric.window import Window
+from toolkit.local.odds import Below, checked_epsilon, odds
+from toolkit.local.protocol import Array, Respondents
+from toolkit.local.serial import fraction, keep_whole, plain, restored
+from toolkit.local.support import checked_shares, people_with
+from toolkit.local.wording import bound_in_words, times_in
+
+_STEPS = 64
+
+
+@dataclass(frozen=True, repr=False)
+class SquareWave:
+    """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the answer.
+
+    To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the answer.
+    """
+
+    low: Fraction
+    high: Fraction
+    steps: int
+    width: int
+    inside: int
+    outside: int
+
+    name: ClassVar[str] = "square_wave"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "low", fraction(self.low, "low"))
+        object.__setattr__(self, "high", fraction(self.high, "high"))
+        keep_whole(self, steps=1, width=1, inside=1, outside=1)
+        _ = self.grid, self.window  # checked once, here
+
+    @cached_property
+    def grid(self) -> Grid:
+        return Grid(self.low, self.high, self.steps)
+
+    @cached_property
+    def window(self) -> Window:
+        return Window(self.steps, self.width, self.inside, self.outside)
+
+    @cached_property
+    def points(self) -> Array:
+        """The answers that are told apart."""
+        return np.linspace(float(self.low), float(self.high), self.steps + 1)
+
+    @property
+    def odds(self) -> Fraction:
+        return self.window.odds
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
+        return log_up(self.odds)
+
+    @property
+    def loss(self) -> Pure:
+        """What one report costs its sender."""
+        return Pure(self.epsilon)
+
+    def report(self, index: int, draw: Below) -> int:
+        """One report for an answer at point `index`, by integer draws alone: the browser's rule."""
+        return self.window.report(index, draw)
+
+    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+        """Reports for numbers within the bounds: integers from 0 to steps + width - 1."""
+        generator = check_rng(rng)
+        index, single = self.grid.index(answers)
+        reports = self.window.draw(index, generator)
+        return int(reports[0]) if single else reports
+
+    def tally(self, reports: Any) -> npt.NDArray[np.int64]:
+        """How many reports there are of each kind."""
+        return np.bincount(checked_reports(reports, self.window.reports), minlength=self.window.reports)
+
+    def estimate(self, reports: Any, *, smoothing: float = 0.0, replicates: int = 200, rng: Rng = None) -> Estimate:
+        """The share of answers nearest to each point, with a bootstrap band.
+
+        Parameters
+        ----------
+        smoothing : 0 for maximum likelihood, whose band comes near its level; up to 1, the kernel (1/4, 1/2, 1/4) of the
+            paper, mixes neighbours in every round: a prettier picture, at the price of a bias that no band shows.
+        replicates : surveys drawn again for the band.
+        rng : for drawing again; None for a fixed start, so that the same reports always give the same band.
+        """
+        return self.estimate_counts(self.tally(reports), smoothing=smoothing, replicates=replicates, rng=rng)
+
+    def estimate_counts(self, counts: npt.ArrayLike, *, smoothing: float = 0.0, replicates: int = 200, rng: Rng = None) -> Estimate:
+        """The same from the number of reports of each kind."""
+        return self._estimated(counts, _itself, self._labels(), smoothing, replicates, rng)
+
+    def cumulative(self, reports: Any, *, smoothing: float = 0.0, replicates: int = 200, rng: Rng = None) -> Estimate:
+        """The share of answers at each point or below it: the distribution function with its band."""
+        return self._estimated(self.tally(reports), _running, self._labels(), smoothing, replicates, rng)
+
+    def quantiles(
+        self,
+        reports: Any,
+        at: Sequence[Number] = (0.25, 0.5, 0.75),
+        *,
+        smoothing: float = 0.0,
+        replicates: int = 200,
+        rng: Rng = None,
+    ) -> Estimate:
+        """The numbers below which the given shares of the answers lie, each with its interval.
+
+        Between the points the answers are taken to be spread evenly. Measured over three shapes, epsilon 0.5, 1 and 2, 21 and 65
+        points and 3000 people, nominal 95 % intervals of quartiles held 88 to 99 % of the time; but 67 to 93 % where
+        the quartile lay inside a heap of equal answers at the end of the range.
+        """
+        shares = [float(probability(share, "at")) for share in at]
+        edges = np.concatenate([self.points[:1], (self.points[1:] + self.points[:-1]) / 2, self.points[-1:]])
+
+        def found(distributions: Array) -> Array:
+            below = np.concatenate([np.zeros((len(distributions), 1)), _running(distributions)], axis=1)
+            return np.array([np.interp(shares, row, edges) for row in below])
+
+        return self._estimated(self.tally(reports), found, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
+
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(f"{point:.6g}" for point in self.points)
+
+    def _estimated(
+        self,
+        counts: npt.ArrayLike,
+        read: Callable[[Array], Array],
+        labels: tuple[str, ...],
+        smoothing: float,
+        replicates: int,
+        rng: Rng,
+    ) -> Estimate:
+        numbers = checked_counts(counts, self.window.reports)
+        again = resampled(numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED))
+        found = read(self._distributions(np.vstack([numbers, again]), smoothing))
+        cov = np.atleast_2d(np.cov(found[1:], rowvar=False))
+        smooth = ("smoothed: the band leaves out the bias of smoothing",) if smoothing else ()
+        return Estimate(
+            value=found[0],
+            se=np.sqrt(np.diag(cov)),
+            labels=labels,
+            cov=cov,
+            n=int(numbers.sum()),
+            loss=self.loss,
+            covers="sampling and randomization",
+            method=f"square wave, {'smoothed ' if smoothing else ''}maximum likelihood, bootstrap of {replicates}",
+            notes=smooth,
+            basis=Bootstrap(found[1:]),
+        )
+
+    def _distributions(self, tallies: Array, smoothing: float) -> Array:
+        """One distribution for each tally."""
+        if not 0 <= smoothing <= 1:
+            refuse("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbours are mixed")
+        if smoothing:
+            return smoothed_likelihood(self.window.matrix(), tallies, smoothing)
+        matrix = self.window.matrix()
+        return np.array([maximum_likelihood(matrix, tally, tolerance=1e-6) for tally in tallies])
+
+    def variance(
+        self, prevalence: Any, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
+    ) -> Array:
+        """Variance of the estimated share of each point, at the true shares: there is no formula, so by simulation."""
+        generator = check_rng(rng) or np.random.default_rng(SEED)
+        drawn = [self.simulate_counts(prevalence, n, generator, respondents=respondents) for _ in range(whole(surveys, "surveys"))]
+        return np.asarray(self._distributions(np.array(drawn, dtype=np.float64), 0.0).var(axis=0, ddof=1))
+
+    def simulate_counts(
+        self, prevalence: Any, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
+    ) -> npt.NDArray[np.int64]:
+        """A whole survey at the level of counts: reports of each kind."""
+        generator = check_rng(rng) or np.random.default_rng()
+        choice(respondents, "respondents", ("sample", "fixed"))
+        shares = checked_shares(prevalence, self.steps + 1, "prevalence")
+        answers = people_with(shares, whole(n, "n"), generator, respondents)
+        return np.asarray(generator.multinomial(answers, self.window.matrix()).sum(axis=0))
+
+    def describe(self) -> str:
+        near = times_in(Fraction(self.width * self.inside, self.window.total))
+        return (
+            f"Instead of your number between {float(self.low):g} and {float(self.high):g} we receive one that is near it {near}, "
+            f"and far from it the rest of the time. {bound_in_words(self.epsilon)}"
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the kind and the integers that a report is drawn with; bounds as numerator, denominator."""
+        return plain(self, self.name)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The randomizer that `to_dict` wrote."""
+        return restored(cls, data, cls.name)
+
+    def __repr__(self) -> str:
+        return f"<SquareWave on {self.steps + 1} points, {float(self.low):g} to {float(self.high):g}: epsilon {self.epsilon:.4g}>"
+
+
+def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int | None = None) -> SquareWave:
+    """The distribution of bounded numbers: shares at even points, quantiles, and a bootstrap band.
+
+    A report falls near the answer, within b of the range to either side, e**epsilon times as likely as elsewhere. With
+    E = e**epsilon, b = (epsilon E - E + 1) / (2 E (E - 1 - epsilon)).
+
+    Parameters
+    ----------
+    bounds : the lowest and the highest answer.
+    epsilon : kept from above.
+    points : how many even points are told apart; None for 65, or some more where that makes points of all whole numbers.
+        When answers are whole numbers, say how many there are: 21 for 0 to 20.
+
+    >>> square_wave((0, 20), 1.0, points=21)
+    <SquareWave on 21 points, 0 to 20: epsilon 1>
+
+    References: Z. Li et al., Estimating numerical distributions under local differential privacy (2020).
+    """
+    low, high = checked_bounds(bounds)
+    steps = _default_steps(low, high) if points is None else whole(points, "points", least=2) - 1
+    width = 2 * int(_half_width(float(checked_epsilon(epsilon))) * (steps + 1)) + 1
+    return SquareWave(low, high, steps, width, *odds(epsilon, inside=width, outside=steps))
+
+
+def _default_steps(low: Fraction, high: Fraction) -> int:
+    """64, or the next multiple of a whole range of up to 128."""
+    if low.denominator == high.denominator == 1 and high - low <= 2 * _STEPS:
+        return int(high - low) * -(-_STEPS // int(high - low))
+    return _STEPS
+
+
+def _half_width(epsilon: float) -> float:
+    """b, as a share of the range; it tends to 1/2 for a small epsilon, where the formula loses its digits."""
+    if epsilon < 1e-3:
+        return 0.5
+    factor = math.exp(epsilon)
+    return (epsilon * factor - factor + 1) / (2 * factor * (factor - 1 - epsilon))
+
+
+def smoothed_likelihood(matrix: Array, tallies: Array, smoothing: float, *, rounds: int = 20_000) -> Array:
+    """Expectation-maximisation with smoothing after each round, until it stands still; one row a tally."""
+    seen = tallies / tallies.sum(axis=1, keepdims=True)
+    shares = np.full((len(tallies), len(matrix)), 1 / len(matrix))
+    for _ in range(rounds):
+        sharper = shares * ((seen / (shares @ matrix)) @ matrix.T)
+        edged = np.pad(sharper, ((0, 0), (1, 1)), mode="edge")
+        after = (1 - smoothing / 2) * sharper + smoothing / 4 * (edged[:, :-2] + edged[:, 2:])
+        settled = np.abs(after - shares).max() < 1e-7
+        shares = np.asarray(after)
+        if settled:
+            break
+    return shares
+
+
+def _itself(distributions: Array) -> Array:
+    return distributions
+
+
+def _running(distributions: Array) -> Array:
+    return np.cumsum(distributions, axis=1)

@@ -1,0 +1,152 @@
+"""Reports of many yes/no bits, eight to a byte: drawn, counted, read and written.
+
+Option v is bit v % 8 of byte v // 8, the lowest bit first. A million reports on 1024 options take 128 megabytes.
+"""
+
+from bisect import bisect_right
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.categorical import CHUNK
+from toolkit.core.checks import refuse
+from toolkit.core.randomness import Rng, big_below, words
+from toolkit.local.progress import chunks
+
+Packed = npt.NDArray[np.uint8]
+
+_BITS = (np.arange(256)[:, None] >> np.arange(8)) & 1
+_ONES = _BITS.sum(axis=1).astype(np.uint8)
+_UNDECIDED = -1
+
+
+class ByteLaw:
+    """Eight independent bits, each 1 with probability exactly ones / of, drawn together as one byte.
+
+    The 256 bytes are consecutive cells on the line from 0 to 1, and a uniform point falls into one. Its first 16 binary
+    digits nearly always decide the cell by a look into a table; else 48 more digits are drawn, and if a cell's edge still
+    lies within them, which happens once in 10**16, the rest of the point exactly. Two random bytes make eight bits.
+    """
+
+    def __init__(self, ones: int, of: int) -> None:
+        weights = [ones**count * (of - ones) ** (8 - count) for count in range(9)]
+        self._edges = list(accumulate((weights[count] for count in _ONES.tolist()), initial=0))
+        self._table = np.full(1 << 16, _UNDECIDED, dtype=np.int16)
+        for byte, (first, last) in enumerate(self._decided(16)):
+            self._table[first:last] = byte
+        # The last 64-bit word is left to the exact draw, so that every limit is itself a 64-bit word.
+        self._first, self._last = np.minimum(np.array(self._decided(64), dtype=object), 2**64 - 1).astype(np.uint64).T
+
+    def draw(self, size: int, rng: Rng = None) -> Packed:
+        """`size` independent bytes."""
+        lead = words(size, 16, rng)
+        drawn = self._table[lead]
+        ties = np.flatnonzero(drawn == _UNDECIDED)
+        if len(ties):
+            finer = (lead[ties].astype(np.uint64) << np.uint64(48)) | (words(len(ties), 64, rng) >> np.uint64(16))
+            drawn[ties] = self._resolved(finer, rng)
+        return drawn.astype(np.uint8)
+
+    def _decided(self, digits: int) -> list[tuple[int, int]]:
+        """For each byte the range of leading digits that lies wholly in its cell; an empty range if none does."""
+        total, scale = self._edges[-1], 1 << digits
+        starts = [-(-edge * scale // total) for edge in self._edges]
+        ends = [edge * scale // total for edge in self._edges]
+        return [(start, max(start, end)) for start, end in zip(starts[:-1], ends[1:], strict=True)]
+
+    def _resolved(self, points: npt.NDArray[np.uint64], rng: Rng) -> npt.NDArray[np.int16]:
+        cell = np.searchsorted(self._first, points, side="right") - 1
+        for place in np.flatnonzero((cell < 0) | (points >= self._last[cell])):
+            cell[place] = self.cell(int(points[place]), big_below(self._edges[-1], rng))
+        return cell.astype(np.int16)
+
+    def cell(self, point: int, rest: int) -> int:
+        """The byte at (point + rest / total) / 2**64, by exact integers."""
+        total = self._edges[-1]
+        return bisect_right(self._edges, (point * total + rest) >> 64, hi=256) - 1
+
+
+def width(k: int) -> int:
+    """Bytes in a report on k options."""
+    return -(-k // 8)
+
+
+def rows_at_once(k: int) -> int:
+    """Rows in a piece of work: its bytes should stay in the processor's cache, and its columns should be long."""
+    return max(4096, CHUNK // width(k))
+
+
+def noise(law: ByteLaw, rows: int, k: int, rng: Rng) -> Packed:
+    """Rows of k independent bits; what is left of the last byte is zero."""
+    drawn = law.draw(rows * width(k), rng).reshape(rows, width(k))
+    if k % 8:
+        drawn[:, -1] &= np.uint8((1 << k % 8) - 1)
+    return drawn
+
+
+def place(codes: npt.NDArray[Any]) -> tuple[npt.NDArray[np.intp], Packed]:
+    """The byte and, as a mask, the bit of each code."""
+    return (codes >> 3).astype(np.intp), np.left_shift(1, codes & 7).astype(np.uint8)
+
+
+def put(packed: Packed, codes: npt.NDArray[Any], values: npt.NDArray[Any]) -> None:
+    """Set one bit in each row, in place."""
+    row, (byte, mask) = np.arange(len(packed)), place(codes)
+    packed[row, byte] = np.where(values != 0, packed[row, byte] | mask, packed[row, byte] & ~mask)
+
+
+def ones(packed: Packed) -> npt.NDArray[np.int64]:
+    """How many bits are set in each row."""
+    return np.asarray(_ONES[packed].sum(axis=1, dtype=np.int64))
+
+
+def column_sums(packed: Packed, k: int) -> npt.NDArray[np.int64]:
+    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256 bytes."""
+    sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
+    for part in chunks(len(packed), rows_at_once(k), "counting"):
+        for column, total in zip(packed[part].T, sums, strict=True):
+            total += np.bincount(column, minlength=256) @ _BITS
+    return sums.ravel()[:k]
+
+
+def pack(chosen: npt.NDArray[np.bool_]) -> Packed:
+    """Bits from truth values, one row a report."""
+    return np.packbits(chosen, axis=1, bitorder="little")
+
+
+def unpack(packed: Packed, k: int) -> npt.NDArray[np.bool_]:
+    """Truth values from bits, one row a report and one column an option."""
+    return np.unpackbits(packed, axis=1, count=k, bitorder="little").astype(bool)
+
+
+def as_packed(reports: Any, k: int) -> Packed:
+    """Packed reports from packed reports, a table of truth values, or a list of lists of option codes."""
+    array = np.asarray(reports) if not isinstance(reports, list) else _table(reports, k)
+    if array.ndim == 2 and array.dtype == np.bool_ and array.shape[1] == k:
+        array = pack(array)
+    if array.ndim != 2 or array.dtype != np.uint8 or array.shape[1] != width(k):
+        refuse(
+            f"reports must be {width(k)} packed bytes or {k} truth values each, or lists of option codes",
+            f"{array.ndim} dimensions of {array.dtype}",
+            "they cannot be read",
+            TypeError,
+        )
+    if len(array) == 0:
+        refuse("reports must hold at least one entry", "none", "there is nothing to work on")
+    if k % 8 and np.any(array[:, -1] >> np.uint8(k % 8)):
+        refuse(f"reports must be on {k} options", "bits beyond them", "they were made by another randomizer")
+    return array
+
+
+def _table(rows: list[Any], k: int) -> npt.NDArray[Any]:
+    """Lists of option codes as truth values; anything else is left to NumPy."""
+    if not all(isinstance(row, list | tuple | set | frozenset) for row in rows):
+        return np.asarray(rows)
+    table = np.zeros((len(rows), k), dtype=bool)
+    for row, codes in zip(table, rows, strict=True):
+        if not all(type(code) is int and 0 <= code < k for code in codes) or len(set(codes)) < len(codes):
+            refuse(f"a report must be distinct option codes in 0 … {k - 1}", "others", "they stand for no option")
+        row[list(codes)] = True
+    return table

@@ -1,0 +1,163 @@
+"""What all randomizers of tick boxes share: how answers are read, and an estimate for each box."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import labels, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.intervals import Interval, IntervalBasis, Shares
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.rounding import log_up
+from toolkit.local.encoding import Labels
+from toolkit.local.protocol import Array, Respondents
+from toolkit.local.serial import plain, restored
+from toolkit.local.support import Support, display_note
+
+Ticks = npt.NDArray[np.bool_]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Boxes(ABC):
+    """Any of `options` may be ticked; the estimate is the share of people who tick each."""
+
+    options: Labels
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", labels(self.options, "options"))
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """How often a report says yes for a box: when it is ticked, and when it is not."""
+
+    @property
+    @abstractmethod
+    def odds(self) -> Fraction:
+        """The largest ratio of a report's probabilities under two answers, exact."""
+
+    @abstractmethod
+    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+        """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""
+
+    @abstractmethod
+    def _draw(self, ticks: Ticks, rng: Rng) -> npt.NDArray[Any]: ...
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ln(odds), rounded up, for any two ways of ticking the boxes."""
+        return log_up(self.odds)
+
+    @property
+    def loss(self) -> Pure:
+        """What one report costs its sender."""
+        return Pure(self.epsilon)
+
+    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+        """Reports for answers: one row a person.
+
+        Parameters
+        ----------
+        answers : a table of truth values or of 0 and 1, one row a person and one column a box (one row alone for one
+            person); or a list with a list of ticked labels for each person.
+        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        """
+        generator = check_rng(rng)
+        ticks, single = ticked(answers, self.options)
+        reports = self._draw(ticks, generator)
+        return reports[0] if single else reports
+
+    def _estimated(self, values: Array, se: Array, cov: Array, n: int, basis: IntervalBasis) -> Estimate:
+        return Estimate(
+            value=values,
+            se=se,
+            labels=self.options,
+            cov=cov,
+            n=n,
+            loss=self.loss,
+            covers="sampling and randomization",
+            method=f"{self.name.replace('_', ' ')}, unbiased",
+            notes=display_note(values),
+            basis=basis,
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the kind, labels, and the integers that a report is drawn with."""
+        return plain(self, self.name)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The randomizer that `to_dict` wrote."""
+        return restored(cls, data, cls.name)
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} of {len(self.options)}: epsilon {self.epsilon:.4g}>"
+
+
+def ticked(answers: Any, options: Labels) -> tuple[Ticks, bool]:
+    """Answers as a table of truth values, and whether they were one person's row."""
+    if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
+        table = _from_labels(answers, options) if not _numeric(answers, len(options)) else np.array(answers)
+    else:
+        table = np.asarray(answers.to_numpy() if hasattr(answers, "to_numpy") else answers)
+    single = table.ndim == 1
+    table = table.reshape(1, -1) if single else table
+    if table.ndim != 2 or table.shape[1] != len(options):
+        refuse(f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", "each box is ticked or not")
+    if len(table) == 0:
+        refuse("answers must hold at least one person", "none", "there is nothing to randomize")
+    if table.dtype.kind == "O":
+        table = _plain(table)
+    strange = int(np.count_nonzero((table != 0) & (table != 1))) if table.dtype.kind in "biuf" else table.size
+    if strange:
+        refuse("answers must be truth values, 0 or 1", f"{strange} others of {table.size}", "a box is ticked or not")
+    return table.astype(bool), single
+
+
+def _plain(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Objects as numbers; what is none of True, False, 0 and 1 becomes NaN."""
+    known = [
+        [float(cell) if isinstance(cell, bool | int | float | np.number | np.bool_) else np.nan for cell in row] for row in table
+    ]
+    return np.array(known, dtype=np.float64)
+
+
+def _numeric(rows: list[Any], k: int) -> bool:
+    """A list of rows of k truth values, rather than lists of labels."""
+    return all(isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, bool | np.bool_) for c in row) for row in rows)
+
+
+def _from_labels(rows: list[Any], options: Labels) -> Ticks:
+    place = {option: column for column, option in enumerate(options)}
+    table = np.zeros((len(rows), len(options)), dtype=bool)
+    unknown = sum(1 for row in rows for label in row if label not in place)
+    if unknown:
+        refuse("ticks must be among the options", f"{unknown} that are not", "check spelling and case")
+    for row, cells in zip(rows, table, strict=True):
+        cells[[place[label] for label in row]] = True
+    return table
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Intervals of several shares, each from a sample of its own."""
+
+    parts: tuple[Shares, ...]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.parts[0].methods
+
+    def interval(self, level: float, method: str) -> Interval:
+        made = [part.interval(level, method) for part in self.parts]
+        low, high, empty = (np.array([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
+        return Interval(low, high, level, method, empty)

@@ -1,0 +1,149 @@
+"""Local hashing: each person hashes the options to a few values with a hash of their own, and randomizes the value."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.categorical import CHUNK
+from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
+from toolkit.core.randomness import Rng, below
+from toolkit.local.encoding import Codes
+from toolkit.local.odds import Below
+from toolkit.local.oracles.oracle import Counts, Oracle
+from toolkit.local.progress import chunks
+from toolkit.local.serial import keep_whole
+from toolkit.local.support import Support
+from toolkit.local.wording import bound_in_words, times_in
+
+Residues = npt.NDArray[np.unsignedinteger[Any]]
+
+
+@dataclass(frozen=True, repr=False)
+class LocalHash(Oracle):
+    """A report is a hash and a value; it supports the options that the hash sends to the value.
+
+    The hash of an option with binary digits v_1 … v_t (the lowest first, t as many as k options need) is
+    a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. Three different options then differ by two
+    independent even values, for every g: so support is exactly what the formulas say, in pairs too.
+
+    To draw a report: a_1 … a_t, uniform integers below g; then a uniform integer below inside + (g-1) outside. If it is
+    below `inside`, the value is the answer's hash; else, with j the whole part of (integer - inside) / outside, the value
+    is the hash plus j + 1 modulo g.
+
+    A report is a row of integers: the value, then a_1 … a_t.
+    """
+
+    values: int
+    inside: int
+    outside: int
+
+    name: ClassVar[str] = "local_hash"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, values=2, inside=1, outside=1)
+        if self.inside <= self.outside:
+            refuse("`inside` must be above `outside`", f"{self.inside} and {self.outside}", "else the value tells nothing")
+        if self._total > DENOMINATOR_LIMIT:
+            refuse("the weights must sum to at most 2**32", self._total, "one 32-bit word must be enough")
+
+    @property
+    def _total(self) -> int:
+        return self.inside + (self.values - 1) * self.outside
+
+    @property
+    def digits(self) -> int:
+        """Binary digits of an option's code."""
+        return (len(self.options) - 1).bit_length()
+
+    @cached_property
+    def support(self) -> Support:
+        return Support.independent(Fraction(self.inside, self._total), Fraction(1, self.values))
+
+    @property
+    def odds(self) -> Fraction:
+        return Fraction(self.inside, self.outside)
+
+    def report(self, code: int, draw: Below) -> list[int]:
+        """The value, then the hash."""
+        factors = [draw(self.values) for _ in range(self.digits)]
+        value = sum(factor for place, factor in enumerate(factors) if code >> place & 1)
+        drawn = draw(self._total)
+        shift = 0 if drawn < self.inside else (drawn - self.inside) // self.outside + 1
+        return [(value + shift) % self.values, *factors]
+
+    def _draw(self, codes: Codes, rng: Rng) -> Residues:
+        kind = np.min_scalar_type(2 * self.values)  # sums of two residues must fit
+        reports = np.empty((len(codes), 1 + self.digits), dtype=kind)
+        for part in chunks(len(codes), CHUNK, "randomizing"):
+            rows, answers = reports[part], codes[part]
+            rows[:, 1:] = below(self.values, rows[:, 1:].size, rng).reshape(len(rows), -1)
+            drawn = below(self._total, len(rows), rng)
+            lie = (np.maximum(drawn, self.inside) - np.uint64(self.inside)) // np.uint64(self.outside) + np.uint64(1)
+            rows[:, 0] = np.where(drawn < self.inside, 0, lie)
+            for place, factor in enumerate(rows[:, 1:].T):
+                rows[:, 0] = _reduced(rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values)
+        return reports
+
+    def tally(self, reports: Any) -> tuple[Counts, int]:
+        rows = self._checked(reports)
+        counts = np.zeros(len(self.options), dtype=np.int64)
+        for part in chunks(len(rows), CHUNK // 4, "counting"):
+            counts += self._supported(np.ascontiguousarray(rows[part].T))
+        return counts, len(rows)
+
+    def _supported(self, columns: Residues) -> Counts:
+        """Each option's hash is that of the option without its lowest digit, plus one factor: one addition an option."""
+        value, factors = columns[0], columns[1:]
+        counts = np.empty(len(self.options), dtype=np.int64)
+        counts[0] = np.count_nonzero(value == 0)
+        latest = {self.digits: np.zeros_like(value)}  # by lowest digit, the hash of the latest option that had it
+        for option in range(1, len(self.options)):
+            lowest, parent = (option & -option).bit_length() - 1, option & (option - 1)
+            above = (parent & -parent).bit_length() - 1 if parent else self.digits
+            latest[lowest] = _reduced(latest[above] + factors[lowest], self.values)
+            counts[option] = np.count_nonzero(latest[lowest] == value)
+        return counts
+
+    def _checked(self, reports: Any) -> Residues:
+        rows = np.asarray(reports)
+        if rows.ndim != 2 or rows.shape[1] != 1 + self.digits or rows.dtype.kind not in "iu":
+            expected = f"reports must be rows of {1 + self.digits} integers: the value, then the hash"
+            refuse(expected, f"{rows.ndim} dimensions of {rows.dtype}", "they cannot be read", TypeError)
+        if len(rows) == 0:
+            refuse("reports must hold at least one entry", "none", "there is nothing to work on")
+        if rows.min() < 0 or rows.max() >= self.values:
+            refuse(f"reports must hold integers from 0 to {self.values - 1}", "others", "they were made by another randomizer")
+        return rows.astype(np.min_scalar_type(2 * self.values), copy=False)
+
+    def describe(self) -> str:
+        return (
+            f"The {len(self.options)} options are shared out at random among {self.values} values, anew for every person. We "
+            f"receive how they were shared out, and one value: that of your answer {times_in(self.support.p)}, else another "
+            f"by chance. "
+            f"{bound_in_words(self.epsilon)}"
+        )
+
+    def _detail(self) -> str:
+        return f", {self.values} values"
+
+
+def _reduced(sums: Residues, modulus: int) -> Residues:
+    """Sums of two residues modulo the modulus: below it, subtracting it wraps around to something larger."""
+    return np.asarray(np.minimum(sums, sums - sums.dtype.type(modulus)))
+
+
+def best_values(epsilon: float) -> int:
+    """How many values to hash to: e**epsilon + 1, rounded to whichever side has the smaller variance for rare options."""
+    factor = math.exp(epsilon)
+
+    def variance(values: int) -> float:
+        q, slope = 1 / values, factor / (factor + values - 1) - 1 / values
+        return q * (1 - q) / slope**2
+
+    return min((max(2, math.floor(factor) + 1), math.ceil(factor) + 1), key=variance)

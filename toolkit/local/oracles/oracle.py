@@ -1,0 +1,150 @@
+"""`Oracle`: what all randomizers of exclusive options share; each adds only how it draws a report and how it is counted."""
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import labels, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.rounding import log_up
+from toolkit.local.encoding import Codes, Labels, encode
+from toolkit.local.odds import Below
+from toolkit.local.oracles import limits
+from toolkit.local.protocol import Array, Respondents
+from toolkit.local.serial import plain, restored
+from toolkit.local.support import Support, checked_shares, checked_support, people_with
+
+Method = Literal["moment", "simplex"]
+Counts = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, repr=False)
+class Oracle(ABC):
+    """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate."""
+
+    options: Labels
+
+    name: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "options", labels(self.options, "options"))
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """How often a report supports an option: the sender's own, another, two together."""
+
+    @property
+    @abstractmethod
+    def odds(self) -> Fraction:
+        """The largest ratio of a report's probabilities under two answers, exact."""
+
+    @abstractmethod
+    def report(self, code: int, draw: Below) -> Any:
+        """One report for one answer code, by integer draws alone: the rule that the browser follows, word for word."""
+
+    @abstractmethod
+    def tally(self, reports: Any) -> tuple[Counts, int]:
+        """How many reports support each option, and how many reports there are."""
+
+    @abstractmethod
+    def _draw(self, codes: Codes, rng: Rng) -> npt.NDArray[Any]: ...
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
+        return log_up(self.odds)
+
+    @property
+    def loss(self) -> Pure:
+        """What one report costs its sender."""
+        return Pure(self.epsilon)
+
+    @cached_property
+    def ratio_to_limit(self) -> float:
+        """The error at equal shares, in multiples of the least that any randomizer with this epsilon can have."""
+        return limits.ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
+
+    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+        """Reports for answers given as codes or labels: one row a person; for a single answer the row alone.
+
+        Parameters
+        ----------
+        answers : one answer, a list, a NumPy array, a pandas or polars Series.
+        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
+        """
+        generator = check_rng(rng)
+        given = encode(answers, self.options, "answers")
+        reports = self._draw(given.codes, generator)
+        return reports[0] if given.scalar else reports
+
+    def estimate(self, reports: Any, method: Method = "moment") -> Estimate:
+        """Shares of the answers behind the reports; of two options the share of the last.
+
+        "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display. Intervals are made
+        from the unbiased one.
+        """
+        return self.estimate_counts(*self.tally(reports), method=method)
+
+    def estimate_counts(self, counts: npt.ArrayLike, n: int, method: Method = "moment") -> Estimate:
+        """The same from the number of reports that support each option, and the number of reports."""
+        numbers, people = checked_support(counts, n, len(self.options))
+        return self.support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
+
+    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> float | Array:
+        """Variance of the unbiased estimate, in theory, at the true shares; of two options that of the last.
+
+        `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are asked, and
+        only the randomization varies; this is what papers on local differential privacy print.
+        """
+        shares = checked_shares(prevalence, len(self.options), "prevalence")
+        variances = self.support.variance(shares, respondents) / whole(n, "n")
+        return float(variances[1]) if len(self.options) == 2 else variances
+
+    def covariance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+        """Covariance matrix of the unbiased shares of all options."""
+        shares = checked_shares(prevalence, len(self.options), "prevalence")
+        return np.asarray(self.support.covariance(shares, respondents) / whole(n, "n"))
+
+    def simulate_counts(
+        self, prevalence: Any, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
+    ) -> tuple[Counts, int]:
+        """A whole survey of n people drawn at the level of counts, for `estimate_counts`; its cost does not grow with n."""
+        generator = check_rng(rng) or np.random.default_rng()
+        shares = checked_shares(prevalence, len(self.options), "prevalence")
+        answers = people_with(shares, whole(n, "n"), generator, respondents)
+        return self._simulate(answers, generator), n
+
+    def _simulate(self, answers: Counts, rng: np.random.Generator) -> Counts:
+        """Support counts when options are supported independently of each other, given the answer."""
+        p, q = float(self.support.p), float(self.support.q)
+        return np.asarray(rng.binomial(answers, p) + rng.binomial(answers.sum() - answers, q))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the kind, labels, and the integers that a report is drawn with."""
+        return plain(self, self.name)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The randomizer that `to_dict` wrote."""
+        return restored(cls, data, cls.name)
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The randomizer in plain words, for a consent form."""
+
+    def __repr__(self) -> str:
+        return (
+            f"<{type(self).__name__} of {len(self.options)} options{self._detail()}: epsilon {self.epsilon:.4g}, "
+            f"error {self.ratio_to_limit:.3g} times the limit>"
+        )
+
+    def _detail(self) -> str:
+        return ""

@@ -1,0 +1,204 @@
+"""Subset selection: report several options at once, more often a set with the answer in it than one without."""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.categorical import Categorical
+from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
+from toolkit.core.randomness import Rng, below, check_rng
+from toolkit.local.design import Design
+from toolkit.local.drawing import draw_reports
+from toolkit.local.encoding import Codes, encode, tally
+from toolkit.local.moments import Forced
+from toolkit.local.odds import Below
+from toolkit.local.oracles import bits
+from toolkit.local.oracles.oracle import Counts, Oracle
+from toolkit.local.progress import chunks
+from toolkit.local.serial import keep_whole
+from toolkit.local.support import Support
+from toolkit.local.wording import bound_in_words, times_in
+
+_RATE_PARTS = 256
+
+
+@dataclass(frozen=True, repr=False)
+class Subset(Oracle):
+    """A report is a set of `size` options; sets with the answer have weight `inside`, those without it `outside`.
+
+    With k options and size d the answer is in the set with probability d a / (d a + (k-d) b), where a = inside and
+    b = outside; the rest of the set is any of the other options, evenly. Of size 1 it is k-ary randomized response.
+
+    To draw a report: a uniform integer below d a + (k-d) b; if it is below d a, the answer is in. Then the rest, r = d or
+    d - 1 of the m = k - 1 other options, numbered 0 … m-1 in order, by Floyd's rule: for j = m-r, …, m-1 a uniform integer
+    t below j + 1; take t, or j if t was taken before.
+
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`), or one option, as the answers were given, if the size is
+    1; `report` gives the codes.
+    """
+
+    size: int
+    inside: int
+    outside: int
+
+    name: ClassVar[str] = "subset"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, size=1, inside=1, outside=1)
+        if self.size >= len(self.options):
+            refuse(f"`size` must be below {len(self.options)}, the number of options", self.size, "a set of all tells nothing")
+        if self.inside <= self.outside:
+            refuse("`inside` must be above `outside`", f"{self.inside} and {self.outside}", "else the set tells nothing")
+        if self._total > DENOMINATOR_LIMIT:
+            refuse("the weights must sum to at most 2**32", self._total, "one 32-bit word must be enough")
+
+    @property
+    def _holding(self) -> int:
+        return self.size * self.inside
+
+    @property
+    def _total(self) -> int:
+        return self._holding + (len(self.options) - self.size) * self.outside
+
+    @cached_property
+    def support(self) -> Support:
+        k, d = len(self.options), self.size
+        p = Fraction(self._holding, self._total)
+        p_two = Fraction(d - 1, k - 1)  # another option, given that the answer is in the set
+        lone = Fraction(d, k - 1)  # another option, given that it is not
+        pairs = (k - 1) * (k - 2) or 1  # of two options, nobody has an answer that is neither
+        neither = p * Fraction((d - 1) * (d - 2), pairs) + (1 - p) * Fraction(d * (d - 1), pairs)
+        return Support(p, p * p_two + (1 - p) * lone, p * p_two, neither)
+
+    @property
+    def odds(self) -> Fraction:
+        return Fraction(self.inside, self.outside)
+
+    def report(self, code: int, draw: Below) -> list[int]:
+        """The codes of the set, in order."""
+        holds = draw(self._total) < self._holding
+        others: set[int] = set()
+        for j in range(len(self.options) - 1 - (self.size - holds), len(self.options) - 1):
+            t = draw(j + 1)
+            others.add(j if t in others else t)
+        chosen = {other + (other >= code) for other in others}
+        return sorted(chosen | {code} if holds else chosen)
+
+    def k_ary(self) -> Design:
+        """The design that a subset of size 1 is: k-ary randomized response, with everything a design can do."""
+        if self.size != 1:
+            refuse("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
+        return Design(np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced, self._total, self.options, name="k_ary")
+
+    @property
+    def _one(self) -> Forced:
+        """Size 1 in the form of a design: the truth, or any option evenly."""
+        return Forced(self.inside - self.outside, np.full(len(self.options), self.outside))
+
+    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+        """Reports for answers: rows of packed bits; of size 1 options, of the same kind as the answers."""
+        if self.size > 1:
+            return super().randomize(answers, rng)
+        generator = check_rng(rng)
+        given = encode(answers, self.options, "answers")
+        return given.like(draw_reports(self._one.forced[:, None], self._one, given.codes, generator), self.options)
+
+    def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
+        k = len(self.options)
+        reports = np.empty((len(codes), bits.width(k)), dtype=np.uint8)
+        for part in chunks(len(codes), bits.rows_at_once(k), "randomizing"):
+            answers = codes[part]
+            rows = bits.noise(self._start, len(answers), k, rng)
+            bits.put(rows, answers, self._own.draw(len(answers), rng))
+            _settle(rows, answers, k, self.size, rng)
+            reports[part] = rows
+        return reports
+
+    @cached_property
+    def _own(self) -> Categorical:
+        return Categorical([self._total - self._holding, self._holding])
+
+    @cached_property
+    def _start(self) -> bits.ByteLaw:
+        """Bits to start from: about `size` of them in a row, rather fewer, because adding one is quicker than removing."""
+        spread = math.sqrt(self.size * (1 - self.size / len(self.options)))
+        wanted = max(self.size - spread, 0) / len(self.options)
+        return bits.ByteLaw(int(wanted * _RATE_PARTS), _RATE_PARTS)
+
+    def tally(self, reports: Any) -> tuple[Counts, int]:
+        if self.size == 1:
+            counts = tally(reports, self.options, "reports")
+            return counts, int(counts.sum())
+        packed = bits.as_packed(reports, len(self.options))
+        counts = bits.column_sums(packed, len(self.options))
+        if counts.sum() != self.size * len(packed):
+            refuse(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
+        return counts, len(packed)
+
+    def _simulate(self, answers: Counts, rng: np.random.Generator) -> Counts:
+        """Exact support counts. A set is either any set evenly, or one of those that hold the answer, evenly.
+
+        The options are gone through in order; the sets are known only by how many options they still need.
+        """
+        k, d = len(self.options), self.size
+        telling = rng.binomial(answers, d * (self.inside - self.outside) / self._total)
+        rest = int(answers.sum() - telling.sum())
+        if d == 1:
+            return telling + rng.multinomial(rest, np.full(k, 1 / k))
+        counts, need = telling.copy(), np.arange(d + 1)
+        ahead, behind = (np.zeros(d + 1, dtype=np.int64) for _ in range(2))  # is the own option still to come?
+        ahead[d - 1], behind[d] = telling.sum(), rest
+        for option in range(k):
+            reached = rng.multivariate_hypergeometric(ahead, telling[option], method="marginals")
+            ahead, taken = _taken(ahead - reached, need, k - 1 - option, rng)
+            behind, also = _taken(behind, need, k - option, rng)
+            behind += reached
+            counts[option] += taken + also
+        return counts
+
+    def describe(self) -> str:
+        k, d = len(self.options), self.size
+        if d == 1:
+            return self.k_ary().describe()
+        return (
+            f"Instead of your answer we receive a set of {d} of the {k} options. Your answer is in it "
+            f"{times_in(self.support.p)}; the others in it are chosen by chance. {bound_in_words(self.epsilon)}"
+        )
+
+    def _detail(self) -> str:
+        return f", size {self.size}{' (k-ary)' if self.size == 1 else ''}"
+
+
+def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> None:
+    """Add or remove options other than the answer, evenly, until each row holds `size` of them; in place.
+
+    Independent bits of one probability favour no option, and neither does adding or removing an even choice: so the
+    options beside the answer end as an even choice of sets.
+    """
+    missing = size - bits.ones(rows)
+    active = np.flatnonzero(missing)
+    while len(active):
+        option = below(k, len(active), rng)
+        byte, mask = bits.place(option)
+        held = (rows[active, byte] & mask) != 0
+        useful = (held != (missing[active] > 0)) & (option != answers[active].astype(np.uint64))
+        hit = active[useful]
+        rows[hit, byte[useful]] ^= mask[useful]
+        missing[hit] -= np.sign(missing[hit])
+        active = active[missing[active] != 0]
+
+
+def _taken(
+    sets: npt.NDArray[np.int64], need: npt.NDArray[np.int64], left: int, rng: np.random.Generator
+) -> tuple[npt.NDArray[np.int64], int]:
+    """The next option enters a set that needs r more of the `left` that are left with probability r / left."""
+    taken = rng.binomial(sets, np.minimum(need / max(left, 1), 1))
+    after = sets - taken
+    after[:-1] += taken[1:]
+    return after, int(taken.sum())

@@ -1,0 +1,275 @@
+"""Tick all that apply: questions where several of k boxes may be ticked.
+
+Nobody can hide k ticks as cheaply as one. Either each person is asked about one box drawn at random, and hides one yes or
+no with the whole budget; or ticks are capped at a number m, and the budget is shared by the 2m bits in which two people's
+boxes can differ. Which is better depends on k, m and epsilon; `tick_boxes` compares and says why.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from toolkit.core.categorical import Categorical
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.randomness import Rng, below, check_rng
+from toolkit.core.rounding import exp_below
+from toolkit.local.odds import Below, Options, checked_epsilon, named, odds, threshold_above
+from toolkit.local.oracles import bits
+from toolkit.local.oracles.boxes import Boxes, Counts, Rows, Ticks
+from toolkit.local.progress import chunks
+from toolkit.local.protocol import Array, Respondents
+from toolkit.local.serial import keep_whole
+from toolkit.local.support import Support, checked_shares, checked_support
+from toolkit.local.wording import bound_in_words, times_in
+
+_PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariances
+
+
+@dataclass(frozen=True, repr=False)
+class RandomBox(Boxes):
+    """Each person is asked about one box, drawn at random, and answers it by Warner's design.
+
+    To draw a report: a uniform integer below k is the box; a uniform integer below keep + lie: if it is below `keep`, the
+    answer is whether the box is ticked, else the opposite.
+
+    A report is two integers: the box, and 1 for yes or 0 for no.
+    """
+
+    keep: int
+    lie: int
+    reason: str = ""
+
+    name: ClassVar[str] = "random_box"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, keep=1, lie=1)
+        if not self.lie < self.keep <= DENOMINATOR_LIMIT - self.lie:
+            refuse("`keep` must be above `lie`, with a sum of at most 2**32", f"{self.keep} and {self.lie}", "see the drawing rule")
+
+    @cached_property
+    def support(self) -> Support:
+        keep = Fraction(self.keep, self.keep + self.lie)
+        return Support.independent(keep, 1 - keep)
+
+    @property
+    def odds(self) -> Fraction:
+        return Fraction(self.keep, self.lie)
+
+    def report(self, ticks: list[int], draw: Below) -> list[int]:
+        """The box and the answer, for the codes of the boxes that are ticked."""
+        box = draw(len(self.options))
+        kept = draw(self.keep + self.lie) < self.keep
+        return [box, int((box in ticks) == kept)]
+
+    def _draw(self, ticks: Ticks, rng: Rng) -> Counts:
+        box = below(len(self.options), len(ticks), rng).astype(np.int64)
+        lied = Categorical([self.keep, self.lie]).draw(len(ticks), rng)
+        return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
+
+    def tally(self, reports: Any) -> tuple[Counts, Counts]:
+        """For each box how many said yes, and how many were asked."""
+        rows, k = np.asarray(reports), len(self.options)
+        if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
+            refuse("reports must be rows of two integers, box and answer", f"shape {rows.shape}", "they cannot be read", TypeError)
+        if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
+            refuse(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", "they stand for nothing")
+        yes, asked = np.bincount(rows[:, 0], rows[:, 1], minlength=k), np.bincount(rows[:, 0], minlength=k)
+        return yes.astype(np.int64), asked
+
+    def estimate(self, reports: Any) -> Estimate:
+        """The share of people who tick each box."""
+        return self.estimate_counts(*self.tally(reports))
+
+    def estimate_counts(self, counts: Any, n: Any) -> Estimate:
+        """The same from the number of yes and the number of people asked, box by box."""
+        yes, asked = np.asarray(counts), np.asarray(n)
+        if yes.shape != (len(self.options),) or asked.shape != yes.shape:
+            refuse(f"`counts` and `n` must each hold {len(self.options)} numbers", f"{yes.shape}, {asked.shape}", "one a box")
+        if asked.min() < 1:
+            unasked = f"{np.count_nonzero(asked < 1)} boxes that nobody was asked about"
+            refuse("each box needs at least one report", unasked, "nothing can be said of them")
+        parts = tuple(self.support.footing(*checked_support(yes[i : i + 1], asked[i], 1)) for i in range(len(yes)))
+        values, se = (np.array([getattr(part, what)[0] for part in parts]) for what in ("value", "se"))
+        return self._estimated(values, se, np.diag(se**2), int(asked.sum()), Rows(parts))
+
+    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+        """Variance of each box's share; n people in all, so about n / k for each box.
+
+        With fixed respondents it is still left to chance who is asked about which box.
+        """
+        shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
+        drawn = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
+        one = len(shares) * self.support.variance(shares) - (0 if drawn else shares * (1 - shares))
+        return np.asarray(one / whole(n, "n"))
+
+    def simulate_counts(self, prevalence: Any, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
+        """A whole survey at the level of counts: yes and asked for each box."""
+        generator, k = check_rng(rng) or np.random.default_rng(), len(self.options)
+        shares = checked_shares(prevalence, k, "prevalence", exclusive=False)
+        asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))
+        return generator.binomial(asked, float(self.support.q) + shares * self.support.slope), asked
+
+    def describe(self) -> str:
+        return (
+            f"You are asked about one of the {len(self.options)} boxes, drawn by chance; nothing is sent about the others. We "
+            f"receive your true answer {times_in(self.support.p)}, else the opposite. {bound_in_words(self.epsilon)}"
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class CappedBoxes(Boxes):
+    """At most `most` boxes may be ticked; every box's answer is flipped on its own with probability flip / denominator.
+
+    Two ways of ticking at most m of k boxes differ in at most min(2m, k) answers, so epsilon is that many times the
+    epsilon of one. The cap must be kept before anything is drawn: more ticks are refused here, and by the form.
+
+    To draw a report: for each box in order a uniform integer below `denominator`; flip the answer if it is below `flip`.
+
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the boxes that say yes.
+    """
+
+    most: int
+    flip: int
+    denominator: int
+    reason: str = ""
+
+    name: ClassVar[str] = "capped_boxes"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, most=1, flip=1, denominator=2)
+        if self.most > len(self.options):
+            refuse(f"`most` must be at most {len(self.options)}, the number of boxes", self.most, "nobody can tick more")
+        if 2 * self.flip >= self.denominator:
+            refuse("`flip` must be below half of `denominator`", self.flip, "else a box tells nothing")
+        if self.denominator > DENOMINATOR_LIMIT:
+            refuse("`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit")
+
+    @cached_property
+    def support(self) -> Support:
+        flip = Fraction(self.flip, self.denominator)
+        return Support.independent(1 - flip, flip)
+
+    @property
+    def odds(self) -> Fraction:
+        return Fraction(self.denominator - self.flip, self.flip) ** _bits_apart(len(self.options), self.most)
+
+    def report(self, ticks: list[int], draw: Below) -> list[int]:
+        """The codes of the boxes that say yes, for the codes of the boxes that are ticked."""
+        if len(set(ticks)) > self.most:
+            self._refuse_more(1, 1)
+        return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
+
+    def _draw(self, ticks: Ticks, rng: Rng) -> bits.Packed:
+        over = int(np.count_nonzero(ticks.sum(axis=1) > self.most))
+        if over:
+            self._refuse_more(over, len(ticks))
+        reports = bits.pack(ticks)
+        for part in chunks(len(reports), bits.rows_at_once(len(self.options)), "randomizing"):
+            reports[part] ^= bits.noise(self._flips, len(reports[part]), len(self.options), rng)
+        return reports
+
+    def _refuse_more(self, over: int, people: int) -> None:
+        rule = f"at most {self.most} boxes may be ticked"
+        refuse(rule, f"more by {over} of {people} people", "the promised epsilon holds for no more ticks than that")
+
+    @cached_property
+    def _flips(self) -> bits.ByteLaw:
+        return bits.ByteLaw(self.flip, self.denominator)
+
+    def tally(self, reports: Any) -> tuple[Counts, int]:
+        """For each box how many reports say yes, and how many reports there are."""
+        packed = bits.as_packed(reports, len(self.options))
+        return bits.column_sums(packed, len(self.options)), len(packed)
+
+    def estimate(self, reports: Any) -> Estimate:
+        """The share of people who tick each box; with covariances for up to 64 boxes."""
+        packed, k = bits.as_packed(reports, len(self.options)), len(self.options)
+        counts, n = self.tally(packed)
+        pairs = np.full((k, k), np.nan)
+        if k <= _PAIRS_LIMIT:
+            table = (bits.unpack(packed[part], k).astype(np.float64) for part in chunks(n, bits.rows_at_once(k), "pairs"))
+            pairs = np.sum([rows.T @ rows for rows in table], axis=0)
+        return self._from_pairs(counts, n, pairs)
+
+    def estimate_counts(self, counts: Any, n: int) -> Estimate:
+        """The same from the number of reports that say yes for each box; covariances need the reports."""
+        return self._from_pairs(counts, n, np.full((len(self.options),) * 2, np.nan))
+
+    def _from_pairs(self, counts: Any, n: int, pairs: Array) -> Estimate:
+        numbers, people = checked_support(counts, n, len(self.options))
+        footing = self.support.footing(numbers, people)
+        cov = np.full_like(pairs, np.nan)
+        if people > 1:
+            cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
+        np.fill_diagonal(cov, footing.se**2)
+        return self._estimated(footing.value, footing.se, cov, people, footing)
+
+    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+        """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""
+        shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
+        return np.asarray(self.support.variance(shares, respondents) / whole(n, "n"))
+
+    def simulate_counts(self, prevalence: Any, n: int, rng: Rng = None) -> tuple[Counts, int]:
+        """A whole survey at the level of counts: yes for each box, each box by itself."""
+        generator = check_rng(rng) or np.random.default_rng()
+        shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
+        return generator.binomial(whole(n, "n"), float(self.support.q) + shares * self.support.slope), n
+
+    def describe(self) -> str:
+        return (
+            f"You may tick at most {self.most} of {len(self.options)} boxes. For every box on its own we receive your true "
+            f"answer {times_in(self.support.p)}, else the opposite. {bound_in_words(self.epsilon)}"
+        )
+
+
+def tick_boxes(
+    options: Options, epsilon: Number, *, most: int | None = None, how: Literal["random", "capped"] | None = None
+) -> RandomBox | CappedBoxes:
+    """A randomizer for "tick all that apply", of the better kind for this number of boxes and this cap.
+
+    Asking about one random box has k times Warner's variance. Capping the ticks at m shares the budget among 2m answers,
+    which costs about 4 m**2: so the cap wins when k is well above 4 m**2.
+
+    Parameters
+    ----------
+    options : the labels of the boxes, or their number.
+    epsilon : kept from above, for any two ways of ticking the boxes.
+    most : the largest number of boxes that may be ticked; None for no cap.
+    how : "random" or "capped" to decide for yourself; None for the better one. `reason` on the result says why.
+
+    >>> tick_boxes(10, 1.0, most=1)
+    <CappedBoxes of 10: epsilon 1>
+    >>> tick_boxes(10, 1.0, most=2).reason
+    'one random box: variance 10.8 / n a box, against 16.1 / n with at most 2 ticks'
+
+    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential
+    privacy (2016), for sampling one attribute; the cap is group privacy of the bits.
+    """
+    names = named(options)
+    cap = len(names) if most is None else whole(most, "most")
+    if cap > len(names):
+        refuse(f"`most` must be at most {len(names)}, the number of boxes", cap, "nobody can tick more")
+    flip = threshold_above(exp_below(checked_epsilon(epsilon) / _bits_apart(len(names), cap)))
+    if 2 * flip >= DENOMINATOR_LIMIT:
+        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer")
+    one = RandomBox(names, *odds(epsilon, inside=1, outside=1))
+    capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)
+    share = min(cap / len(names), 0.5)  # everyone ticks as many as allowed, spread evenly
+    by_one, by_cap = (float(boxes.variance(share, 1)[0]) for boxes in (one, capped))
+    better = "random" if by_one <= by_cap else "capped"
+    if choice(how or better, "how", ("random", "capped")) == "random":
+        why = f"one random box: variance {by_one:.3g} / n a box, against {by_cap:.3g} / n with at most {cap} ticks"
+        return replace(one, reason=why)
+    why = f"at most {cap} ticks: variance {by_cap:.3g} / n a box, against {by_one:.3g} / n with one random box"
+    return replace(capped, reason=why)
+
+
+def _bits_apart(k: int, most: int) -> int:
+    """In how many boxes two people can differ."""
+    return min(2 * most, k)

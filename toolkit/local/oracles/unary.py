@@ -1,0 +1,90 @@
+"""Unary encodings: a bit for every option, each flipped on its own."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from toolkit.core.categorical import Categorical
+from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
+from toolkit.core.randomness import Rng
+from toolkit.local.encoding import Codes
+from toolkit.local.odds import Below
+from toolkit.local.oracles import bits
+from toolkit.local.oracles.oracle import Counts, Oracle
+from toolkit.local.progress import chunks
+from toolkit.local.serial import keep_whole
+from toolkit.local.support import Support
+from toolkit.local.wording import bound_in_words, times_in
+
+
+@dataclass(frozen=True, repr=False)
+class Unary(Oracle):
+    """A report holds each option with its own draw: probability own/denominator for the answer, other/denominator else.
+
+    To draw a report: for each option in order one uniform integer below `denominator`; the option is held if the integer
+    is below `own` (for the answer) or `other` (for the rest).
+
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the options held.
+    """
+
+    own: int
+    other: int
+    denominator: int
+
+    name: ClassVar[str] = "unary"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, own=1, other=1, denominator=2)
+        if self.denominator > DENOMINATOR_LIMIT:
+            refuse("`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit")
+        if not self.other < self.own < self.denominator:
+            received = f"other {self.other}, own {self.own}, denominator {self.denominator}"
+            refuse("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")
+
+    @cached_property
+    def support(self) -> Support:
+        return Support.independent(Fraction(self.own, self.denominator), Fraction(self.other, self.denominator))
+
+    @property
+    def odds(self) -> Fraction:
+        """Two answers differ in two bits: p/q for the one, (1-q)/(1-p) for the other."""
+        p, q = self.support.p, self.support.q
+        return p * (1 - q) / (q * (1 - p))
+
+    def report(self, code: int, draw: Below) -> list[int]:
+        """The codes of the options held, by one draw below `denominator` an option, in order."""
+        draws = [draw(self.denominator) for _ in self.options]
+        return [v for v, drawn in enumerate(draws) if drawn < (self.own if v == code else self.other)]
+
+    def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
+        k = len(self.options)
+        reports = np.empty((len(codes), bits.width(k)), dtype=np.uint8)
+        for part in chunks(len(codes), bits.rows_at_once(k), "randomizing"):
+            answers = codes[part]
+            rows = bits.noise(self._others, len(answers), k, rng)
+            bits.put(rows, answers, self._own.draw(len(answers), rng))
+            reports[part] = rows
+        return reports
+
+    @cached_property
+    def _own(self) -> Categorical:
+        return Categorical([self.denominator - self.own, self.own])
+
+    @cached_property
+    def _others(self) -> bits.ByteLaw:
+        return bits.ByteLaw(self.other, self.denominator)
+
+    def tally(self, reports: Any) -> tuple[Counts, int]:
+        packed = bits.as_packed(reports, len(self.options))
+        return bits.column_sums(packed, len(self.options)), len(packed)
+
+    def describe(self) -> str:
+        p, q = self.support.p, self.support.q
+        return (
+            f"For each of {len(self.options)} options we receive a yes or a no of its own. For your answer it is yes "
+            f"{times_in(p)}; for every other option it is yes {times_in(q)}. {bound_in_words(self.epsilon)}"
+        )

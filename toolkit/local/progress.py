@@ -1,0 +1,25 @@
+"""Long work goes in pieces, and shows how far it is."""
+
+from collections.abc import Iterable, Iterator
+
+_LONG = 64  # fewer pieces are done before anyone could read a bar
+
+
+def chunks(total: int, size: int, what: str) -> Iterator[slice]:
+    """Slices that cover 0 … total-1; a bar appears when they take longer than a second and tqdm is installed.
+
+    >>> list(chunks(5, 2, "counting"))
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 6, None)]
+    """
+    starts = range(0, total, size)
+    for start in starts if len(starts) < _LONG else _with_bar(starts, what):
+        yield slice(start, start + size)
+
+
+def _with_bar(starts: range, what: str) -> Iterable[int]:
+    try:
+        from tqdm.auto import tqdm
+    except ImportError:
+        return starts
+    bar: Iterable[int] = tqdm(starts, desc=what, unit=" pieces", delay=1, leave=False)
+    return bar

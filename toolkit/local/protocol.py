@@ -1,0 +1,50 @@
+"""`Randomizer`: what every way of hiding an answer can do, so that planning, audits and collection need no special case."""
+
+from typing import Any, Literal, Protocol, runtime_checkable
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng
+
+Array = npt.NDArray[np.float64]
+Respondents = Literal["sample", "fixed"]
+"""Whether people are a random sample, as in a survey, or always the same, so that only the randomization varies."""
+
+
+@runtime_checkable
+class Randomizer(Protocol):
+    """A person randomizes an answer; an analyst estimates from many reports.
+
+    `Design` and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make is one.
+    Most also have `estimate_counts`, where counts suffice, and `simulate_counts`, a whole survey at a stroke.
+    """
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+
+    @property
+    def epsilon(self) -> float:
+        """The largest logarithm of a likelihood ratio between two answers, computed exactly and rounded up."""
+
+    @property
+    def loss(self) -> Pure:
+        """What one report costs its sender."""
+
+    def randomize(self, answers: Any, rng: Rng = None) -> Any:
+        """Reports for answers; `rng=None` is the operating system's randomness, for real answers."""
+
+    def estimate(self, reports: Any, /) -> Estimate:
+        """What the reports say of the people behind them, with its error."""
+
+    def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
+        """Variance of the estimate, in theory, when the truth is as given and n people answer."""
+
+    def describe(self) -> str:
+        """The randomizer in plain words, for a consent form."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: names, labels and the integers that the browser draws with."""

@@ -1,0 +1,186 @@
+"""Several questions to the same people: ask each person a few of them, drawn at random, and hide those answers well.
+
+Answering all d questions shares the budget: each gets epsilon / d, and variances grow like d**2. Answering one random
+question keeps the whole budget for it; a d-th of the people answer each, and variances grow like d. Survey people know
+the second as a split questionnaire. Filling up the questions not asked with invented answers is not offered: it hides which
+question was asked, but then costs more than epsilon when whole records are compared.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import Number, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng, below, check_rng
+from toolkit.local.design import Design
+from toolkit.local.odds import Below, checked_epsilon
+from toolkit.local.protocol import Array, Randomizer, Respondents
+from toolkit.local.restore import restore
+from toolkit.local.serial import keep_whole
+from toolkit.local.wording import bound_in_words
+
+Maker = Callable[[Fraction], Randomizer]
+"""What makes a question's randomizer, given the epsilon that it may cost."""
+
+
+@dataclass(frozen=True, repr=False)
+class Questionnaire:
+    """Each person is asked `asked` of the questions, an even choice, and answers each by its own randomizer.
+
+    To draw a person's reports: the numbers of the questions, `asked` of d, by Floyd's rule: for j = d-asked, …, d-1 a
+    uniform integer t below j + 1; take t, or j if t was taken before. Then each question in order by its own rule.
+    """
+
+    questions: tuple[tuple[str, Randomizer], ...]
+    asked: int
+
+    def __post_init__(self) -> None:
+        if not self.questions or len(dict(self.questions)) < len(self.questions):
+            refuse("a questionnaire must have questions, each with a name of its own", len(self.questions), "reports go by name")
+        keep_whole(self, asked=1)
+        if self.asked > len(self.questions):
+            refuse(f"`asked` must be at most {len(self.questions)}, the number of questions", self.asked, "nobody is asked twice")
+
+    @property
+    def loss(self) -> Pure:
+        """What one person spends at most: the losses of the costliest questions that can be asked together, added up."""
+        costliest = sorted((question.loss.amount for _, question in self.questions), reverse=True)[: self.asked]
+        return Pure(sum(costliest, Fraction(0)))
+
+    @property
+    def epsilon(self) -> float:
+        """That of any two people's whole records, whichever questions are asked."""
+        return self.loss.epsilon
+
+    def report(self, answers: Mapping[str, Any], draw: Below) -> dict[str, Any]:
+        """One person's reports, by question, for answers as each question's own `report` takes them."""
+        d, chosen = len(self.questions), set[int]()
+        for j in range(d - self.asked, d):
+            t = draw(j + 1)
+            chosen.add(j if t in chosen else t)
+        asked = [self.questions[number] for number in sorted(chosen)]
+        return {name: _one_report(question, answers[name], draw) for name, question in asked}
+
+    def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
+        """For each question the reports of those who were asked.
+
+        `answers` holds everybody's answers to every question, as a mapping or a frame with a column a question. All are
+        checked, and all are randomized; what was not asked for is then forgotten, and leaves no trace.
+        """
+        generator = check_rng(rng)
+        self._refuse_other_names(answers)
+        drawn = {name: np.atleast_1d(question.randomize(answers[name], generator)) for name, question in self.questions}
+        people = {len(reports) for reports in drawn.values()}
+        if len(people) != 1:
+            refuse("every question must have an answer of every person", "columns of different lengths", "drop the incomplete")
+        asked = self._choices(people.pop(), generator)
+        return {name: drawn[name][asked[:, number]] for number, (name, _) in enumerate(self.questions)}
+
+    def _refuse_other_names(self, given: Mapping[str, Any]) -> None:
+        missing = [name for name, _ in self.questions if name not in given]
+        if missing:
+            refuse("every question must be there", f"none called {', '.join(missing)}", "they go by name")
+
+    def _choices(self, people: int, rng: Rng) -> npt.NDArray[np.bool_]:
+        """Who is asked what: `asked` questions a row, by the first steps of a shuffle."""
+        d, row = len(self.questions), np.arange(people)
+        order = np.tile(np.arange(d), (people, 1))
+        for place in range(self.asked if self.asked < d else 0):
+            other = place + below(d - place, people, rng).astype(np.int64)
+            order[row, place], order[row, other] = order[row, other], order[row, place].copy()
+        asked = np.zeros((people, d), dtype=bool)
+        asked[row[:, None], order[:, : self.asked]] = True
+        return asked
+
+    def estimate(self, reports: Mapping[str, Any]) -> dict[str, Estimate]:
+        """One estimate a question, from the reports of those who were asked it."""
+        self._refuse_other_names(reports)
+        return {name: question.estimate(reports[name]) for name, question in self.questions}
+
+    def variance(self, truths: Mapping[str, Any], n: int, *, respondents: Respondents = "sample") -> dict[str, float | Array]:
+        """Variance of each question's estimate when n people take part, so that n * asked / d answer it.
+
+        `truths` describes each question's answers as its own `variance` takes them: a prevalence, shares, or a mean. With
+        fixed respondents it is still left to chance who is asked what.
+        """
+        self._refuse_other_names(truths)
+        people = Fraction(whole(n, "n") * self.asked, len(self.questions))
+        return {name: self._variance(question, truths[name], people, n, respondents) for name, question in self.questions}
+
+    def _variance(self, question: Randomizer, truth: Any, people: Fraction, n: int, respondents: Respondents) -> float | Array:
+        near = max(1, round(people))
+        survey = question.variance(truth, near) * float(near / people)
+        if respondents == "sample":
+            return survey
+        chosen = question.variance(truth, near) - question.variance(truth, near, respondents=respondents)
+        return survey - chosen * (near / n)  # choosing whom to ask stays, choosing the n people falls away
+
+    def describe(self) -> str:
+        d = len(self.questions)
+        which = "all" if self.asked == d else f"{self.asked}, drawn by chance,"
+        return f"You are asked {which} of {d} questions. Taken together: {bound_in_words(self.epsilon)}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON."""
+        questions = {name: question.to_dict() for name, question in self.questions}
+        return {"kind": "questionnaire", "asked": self.asked, "questions": questions}
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "Questionnaire":
+        """The questionnaire that `to_dict` wrote."""
+        if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
+            refuse("a questionnaire must have the fields kind, asked and questions", "others", "write it with to_dict()")
+        return cls(tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"])
+
+    def __repr__(self) -> str:
+        return f"<Questionnaire of {len(self.questions)} questions, {self.asked} asked: epsilon {self.epsilon:.4g}>"
+
+
+def _one_report(question: Any, answer: Any, draw: Below) -> Any:
+    """A design's report is a map of one draw; the others draw what they need."""
+    if isinstance(question, Design):
+        return int(question.report(answer, draw(question.denominator)))
+    return question.report(answer, draw)
+
+
+def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
+    """A questionnaire that costs each person at most epsilon: `asked` random questions, at epsilon / asked each.
+
+    Parameters
+    ----------
+    makers : for each question's name a function that makes its randomizer from an epsilon.
+    epsilon : what one person spends at most, kept from above.
+    asked : questions a person: 1 for one random question with the whole budget, all for splitting the budget.
+
+    >>> from toolkit import warner
+    >>> from toolkit.local.oracles import best
+    >>> makers = {"cheated": lambda e: warner(epsilon=e), "drug": lambda e: best(30, e)}
+    >>> questionnaire(makers, 1.0)
+    <Questionnaire of 2 questions, 1 asked: epsilon 1>
+
+    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential
+    privacy (2016).
+    """
+    total, count = checked_epsilon(epsilon), whole(asked, "asked")
+    each = checked_epsilon(total / count)
+    return Questionnaire(tuple((name, make(each)) for name, make in makers.items()), count)
+
+
+def compare(makers: Mapping[str, Maker], epsilon: Number, truths: Mapping[str, Any], n: int) -> dict[str, dict[str, Any]]:
+    """For each question the variance when one random question is asked, and when all are and the budget is split.
+
+    >>> from toolkit import warner
+    >>> makers = {name: lambda e: warner(epsilon=e) for name in ("cheated", "lied", "stole", "copied")}
+    >>> table = compare(makers, 1.0, dict.fromkeys(makers, 0.1), n=1000)
+    >>> {way: round(variance, 4) for way, variance in table["cheated"].items()}
+    {'one question': 0.004, 'split budget': 0.016}
+    """
+    one, split = questionnaire(makers, epsilon), questionnaire(makers, epsilon, asked=len(makers))
+    by_one, by_split = one.variance(truths, n), split.variance(truths, n)
+    return {name: {"one question": by_one[name], "split budget": by_split[name]} for name in makers}

@@ -1,0 +1,152 @@
+"""The one core of all oracles: a report supports each option or not, and counting the support is enough.
+
+A report supports an option with probability p if it is the sender's answer, else with probability q. With C reports of
+n supporting an option, its share is estimated by (C/n - q) / (p - q), without bias. How often two options are
+supported together gives the covariances.
+"""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.estimate import Estimate, boundary_note
+from toolkit.core.intervals import Shares
+from toolkit.core.loss import Loss
+from toolkit.local.likelihood import project_onto_simplex
+from toolkit.local.protocol import Respondents
+
+Array = npt.NDArray[np.float64]
+
+COVARIANCE_LIMIT = 4096
+"""Beyond this many options covariances between options are left out: their table alone would fill the memory."""
+
+_METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
+
+
+@dataclass(frozen=True)
+class Support:
+    """p and q, and how often two given options are supported together: by someone whose answer is one of them; neither."""
+
+    p: Fraction
+    q: Fraction
+    both_if_one: Fraction
+    both_if_neither: Fraction
+
+    @classmethod
+    def independent(cls, p: Fraction, q: Fraction) -> "Support":
+        """Support of one option says nothing about support of another."""
+        return cls(p, q, p * q, q * q)
+
+    @property
+    def slope(self) -> float:
+        return float(self.p - self.q)
+
+    def footing(self, counts: Array, n: int) -> Shares:
+        """Estimates, standard errors, and what all intervals are made from."""
+        return Shares.from_support(counts, n, np.full(len(counts), float(self.p)), np.full(len(counts), float(self.q)))
+
+    def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
+        """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q).
+
+        For fixed respondents the part x (1-x) that comes from choosing them falls away.
+        """
+        seen = float(self.q) + shares * self.slope
+        fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
+        return np.asarray(seen * (1 - seen) / self.slope**2 - (shares * (1 - shares) if fixed else 0))
+
+    def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
+        """Covariances of the estimated shares of exclusive options, for one respondent."""
+        if len(shares) > COVARIANCE_LIMIT:
+            return _unknown(len(shares))
+        # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the memory's sake.
+        neither = self.both_if_neither - self.q**2
+        one = self.both_if_one - self.p * self.q
+        covariance = np.add.outer(shares, shares)
+        covariance *= float(one - neither) / self.slope**2
+        covariance += float(neither) / self.slope**2
+        if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
+            covariance -= np.outer(shares, shares)
+        np.fill_diagonal(covariance, self.variance(shares, respondents))
+        return covariance
+
+    def risk(self, k: int) -> float:
+        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst case."""
+        return k * float(self.variance(np.array([1 / k]))[0])
+
+    def estimate(self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str) -> Estimate:
+        """Shares of exclusive options; of two options the share of the last, as for a binary design."""
+        choice(method, "method", tuple(_METHODS))
+        footing = self.footing(counts, n)
+        shares = footing.value
+        spread = self.covariance(shares) / (n - 1) if n > 1 else _unknown(len(shares))
+        notes = display_note(shares[1:] if len(options) == 2 else shares) if method == "moment" else ()
+        if len(options) > COVARIANCE_LIMIT:
+            notes += (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",)
+        if method == "simplex":
+            shares = project_onto_simplex(shares)
+        binary = len(options) == 2
+        return Estimate(
+            value=float(shares[1]) if binary else shares,
+            se=float(footing.se[1]) if binary else footing.se,
+            labels=options[1:] if binary else options,
+            cov=spread[1:, 1:] if binary else spread,
+            n=n,
+            loss=loss,
+            covers="sampling and randomization",
+            method=f"{name}, {_METHODS[method]}",
+            notes=notes,
+            basis=self.footing(counts[1:], n) if binary else footing,
+        )
+
+
+def _unknown(k: int) -> Array:
+    """A table of NaN that takes no memory."""
+    return np.broadcast_to(np.float64(np.nan), (k, k))
+
+
+def display_note(shares: Array) -> tuple[str, ...]:
+    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap likelihood."""
+    value = float(shares[0]) if len(shares) == 1 else shares
+    return boundary_note(value, inside="simplex")
+
+
+def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Respondents) -> npt.NDArray[np.int64]:
+    """How many of n people have each answer: a random sample, or always the same as near to the shares as can be."""
+    if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
+        return rng.multinomial(n, shares / shares.sum())
+    whole_parts = np.floor(shares * n).astype(np.int64)
+    spare = n - int(whole_parts.sum())
+    whole_parts[np.argsort(whole_parts - shares * n)[:spare]] += 1
+    return whole_parts
+
+
+def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> Array:
+    """One share for each option, from 0 to 1; they sum to one where the options exclude each other."""
+    shares = np.asarray(given, dtype=np.float64)
+    if shares.ndim == 0 and k == 2 and exclusive:
+        shares = np.array([1 - float(shares), float(shares)])
+    if shares.ndim == 0 and not exclusive:
+        shares = np.full(k, float(shares))
+    if shares.shape != (k,):
+        refuse(f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
+    if not np.all((shares >= 0) & (shares <= 1)):
+        refuse(f"`{name}` must be shares from 0 to 1", "others", "they describe the answers")
+    if exclusive and abs(shares.sum() - 1) > 1e-9:
+        refuse(f"`{name}` must sum to 1", float(shares.sum()), "it is a distribution of the answers")
+    return shares
+
+
+def checked_support(counts: Any, n: object, k: int) -> tuple[Array, int]:
+    """How many reports support each option, and how many reports there are."""
+    reports, numbers = whole(n, "n"), np.asarray(counts)
+    if numbers.shape != (k,):
+        refuse(f"`counts` must hold one number for each of {k} options", f"shape {numbers.shape}", "they are in option order")
+    if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
+        refuse("`counts` must be whole numbers", f"other values of type {numbers.dtype}", "they count reports", TypeError)
+    if numbers.min() < 0 or numbers.max() > reports:
+        refuse(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
+    return numbers.astype(np.float64), reports
