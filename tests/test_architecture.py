@@ -61,11 +61,15 @@ def test_every_file_says_what_it_is(path: Path) -> None:
 
 
 def test_tests_mirror_the_package() -> None:
-    untested = [
-        str(path.relative_to(PACKAGE))
-        for path in FILES
-        if path.name != "__init__.py" and not (ROOT / "tests" / path.parent.relative_to(PACKAGE) / f"test_{path.name}").exists()
-    ]
+    """A file has its test_<file>.py, or is imported by name in a test of the mirrored folder."""
+    untested = []
+    for path in FILES:
+        folder = ROOT / "tests" / path.parent.relative_to(PACKAGE)
+        name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        if path.name != "__init__.py" and not (folder / f"test_{path.name}").exists():
+            named = {target for test in folder.glob("*.py") for target in imports(test)}
+            if name not in named:
+                untested.append(name)
     assert untested == []
 
 
@@ -74,7 +78,8 @@ def test_there_are_no_import_cycles() -> None:
     for path in FILES:
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
         graph[name] = {target for target in imports(path) if target.startswith("toolkit.")}
-    graph = {name: {target for target in targets if target in graph and target != name} for name, targets in graph.items()}
+    # A package's face imports its rooms, and Python loads the face before any of them: that is no cycle.
+    graph = {name: {to for to in targets if to in graph and not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()}
     finished: set[str] = set()
     while ready := [name for name, targets in graph.items() if name not in finished and targets <= finished]:
         finished.update(ready)

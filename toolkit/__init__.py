@@ -4,6 +4,13 @@ A design is a matrix, a mechanism is a noise law, a loss is a value, an estimate
 is the only thing that remembers.
 """
 
+from toolkit.budget.curator import Curator
+from toolkit.budget.currency import BudgetError
+from toolkit.budget.ledger import Ledger
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
+from toolkit.central.selection import Exponential
+from toolkit.core.composition import compose
 from toolkit.core.estimate import Estimate
 from toolkit.core.intervals import Interval
 from toolkit.core.loss import Approx

@@ -5,19 +5,25 @@
 `Zcdp(rho)`: zero-concentrated differential privacy (Bun and Steinke 2016), the natural currency of Gaussian noise.
 
 Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be exact are
-rounded up. `a <= b` reads "whoever may lose b may lose a": everything that is a-private is b-private. This is a partial
-order; two losses may be incomparable. `+` is plain sequential composition; sharper rules take several losses at once.
+rounded up, also when an amount is read as a float. `a <= b` reads "whoever may lose b may lose a": True proves that
+everything a-private is b-private, False only says that no rule here shows it, so two losses may be incomparable.
+`+` is plain sequential composition; sharper rules take several losses at once (`toolkit.core.composition`).
 """
 
 import math
 from dataclasses import dataclass
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
 from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.core.rounding import float_up, log_up
 
 Amount: TypeAlias = Fraction | float
 """An exact fraction, or math.inf."""
+
+_PRECISE = Context(prec=60)
+_ERROR = Fraction(1, 10**35)  # more than every error of a logarithm below, each of which is under 10**-58 before division
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -35,7 +41,7 @@ class Pure:
 
     @property
     def epsilon(self) -> float:
-        return float(self.amount)
+        return _float(self.amount)
 
     def group(self, k: int) -> "Pure":
         """The loss of k people together: k * epsilon."""
@@ -56,7 +62,7 @@ class Pure:
     def __le__(self, other: "Loss") -> bool:
         if isinstance(other, Zcdp):
             return self.to_zcdp().amount <= other.amount
-        return self.amount <= other.amount
+        return self.amount <= other.amount if isinstance(other, Pure | Approx) else NotImplemented
 
     def __repr__(self) -> str:
         return f"Pure({self.epsilon!r})"
@@ -82,30 +88,30 @@ class Approx:
 
     @property
     def epsilon(self) -> float:
-        return float(self.amount)
+        return _float(self.amount)
 
     @property
     def delta(self) -> float:
-        return float(self.slack)
+        return _float(self.slack)
 
     def group(self, k: int) -> "Approx":
         """Epsilon times k, and delta * (1 + e**epsilon + … + e**((k-1) epsilon)), rounded up; delta is at most 1."""
         people = whole(k, "k")
-        if people * self.epsilon > 700:  # the sum is beyond every float, so only a delta of 0 survives it
-            return Approx(self.amount * people, 1 if self.slack else 0)
-        return Approx(self.amount * people, min(Fraction(1), self.slack * _geometric_up(self.epsilon, people)))
+        return Approx(self.amount * people, min(Fraction(1), self.slack * _geometric_up(self.amount, people)) if self.slack else 0)
 
     def __add__(self, other: "Loss") -> "Loss":
         if isinstance(other, Zcdp):
             refuse("Approx and Zcdp have no sum", "both", "convert the Zcdp first with .to_approx(delta)", TypeError)
         if isinstance(other, Pure):
             return Approx(self.amount + other.amount, self.slack)
-        return Approx(self.amount + other.amount, min(Fraction(1), self.slack + other.slack))
+        if isinstance(other, Approx):
+            return Approx(self.amount + other.amount, min(Fraction(1), self.slack + other.slack))
+        return NotImplemented
 
     def __le__(self, other: "Loss") -> bool:
         if isinstance(other, Approx):
             return self.amount <= other.amount and self.slack <= other.slack
-        return self.slack == 0 and Pure(self.amount) <= other
+        return self.slack == 0 and Pure(self.amount) <= other if isinstance(other, Pure | Zcdp) else NotImplemented
 
     def __repr__(self) -> str:
         return f"Approx({self.epsilon!r}, {self.delta!r})"
@@ -119,7 +125,7 @@ class Zcdp:
     """Zero-concentrated differential privacy: the Rényi loss of every order a is at most rho * a.
 
     >>> Zcdp(0.1) + Zcdp(0.2) == Zcdp(0.3), Zcdp(0.005).to_approx(1e-6)
-    (True, Approx(0.4971..., 1e-06))
+    (True, Approx(0.4299..., 1e-06))
     """
 
     amount: Amount
@@ -129,7 +135,7 @@ class Zcdp:
 
     @property
     def rho(self) -> float:
-        return float(self.amount)
+        return _float(self.amount)
 
     def group(self, k: int) -> "Zcdp":
         """The loss of k people together: k**2 * rho."""
@@ -144,22 +150,41 @@ class Zcdp:
         slack = _delta(delta)
         if slack == 0:
             refuse("`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0")
-        if self.rho in (0.0, math.inf):
-            return Approx(Fraction(0) if self.rho == 0 else math.inf, slack)
-        epsilon = _least_over_orders(self.rho, math.log(1 / float(slack)))
-        return Approx(Fraction(repr(epsilon * (1 + 1e-12))), slack)
+        if self.amount == 0 or self.rho == math.inf:
+            return Approx(self.rho, slack)
+        extra = Fraction(_best_order(self.rho, log_up(1 / slack)))
+        return Approx(float_up(max(Fraction(0), _epsilon_at(extra, Fraction(self.amount), slack))), slack)
+
+    @classmethod
+    def within(cls, target: Approx) -> "Zcdp":
+        """The largest rho, to twelve digits, whose conversion stays within `target`: a ceiling in the sharper currency.
+
+        >>> Zcdp.within(Approx(1, 1e-6)), Zcdp.within(Approx(1, 1e-6)) <= Approx(1, 1e-6)
+        (Zcdp(0.02435...), True)
+        """
+        if target.slack == 0 or target.amount == math.inf:
+            refuse("`target` must have a finite epsilon and a delta above 0", target, "no finite rho is the largest within it")
+        low, high = 0.0, 1.0
+        while cls(high) <= target:
+            low, high = high, 2 * high
+        while high - low > 1e-12 * high and high > 1e-300:
+            middle = (low + high) / 2
+            low, high = (middle, high) if cls(middle) <= target else (low, middle)
+        return cls(low)
 
     def __add__(self, other: "Loss") -> "Loss":
         if isinstance(other, Approx):
             return other + self
-        return Zcdp(self.amount + (other.to_zcdp().amount if isinstance(other, Pure) else other.amount))
+        if isinstance(other, Pure):
+            return Zcdp(self.amount + other.to_zcdp().amount)
+        return Zcdp(self.amount + other.amount) if isinstance(other, Zcdp) else NotImplemented
 
     def __le__(self, other: "Loss") -> bool:
         if isinstance(other, Zcdp):
             return self.amount <= other.amount
         if isinstance(other, Approx) and other.slack > 0:
             return self.to_approx(other.slack).amount <= other.amount
-        return self.amount == 0 or other.amount == math.inf
+        return self.amount == 0 or other.amount == math.inf if isinstance(other, Pure | Approx) else NotImplemented
 
     def __repr__(self) -> str:
         return f"Zcdp({self.rho!r})"
@@ -173,7 +198,12 @@ Loss: TypeAlias = Pure | Approx | Zcdp
 
 def shown(amount: Amount) -> str:
     """An amount for people: three significant digits, the infinity sign where there is no bound."""
-    return "∞" if amount == math.inf else f"{float(amount):.3g}"
+    return "∞" if amount == math.inf else f"{_float(amount):.3g}"
+
+
+def _float(amount: Amount) -> float:
+    """The smallest float not below the amount, read by its decimal digits: 2/3 is 0.6666666666666667."""
+    return float_up(amount) if isinstance(amount, Fraction) and amount < 10**300 else math.inf
 
 
 def _amount(value: Number, name: str) -> Amount:
@@ -192,23 +222,35 @@ def _delta(value: Number) -> Fraction:
     return number
 
 
-def _geometric_up(epsilon: float, terms: int) -> Fraction:
-    """1 + e**epsilon + … + e**((terms-1) epsilon), rounded up."""
-    if terms == 1 or epsilon == 0:
-        return Fraction(terms)
-    return Fraction(math.expm1(terms * epsilon) / math.expm1(epsilon)) * (1 + Fraction(1, 10**12))
+def _geometric_up(epsilon: Amount, terms: int) -> Fraction:
+    """1 + e**epsilon + … + e**((terms-1) epsilon), or a little more; at most 10**400, which stands for all beyond."""
+    exponent = epsilon * terms
+    if exponent > 700:  # beyond every float
+        return Fraction(10**400)
+    if exponent < Fraction(1, 10**6):  # here e**x is at most 1 + 2 x, and the quotient below would lose its digits
+        return terms * (1 + 2 * Fraction(exponent))
+    return Fraction(math.expm1(exponent) / math.expm1(epsilon)) * (1 + Fraction(1, 10**9))
 
 
-def _least_over_orders(rho: float, log_inverse_delta: float) -> float:
-    """Golden-section search over ln(a - 1); the expression has one valley."""
+def _best_order(rho: float, log_inverse_delta: float) -> float:
+    """The order, less 1, with about the smallest epsilon: golden-section search on the logarithm; there is one valley."""
 
     def at(position: float) -> float:
         extra = math.exp(position)
-        order = 1 + extra
-        return max(0.0, order * rho + (log_inverse_delta - math.log(order)) / extra + math.log(extra / order))
+        return (1 + extra) * rho + (log_inverse_delta - math.log1p(extra)) / extra - math.log1p(1 / extra)
 
     low, high, ratio = -30.0, 60.0, (math.sqrt(5) - 1) / 2
     for _ in range(120):
         left, right = high - ratio * (high - low), low + ratio * (high - low)
         low, high = (low, right) if at(left) <= at(right) else (left, high)
-    return at((low + high) / 2)
+    return math.exp((low + high) / 2)
+
+
+def _epsilon_at(extra: Fraction, rho: Fraction, delta: Fraction) -> Fraction:
+    """The epsilon that the order 1 + extra proves, rounded up; extra lies between e**-30 and e**60."""
+    return (1 + extra) * rho - (_log(delta) + _log(1 + extra)) / extra - _log(1 + 1 / extra) + _ERROR
+
+
+def _log(ratio: Fraction) -> Fraction:
+    quotient = _PRECISE.divide(Decimal(ratio.numerator), Decimal(ratio.denominator))
+    return Fraction(quotient.ln(_PRECISE))

@@ -1,0 +1,128 @@
+"""The ledger: a charge before every draw, and one neighbor relation for life."""
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.budget.spending import Counter, Opener
+from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+
+
+def test_release_charges_first_and_hands_on_what_the_mechanism_made(opener: Opener) -> None:
+    ledger = opener(Pure(1))
+    seen: list[Loss] = []
+    mechanism = Counter(Pure(0.4), before=lambda: seen.append(ledger.spent))
+    rng = np.random.default_rng(1)
+    assert ledger.release(mechanism, 42, "count of people", rng=rng) == 42
+    assert seen == [Pure(0.4)]
+    assert mechanism.drawn == [(42, rng)]
+    (entry,) = ledger.entries()
+    assert (entry.label, entry.mechanism, entry.loss) == ("count of people", "Counter", Pure(0.4))
+
+
+def test_refused_release_draws_nothing(opener: Opener) -> None:
+    ledger, mechanism = opener(Pure(1)), Counter(Pure(0.6))
+    ledger.release(mechanism, 1)
+    with pytest.raises(BudgetError):
+        ledger.release(mechanism, 2)
+    assert mechanism.drawn == [(1, None)]
+    assert ledger.spent == Pure(0.6)
+
+
+@pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt, MemoryError])
+def test_failure_while_drawing_leaves_the_charge(error: type[BaseException], opener: Opener) -> None:
+    def fail() -> None:
+        raise error
+
+    ledger = opener(Pure(1))
+    with pytest.raises(error):
+        ledger.release(Counter(Pure(0.4), before=fail), 1)
+    assert ledger.spent == Pure(0.4)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "options", "error"),
+    [
+        (object(), {}, TypeError),
+        (Counter(0.5), {}, TypeError),  # type: ignore[arg-type]
+        (Counter(Pure(0.1)), {"rng": 7}, TypeError),
+        (Counter(Pure(0.1)), {"label": 7}, TypeError),
+        (Counter(Pure(0.1)), {"label": "x" * 201}, ValueError),
+        (Counter(Pure(0.1)), {"label": "two\nlines"}, ValueError),
+        (Counter(Pure(0.1)), {"label": "\ud800"}, ValueError),
+        (Counter(Pure(0.1)), {"neighbors": "friends"}, ValueError),
+    ],
+)
+def test_wrong_arguments_are_refused_before_anything_is_charged(
+    mechanism: Any, options: Any, error: type[Exception], opener: Opener
+) -> None:
+    ledger = opener(Pure(1))
+    with pytest.raises(error):
+        ledger.release(mechanism, 1, **options)
+    assert ledger.entries() == ()
+    assert getattr(mechanism, "drawn", []) == []
+
+
+def test_values_are_never_written_down(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    Ledger(Pure(1), path).release(Counter(Pure(0.1)), "SECRET-VALUE", "mean")
+    assert all(b"SECRET" not in file.read_bytes() for file in tmp_path.iterdir())
+    with sqlite3.connect(path) as database:
+        columns = [row[1] for row in database.execute("PRAGMA table_info(entries)")]
+    database.close()
+    assert columns == ["number", "label", "mechanism", "neighbors", "loss", "charged", "total"]
+
+
+def test_one_neighbor_relation_for_life(opener: Opener) -> None:
+    ledger = opener(Pure(1))
+    ledger.charge(Pure(0.1))
+    assert ledger.neighbors is None
+    ledger.charge(Pure(0.1), neighbors="replace")
+    ledger.charge(Pure(0.1))
+    assert ledger.neighbors == "replace"
+    with pytest.raises(BudgetError, match=r"loss.group\(2\)"):
+        ledger.charge(Pure(0.1), neighbors="add_remove")
+    assert ledger.spent == Pure(0.3)
+    stated = Ledger(Pure(1), neighbors="add_remove")
+    with pytest.raises(BudgetError, match="another ledger"):
+        stated.release(Counter(Pure(0.1)), 1, neighbors="replace")
+    assert stated.entries() == ()
+
+
+def test_reopened_file_keeps_ceiling_relation_and_sums(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    Ledger(Approx(1, 1e-6), path, neighbors="replace").charge(Approx("1/3", 1e-7), "first")
+    again = Ledger(Approx(1, 1e-6), str(path))
+    assert (again.neighbors, again.spent) == ("replace", Approx("1/3", 1e-7))
+    assert Ledger.open(path).ceiling == Approx(1, 1e-6)
+    for other in (Approx(2, 1e-6), Approx(1, 1e-5), Pure(1), Zcdp(1), Approx(0.5, 1e-6)):
+        with pytest.raises(ValueError, match="a ledger keeps its ceiling"):
+            Ledger(other, path)
+    with pytest.raises(BudgetError, match="one neighbor relation"):
+        Ledger(Approx(1, 1e-6), path, neighbors="add_remove")
+
+
+def test_relation_said_by_one_ledger_binds_another_that_has_the_file_open(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    first = Ledger(Pure(1), path)
+    second = Ledger(Pure(1), path, neighbors="add_remove")
+    first.charge(Pure(0.1), neighbors="replace")
+    with pytest.raises(BudgetError, match="one neighbor relation"):
+        second.charge(Pure(0.1))
+    with pytest.raises(BudgetError, match="one neighbor relation"):
+        Ledger(Pure(1), path, neighbors="add_remove")
+    assert Ledger.open(path).neighbors == "replace"
+
+
+def test_local_and_central_losses_in_one_ledger(opener: Opener) -> None:
+    from toolkit.local.questions import warner
+
+    ledger = opener(Pure(2), neighbors="replace")
+    design = warner(p="3/4")
+    ledger.charge(design.loss, "campus survey", mechanism="warner", neighbors="replace")
+    ledger.release(Counter(Pure(0.5)), 1, "mean of age", neighbors="replace")
+    assert ledger.spent == design.loss + Pure(0.5)

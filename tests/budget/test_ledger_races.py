@@ -1,0 +1,150 @@
+"""The ledger under many processes and threads, under `kill -9`, and over ten thousand spends."""
+
+import os
+import signal
+import sqlite3
+import statistics
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+from collections import Counter
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.core.loss import Pure
+
+unix = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+
+
+def _check(ledger: Ledger, price: Fraction) -> None:
+    """Numbers without gaps, totals that replay, a ceiling that holds."""
+    entries = ledger.entries()
+    assert [entry.number for entry in entries] == list(range(1, len(entries) + 1))
+    assert all(entry.total == Pure(entry.number * price) for entry in entries)
+    assert ledger.spent <= ledger.ceiling
+
+
+@unix
+def test_thirty_two_processes_some_killed_never_pass_the_ceiling_and_lose_no_grant(tmp_path: Path) -> None:
+    workers, kills, path = 32, 12, tmp_path / "budget.db"
+    command = [sys.executable, str(Path(__file__).with_name("race_workers.py")), str(path), str(tmp_path)]
+    done = subprocess.run([*command, f"{workers}", f"{kills}", "20"], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split() == [f"{kills}", f"{workers - kills}"], done.stderr
+    ledger = Ledger.open(path)
+    _check(ledger, Fraction(1, 500))
+    assert ledger.remaining == Pure(0)  # the survivors spent all there was
+    recorded = Counter(entry.label for entry in ledger.entries())
+    granted = Counter(line for file in tmp_path.glob("*.txt") for line in file.read_text().split("\n") if line)
+    assert granted <= recorded
+    assert recorded.total() - granted.total() <= kills  # a killed worker leaves at most one charge without a release
+    assert max(recorded.values()) == 1
+
+
+@unix
+@pytest.mark.parametrize(("moment", "entries"), [("before commit", 0), ("while drawing", 1)])
+def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    script = f"""
+        import os, signal
+        from toolkit.budget import record
+        from toolkit.budget.ledger import Ledger
+        from toolkit.core.loss import Pure
+
+        def die(*_, **__):
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        class Deadly:
+            loss = Pure(0.5)
+            release = die
+
+        plain = record._connect
+        class Dying:
+            def __init__(self, database): self.database = database
+            def execute(self, query, *values):
+                if query == "COMMIT":
+                    die()
+                return self.database.execute(query, *values)
+            def close(self): self.database.close()
+
+        ledger = Ledger(Pure(1), {str(path)!r})
+        if {moment!r} == "before commit":
+            record._connect = lambda *options: Dying(plain(*options))
+        ledger.release(Deadly(), 1)
+    """
+    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    ledger = Ledger.open(path)
+    assert len(ledger.entries()) == entries
+    ledger.charge(Pure(0.5))
+    assert ledger.spent == Pure(Fraction(1 + entries, 2))
+
+
+@pytest.mark.parametrize("kind", ["memory", "file"])
+def test_threads_share_one_budget(kind: str, tmp_path: Path) -> None:
+    ledger = Ledger(Pure(1), tmp_path / "budget.db" if kind == "file" else None)
+    granted: list[int] = []
+
+    def spend() -> None:
+        try:
+            while True:
+                granted.append(ledger.charge(Pure("1/200")).number)
+        except BudgetError:
+            return
+
+    threads = [threading.Thread(target=spend) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(granted) == list(range(1, 201))
+    _check(ledger, Fraction(1, 200))
+
+
+def test_many_ledgers_opened_at_once_agree_on_one_file(tmp_path: Path) -> None:
+    start, ledgers = threading.Barrier(8), []
+
+    def open_and_spend() -> None:
+        start.wait()
+        ledger = Ledger(Pure(1), tmp_path / "budget.db")
+        ledger.charge(Pure("1/8"))
+        ledgers.append(ledger)
+
+    threads = [threading.Thread(target=open_and_spend) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [ledger.remaining for ledger in ledgers] == [Pure(0)] * 8
+
+
+def _times(ledger: Ledger, count: int) -> list[float]:
+    times = []
+    for _ in range(count):
+        begin = time.perf_counter()
+        ledger.charge(Pure("1/20000"))
+        times.append(time.perf_counter() - begin)
+    return times
+
+
+def test_ten_thousand_spends_take_linear_time() -> None:
+    times = _times(Ledger(Pure(1)), 10_000)
+    first, second = statistics.median(times[:5000]), statistics.median(times[5000:])
+    assert second < 1.5 * first  # a sum over all entries would make it 3
+
+
+def test_a_spend_from_a_file_of_ten_thousand_costs_what_the_first_ones_did(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    ledger = Ledger(Pure(1), path)
+    few = _times(ledger, 100)
+    with sqlite3.connect(path) as database:
+        rows = ((n, "", "", None, "pure 1/20000", "pure 1/20000", f"pure {Fraction(n, 20000)}") for n in range(101, 10_001))
+        database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+    database.close()
+    many = _times(ledger, 100)
+    assert statistics.median(many) < 2 * statistics.median(few)  # reading ten thousand rows would make it 50
+    _check(ledger, Fraction(1, 20000))

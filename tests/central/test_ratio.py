@@ -1,0 +1,52 @@
+import numpy as np
+import pytest
+
+from toolkit.central.laplace import Laplace
+from toolkit.central.ratio import Together, quotient
+from toolkit.core.loss import Pure
+
+
+def released(number: int, total: int, square: int | None, rng: np.random.Generator, epsilon: float = 1.0) -> tuple[object, ...]:
+    values = (number, total) if square is None else (number, total, square)
+    return Together(tuple(Laplace.for_epsilon(epsilon) for _ in values)).release(values, rng=rng)
+
+
+def test_losses_of_parts_add_up() -> None:
+    both = Together((Laplace.for_epsilon(0.1), Laplace.for_epsilon(0.2)))
+    assert both.loss == Pure(0.3)
+    assert [estimate.loss for estimate in both.release((1, 2))] == [Pure(0.1), Pure(0.2)]
+
+
+def test_the_mean_interval_keeps_its_level() -> None:
+    """The box guarantees 90 %; 400 releases with a fixed seed, at least 85 %: false alarms below 1e-3 if it only just did."""
+    rng, covered = np.random.default_rng(2), 0
+    for _ in range(400):
+        estimate = quotient(released(50, 20, None, rng, 0.5), factor=0.5, offset=3.0, limits=(-10, 10))
+        interval = estimate.interval(0.9)
+        covered += interval.low <= 3 + 0.5 * 20 / 50 <= interval.high
+    assert covered >= 340
+
+
+def test_the_variance_interval_keeps_its_level() -> None:
+    rng, covered = np.random.default_rng(3), 0
+    for _ in range(300):
+        estimate = quotient(released(50, 20, 90, rng), factor=2.0, offset=0.0, limits=(0, 100))
+        interval = estimate.interval(0.9)
+        covered += interval.low <= 2 * (90 / 50 - (20 / 50) ** 2) <= interval.high
+    assert covered >= 255
+
+
+def test_standard_errors_follow_the_delta_method() -> None:
+    """Over 3000 seeded releases the spread of the mean is within 10 % of the mean standard error."""
+    rng = np.random.default_rng(4)
+    estimates = [quotient(released(1000, 300, None, rng), factor=1.0, offset=0.0, limits=(-5, 5)) for _ in range(3000)]
+    spread = np.std([float(estimate) for estimate in estimates])
+    assert np.mean([estimate.se for estimate in estimates]) == pytest.approx(spread, rel=0.1)
+
+
+def test_a_noisy_number_of_none_gives_a_possible_value() -> None:
+    rng = np.random.default_rng(5)
+    for _ in range(200):
+        estimate = quotient(released(0, 0, None, rng, 0.1), factor=1.0, offset=0.5, limits=(0, 1))
+        assert 0 <= float(estimate) <= 1
+        assert 0 <= estimate.interval().low <= estimate.interval().high <= 1

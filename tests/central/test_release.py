@@ -1,0 +1,178 @@
+import math
+import multiprocessing
+import pickle
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit.central import laplace as laplace_module
+from toolkit.central.grid import grid_exponent, steps_of
+from toolkit.central.mechanisms import Gaussian, Laplace
+from toolkit.core.loss import Approx, Pure
+from toolkit.core.noise import Staircase
+
+MECHANISMS = [
+    Laplace.for_epsilon(0.5),
+    Laplace.for_epsilon(2, sensitivity="1/1000"),
+    Laplace.for_epsilon(1, sensitivity=3, norm="l2"),
+    Gaussian.for_loss(1, 1e-6),
+    Gaussian.for_loss(0.5, 1e-5, sensitivity=0.01),
+    Gaussian.for_rho("1/10", sensitivity=2),
+]
+BAD_NUMBERS = [0, -1, float("nan"), float("inf"), True, "abc", None, 1e301]
+
+
+@pytest.mark.parametrize("make", [lambda: Laplace.for_epsilon(1), lambda: Gaussian.for_loss(1, 1e-5)], ids=["laplace", "gaussian"])
+def test_precision_attack_all_outputs_lie_on_one_grid(make: Callable[[], Laplace | Gaussian]) -> None:
+    """Haney and others (2022): an output near 0 with finer low bits than f=1 allows would prove f=0. Here none has finer bits."""
+    mechanism = make()
+    outputs = {f: np.array(mechanism.release(np.full(20_000, f), np.random.default_rng(5)).value) for f in (0.0, 1.0, 1 / 3, -0.1)}
+    exponent = grid_exponent(Fraction(1), Fraction(mechanism.scale))
+    for output in outputs.values():
+        near = output[np.abs(output) < 0.25]
+        assert len(near) > 500
+        assert np.all(np.ldexp(output, -exponent) % 1 == 0)
+    naive = np.random.default_rng(5).laplace(size=20_000)
+    near = naive[np.abs(naive) < 0.25]
+    assert np.mean(np.ldexp(near, 53) % 1 != 0) > 0.1  # the attack works on the textbook's way
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_minus_zero_never_appears(mechanism: Laplace | Gaussian, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Staircase, "draw", lambda _self, size, _rng: np.zeros(size, dtype=np.int64))
+    laplace_module._real_noise.cache_clear()  # it holds on to the method that was there before
+    for value in (-0.0, 0.0, np.float32(-0.0), -1e-300, np.array([-0.0, 0.0, -1e-300])):
+        found = np.atleast_1d(mechanism.release(value).value)
+        assert np.all(found == 0)
+        assert not np.signbit(found).any()
+    laplace_module._real_noise.cache_clear()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_types_and_shapes_of_releases(mechanism: Laplace | Gaussian) -> None:
+    whole = mechanism.sensitivity >= 1
+    assert type(mechanism.release(5).value) is (int if whole else float)
+    assert type(mechanism.release(np.int16(5)).value) is (int if whole else float)
+    assert type(mechanism.release(5.0).value) is float
+    assert type(mechanism.release(np.float32(5)).value) is float
+    for values in ([1, 2, 3], np.array([1, 2, 3]), np.array([1, 2, 3], dtype=np.uint8)):
+        kind = np.int64 if whole and not (isinstance(mechanism, Laplace) and mechanism.norm == "l2") else np.float64
+        assert mechanism.release(values).value.dtype == kind
+    for values in ([1.0, 2, 3], np.array([1, 2, 3], dtype=np.float32)):
+        assert mechanism.release(values).value.dtype == np.float64
+    assert mechanism.release([1.0, 2.0], labels=["a", "b"]).labels == ("a", "b")
+    with pytest.raises(ValueError, match="`labels` must name each entry"):
+        mechanism.release([1.0, 2.0], labels=["a"])
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+def test_extreme_values_are_released_without_warning_or_infinity(mechanism: Laplace | Gaussian) -> None:
+    largest = sys.float_info.max
+    for value in (1e308, -1e308, largest, 5e-324, 2**62, 2**63 - 1, -(2**63), 2**80, np.iinfo(np.int64).min):
+        assert math.isfinite(mechanism.release(value).value)
+    real = mechanism.release(np.array([largest, -largest, 1e300, 5e-324]))
+    assert np.isfinite(real.value).all()
+    assert real.value[2] == 1e300  # noise of scale 10 is far below the last bit
+    whole = mechanism.release(np.array([2**63 - 1, -(2**63), 0]))
+    assert whole.value[0] > 2**62
+    assert whole.value[1] < -(2**62)
+
+
+def test_noise_of_a_huge_scale_is_cut_not_wrapped() -> None:
+    mechanism = Laplace.for_epsilon("1/100000000000000000000")
+    values = np.concatenate([mechanism.release(np.zeros(50, dtype=np.int64)).value for _ in range(4)])
+    assert set(np.sign(values)) == {-1, 1}
+    assert np.isin(values, [2**63 - 1, -(2**63)]).mean() > 0.5
+    assert abs(Laplace.for_epsilon(1e-300).release(1).value) > 1e280
+    assert abs(Laplace.for_epsilon(1e-300).release(1.5).value) > 1e280
+
+
+def test_what_is_refused_does_not_depend_on_the_private_value() -> None:
+    for mechanism in MECHANISMS:
+        messages = set()
+        for value in (float("nan"), float("inf"), -float("inf"), [1.0, float("nan")], np.array([7.5, -np.inf])):
+            with pytest.raises(ValueError, match="must be finite") as caught:
+                mechanism.release(value)
+            messages.add(str(caught.value))
+        assert len(messages) == 1
+        for value in (True, Decimal(1), "1", None, np.array([1], dtype=object), np.ma.masked_array([1.0]), 1j):
+            with pytest.raises(TypeError, match="`value` must"):
+                mechanism.release(value)
+
+
+@pytest.mark.parametrize("bad", BAD_NUMBERS, ids=repr)
+def test_parameters_must_be_positive_numbers(bad: object) -> None:
+    number: float = bad  # type: ignore[assignment]
+    makers: list[Callable[[], object]] = [
+        lambda: Laplace.for_epsilon(1, sensitivity=number),
+        lambda: Gaussian.for_loss(1, 1e-6, sensitivity=number),
+        lambda: Gaussian.for_rho(1, sensitivity=number),
+        lambda: Laplace.epsilon_for(error=1, sensitivity=number),
+    ]
+    if bad != 1e301:
+        makers += [lambda: Laplace.for_epsilon(number), lambda: Gaussian.for_loss(number, 1e-6), lambda: Gaussian.for_rho(number)]
+    for make in makers:
+        with pytest.raises((ValueError, TypeError), match=r"`(epsilon|sensitivity|rho)` must"):
+            make()
+
+
+@pytest.mark.parametrize("delta", [0, 1, 1.5, -1e-9, float("nan"), True])
+def test_delta_must_lie_strictly_between_0_and_1(delta: float) -> None:
+    with pytest.raises((ValueError, TypeError), match="`delta` must"):
+        Gaussian.for_loss(1, delta)
+
+
+def test_a_scale_beyond_floats_and_wrong_objects_are_refused() -> None:
+    with pytest.raises(ValueError, match="sensitivity / epsilon"):
+        Laplace.for_epsilon("1e-301")
+    with pytest.raises(TypeError, match="must be Pure"):
+        Laplace(Approx(1, 1e-6))  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="finite"):
+        Laplace(Pure(math.inf))
+    with pytest.raises(ValueError, match="`norm` must be one of"):
+        Laplace.for_epsilon(1, norm="linf")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="`rng` must be None"):
+        Laplace.for_epsilon(1).release(1, rng=7)  # type: ignore[arg-type]
+
+
+def _send_release(connection: "multiprocessing.connection.Connection") -> None:
+    connection.send([Laplace.for_epsilon(1).release(0.0).value for _ in range(8)])
+
+
+def test_forks_threads_and_pickles_never_repeat_a_release() -> None:
+    """72 draws over 2**31 values and more: a chance repetition has probability below 1e-5."""
+    mechanism = Laplace.for_epsilon(1)
+    mechanism.release(0.0)
+    context = multiprocessing.get_context("fork")
+    pipes = [context.Pipe() for _ in range(4)]
+    processes = [context.Process(target=_send_release, args=(end,)) for _, end in pipes]
+    for process in processes:
+        process.start()
+    seen = [value for receiver, _ in pipes for value in receiver.recv()]
+    for process in processes:
+        process.join()
+    with ThreadPoolExecutor(4) as pool:
+        seen += [release.value for release in pool.map(lambda _: mechanism.release(0.0), range(32))]
+    copies = [pickle.loads(pickle.dumps(mechanism)) for _ in range(8)]  # noqa: S301
+    assert set(copies) == {mechanism}
+    seen += [copy.release(0.0).value for copy in copies]
+    assert len(set(seen)) == len(seen) == 72
+
+
+def test_a_generator_repeats_and_marks_what_it_repeats() -> None:
+    first, second = (Gaussian.for_rho(1).release(5.0, np.random.default_rng(2)) for _ in range(2))
+    assert first.value == second.value
+    assert first.notes
+    assert pickle.loads(pickle.dumps(first)).interval() == first.interval()  # noqa: S301
+
+
+def test_mechanisms_are_values() -> None:
+    assert Laplace.for_epsilon("1/2") == Laplace.for_epsilon(0.5) != Laplace.for_epsilon(0.25)
+    assert repr(Laplace.for_epsilon(0.5)) == "<Laplace scale 2; sensitivity 1 (l1); ε = 0.5>"
+    assert repr(Gaussian.for_rho(0.5)) == "<Gaussian scale 1; sensitivity 1 (l2); ρ = 0.5>"
+    assert steps_of(Fraction(1, 2), 0) == 1

@@ -1,0 +1,276 @@
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chi2
+
+from toolkit.central import selection
+from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip, Selection
+from toolkit.core.loss import Approx, Pure, Zcdp
+
+KINDS = [Exponential, PermuteAndFlip, NoisyMax]
+
+
+def goodness(counts: Counter, names: list[object], law: list[float], n: int) -> float:
+    """p-value of chi-squared of the counts against the law."""
+    observed, expected = np.array([counts[name] for name in names]), n * np.array(law)
+    assert observed.sum() == n
+    return float(chi2.sf(((observed - expected) ** 2 / expected).sum(), len(names) - 1))
+
+
+def permute_and_flip_law(scores: list[float], rate: float) -> list[float]:
+    """By enumeration of all orders."""
+    yes = [math.exp(rate * (score - max(scores))) for score in scores]
+    law = [0.0] * len(scores)
+    orders = list(itertools.permutations(range(len(scores))))
+    for order in orders:
+        none_before = 1.0
+        for i in order:
+            law[i] += none_before * yes[i] / len(orders)
+            none_before *= 1 - yes[i]
+    return law
+
+
+def noisy_max_law(scores: list[int], epsilon: float, sensitivity: int) -> list[float]:
+    """Winner of integer scores with two-sided geometric noise, the first among equals, by summation over the winner's sum."""
+    k = np.arange(-600, 601)
+    weight = np.exp(-np.abs(k) * epsilon / (2 * sensitivity))
+    below = np.concatenate([[0], np.cumsum(weight / weight.sum())])
+    law = []
+    for i, score in enumerate(scores):
+        mass = weight / weight.sum()
+        for j, other in enumerate(scores):
+            if j != i:  # equal sums go to the earlier candidate
+                place = np.clip(k + score - other + 600 + (j > i), 0, len(k))
+                mass = mass * below[place]
+        law.append(float(mass.sum()))
+    return law
+
+
+# Laws and draws ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("scores", "base"),
+    [([1, 0, 0.5], None), ([3, 3, 3], None), ([0, 10, 9], [50, 1, 2]), ([2, 5, 3], [1.5, 0.25, 0.75]), ([5, 9, 4], [1, 0, 1])],
+)
+def test_the_exponential_mechanism_draws_its_law(scores: list[float], base: list[float] | None) -> None:
+    """6000 seeded draws against `probabilities`; false alarms 1e-6."""
+    mechanism, rng = Exponential.for_epsilon(1), np.random.default_rng(21)
+    names = [name for i, name in enumerate("abc") if base is None or base[i]]
+    law = [p for p in mechanism.probabilities(scores, base) if p]
+    counts = Counter(mechanism.choose("abc", scores, base, rng=rng) for _ in range(6000))
+    assert goodness(counts, names, law, 6000) > 1e-6
+
+
+def test_the_exponential_law_is_the_formula_and_at_most_e_to_the_epsilon_from_its_neighbours() -> None:
+    """All neighbours of [2, 0, 1, 5] with moves of -1, 0, 1 on each score: the largest ratio is below e**epsilon."""
+    mechanism, scores = Exponential.for_epsilon("0.7"), np.array([2, 0, 1, 5])
+    law = mechanism.probabilities(scores)
+    weights = np.exp(0.35 * scores)
+    assert law == pytest.approx(weights / weights.sum(), rel=1e-14)
+    ratios = [(mechanism.probabilities(scores + np.array(move)) / law).max() for move in itertools.product((-1, 0, 1), repeat=4)]
+    assert max(ratios) <= math.exp(0.7)
+    assert max(ratios) > math.exp(0.5)
+
+
+def test_lecture_choice_of_a_classifier() -> None:
+    """k classifiers with empirical errors f_i on n records: p_i proportional to e**(-n epsilon f_i / 2)."""
+    n, epsilon, errors = 200, Fraction(1, 10), [Fraction(30, 200), Fraction(40, 200), Fraction(31, 200)]
+    mechanism = Exponential.for_epsilon(epsilon, sensitivity=Fraction(1, n))
+    law = mechanism.probabilities([-float(error) for error in errors])
+    weights = np.array([math.exp(-n * float(epsilon) * float(error) / 2) for error in errors])
+    assert law == pytest.approx(weights / weights.sum(), rel=1e-12)
+
+
+def test_permute_and_flip_draws_its_law_and_is_never_worse_than_the_exponential_mechanism() -> None:
+    """6000 draws against the enumeration of all orders; false alarms 1e-6."""
+    scores, rng = [3, 1, 0, 2], np.random.default_rng(22)
+    law = permute_and_flip_law(scores, 0.5)
+    counts = Counter(PermuteAndFlip.for_epsilon(1).choose("abcd", scores, rng=rng) for _ in range(6000))
+    assert goodness(counts, list("abcd"), law, 6000) > 1e-6
+    assert np.dot(law, scores) > np.dot(Exponential.for_epsilon(1).probabilities(scores), scores)
+
+
+@pytest.mark.parametrize("scores", [[3, 1, 2], [0, 0, 0]])
+def test_noisy_max_draws_its_law(scores: list[int]) -> None:
+    """6000 draws against the sum over all noises, ties to the first; false alarms 1e-6."""
+    rng = np.random.default_rng(23)
+    law = noisy_max_law(scores, 1.0, 1)
+    assert sum(law) == pytest.approx(1, abs=1e-12)
+    counts = Counter(NoisyMax.for_epsilon(1).choose("abc", scores, rng=rng) for _ in range(6000))
+    assert goodness(counts, list("abc"), law, 6000) > 1e-6
+
+
+@pytest.mark.parametrize("law", [lambda s: permute_and_flip_law(s, 0.35), lambda s: noisy_max_law(s, 0.7, 1)], ids=["flip", "max"])
+def test_the_other_two_are_private_on_all_small_neighbours(law: Callable[[list[int]], list[float]]) -> None:
+    """Ties to the first included: the ratio of any outcome between neighbours is at most e**epsilon."""
+    for scores in ([0, 0, 0], [2, 1, 0], [0, 3, 3]):
+        here = np.array(law(scores))
+        for move in itertools.product((-1, 0, 1), repeat=3):
+            there = np.array(law([a + b for a, b in zip(scores, move, strict=True)]))
+            assert np.all(there <= math.exp(0.7) * here * (1 + 1e-9))
+
+
+def test_noisy_max_on_reals_and_on_whole_numbers_agree() -> None:
+    """3000 draws each; two-sample chi-squared, false alarms 1e-6. On reals the noise is 2**30 times finer, so ties vanish."""
+    rng, mechanism = np.random.default_rng(24), NoisyMax.for_epsilon("1/10")
+    whole = Counter(mechanism.choose("abc", [30, 10, 20], rng=rng) for _ in range(3000))
+    real = Counter(mechanism.choose("abc", [30.0, 10.0, 20.0], rng=rng) for _ in range(3000))
+    statistic = sum((whole[name] - real[name]) ** 2 / (whole[name] + real[name]) for name in "abc")
+    assert chi2.sf(statistic, 2) > 1e-6
+
+
+# Adversarial scores --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_of_every_size_are_served(kind: type[Selection]) -> None:
+    mechanism = kind.for_epsilon(2)
+    assert mechanism.choose(["only"], [5]) == "only"
+    assert mechanism.choose(["only"], [5.5]) == "only"
+    assert mechanism.choose("ab", [2**63 - 1, -(2**63)]) == "a"
+    assert mechanism.choose("ab", np.array([-(2**63), 2**63 - 1])) == "b"
+    assert mechanism.choose("ab", [1e308, -1e308]) == "a"
+    assert mechanism.choose("abc", [0.0, -1e300, 800.0]) == "c"
+    assert mechanism.choose("ab", [5e-324, 0.0]) in "ab"
+    assert mechanism.choose("abc", np.array([1, 200, 3], dtype=np.uint8)) == "b"
+    assert {mechanism.choose("ab", [1e300, 1e300]) for _ in range(60)} == {"a", "b"}
+    assert {mechanism.choose("ab", [2**62, 2**62 + 1]) for _ in range(60)} == {"a", "b"}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_scores_are_refused_in_one_way_that_quotes_nothing(kind: type[Selection]) -> None:
+    mechanism, messages = kind.for_epsilon(1), set()
+    for bad in (float("nan"), float("inf"), -float("inf")):
+        with pytest.raises(ValueError, match="`scores` must be finite") as caught:
+            mechanism.choose("ab", [1234.0, bad])
+        messages.add(str(caught.value))
+    assert len(messages) == 1
+    for bad in ([], np.zeros((2, 1))):
+        with pytest.raises(ValueError, match="one-dimensional and not empty"):
+            mechanism.choose([], bad)
+    for bad in ([True, False], ["1", "2"], np.array([1, None]), np.ma.masked_array([1.0, 2.0])):
+        with pytest.raises(TypeError, match="`scores` must"):
+            mechanism.choose("ab", bad)
+    with pytest.raises(ValueError, match="one score each"):
+        mechanism.choose("abc", [1, 2])
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("bad", [0, -1, float("nan"), float("inf"), True, "abc", None])
+def test_parameters_must_be_positive(kind: type[Selection], bad: object) -> None:
+    for arguments in ({"epsilon": bad}, {"epsilon": 1, "sensitivity": bad}):
+        with pytest.raises((ValueError, TypeError), match=r"`(epsilon|sensitivity)` must"):
+            kind.for_epsilon(**arguments)
+    with pytest.raises(TypeError, match="must be Pure"):
+        kind(Approx(1, 1e-6))
+
+
+@pytest.mark.parametrize("base", [[1, -1], [0, 0], [1], [float("nan"), 1]])
+def test_a_base_is_a_measure(base: list[float]) -> None:
+    with pytest.raises(ValueError, match="`base` must"):
+        Exponential.for_epsilon(1).choose("ab", [1, 2], base)
+
+
+def test_a_base_of_zero_is_never_chosen_even_with_the_best_score() -> None:
+    mechanism = Exponential.for_epsilon(5)
+    for scores in ([1e300, 0, 1], [2**62, 0, 1], [10, 0, 1]):
+        assert {mechanism.choose("abc", scores, [0, 1, 1]) for _ in range(50)} <= {"b", "c"}
+    assert mechanism.probabilities([10, 0, 1], [0, 1, 1])[0] == 0
+
+
+def test_a_candidate_800_units_behind_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With words of zeros the draw falls to candidate 0's share of 1 in 2**40 and every coin says yes: no underflow to 0."""
+    monkeypatch.setattr(selection, "below", lambda _bound, _size, _rng: np.array([0], dtype=np.uint64))
+    monkeypatch.setattr(selection, "words", lambda count, _bits, _rng: np.zeros(count, dtype=np.uint64))
+    monkeypatch.setattr("toolkit.core.enclosure.words", lambda count, _bits, _rng: np.zeros(count, dtype=np.uint64))
+    assert Exponential.for_epsilon(1).choose("ab", [-1600, 0]) == "a"
+    assert PermuteAndFlip.for_epsilon(1).choose("ab", [-1600, 0]) == "a"
+
+
+def test_probabilities_of_extreme_scores_are_those_of_their_gaps() -> None:
+    mechanism = Exponential.for_epsilon(2)
+    expected = mechanism.probabilities([1, 0])
+    for scores in ([2**62 + 1, 2**62], [-(2**63) + 1, -(2**63)], [2.0**52 + 1, 2.0**52]):
+        assert np.array_equal(mechanism.probabilities(scores), expected)
+    for scores in ([2**63 - 1, -(2**63)], [1e308, -1e308]):
+        assert mechanism.probabilities(scores).tolist() == [1.0, 0.0]
+
+
+def test_candidates_may_be_any_sequence() -> None:
+    mechanism, scores = Exponential.for_epsilon(50), [0, 100]
+    for candidates in (["x", "y"], ("x", "y"), np.array(["x", "y"]), pd.Series(["x", "y"], index=[7, 8])):
+        assert mechanism.choose(candidates, scores) == "y"
+    assert mechanism.choose(range(2), scores) == 1
+
+
+def test_costs_are_values() -> None:
+    mechanism = Exponential.for_epsilon("1/2", sensitivity=3)
+    assert (mechanism.loss, mechanism.zcdp, mechanism.rate) == (Pure("1/2"), Zcdp("1/32"), Fraction(1, 12))
+    assert not hasattr(PermuteAndFlip.for_epsilon(1), "zcdp")  # the discount is the exponential mechanism's alone
+    assert repr(mechanism) == "<Exponential sensitivity 3; ε = 0.5>"
+
+
+# Points of the line --------------------------------------------------------------------------------------------------
+
+
+def test_points_have_the_law_of_the_grid() -> None:
+    """Multiples of 1/2 from 0 to 4; 6000 draws against weights by interval; false alarms 1e-6."""
+    mechanism, rng = Exponential.for_epsilon(2), np.random.default_rng(25)
+    edges, scores = [0, 0.75, 0.75, 1.2, 4], [0, 50, 2, 1]
+    points = np.arange(0, 4.5, 0.5)
+    owner = [0, 0, 2, 3, 3, 3, 3, 3, 3]  # 1.0 is in [0.75, 1.2); the empty interval owns nothing, whatever its score
+    weights = np.exp([scores[i] for i in owner])
+    counts = Counter(mechanism.choose_point(edges, scores, exponent=-1, rng=rng) for _ in range(6000))
+    assert goodness(counts, list(points), list(weights / weights.sum()), 6000) > 1e-6
+
+
+def test_whole_edges_and_real_edges_choose_the_same_points() -> None:
+    mechanism = Exponential.for_epsilon(1)
+    for seed in range(30):
+        whole = mechanism.choose_point(np.array([0, 3, 3, 7, 20]), [0, 1, 2, 1], exponent=0, rng=np.random.default_rng(seed))
+        real = mechanism.choose_point(np.array([0.0, 3, 3, 7, 20]), [0, 1, 2, 1], exponent=0, rng=np.random.default_rng(seed))
+        assert whole == real == int(whole)
+
+
+def test_both_ends_are_candidates_and_nothing_beyond() -> None:
+    mechanism, rng = Exponential.for_epsilon(1), np.random.default_rng(26)
+    found = {mechanism.choose_point([-1.3, 0, 1.25], [0, 0], exponent=-2, rng=rng) for _ in range(500)}
+    assert found == {k / 4 for k in range(-5, 6)}
+
+
+def test_the_grid_of_points_depends_on_the_outer_edges_alone() -> None:
+    for inner in (0.1, 50.0, 99.9):
+        points = [Exponential.for_epsilon(1).choose_point([0, inner, 100], [0, 0]) for _ in range(50)]
+        assert all(point * 2**26 % 1 == 0 for point in points)
+    assert Exponential.for_epsilon(1).choose_point([10**15, 10**15 + 1], [0]) - 10**15 in [k / 8 for k in range(9)]
+
+
+def test_tied_data_never_fail() -> None:
+    """All data equal: another library raises here. Every interval but two is empty."""
+    edges = np.concatenate([[0.0], np.full(10_000, 40.0), [100.0]])
+    scores = -np.abs(np.arange(10_001) - 5000.0)
+    assert 0 <= Exponential.for_epsilon("1/10").choose_point(edges, scores) <= 100
+
+
+@pytest.mark.parametrize(
+    ("edges", "scores", "options", "message"),
+    [
+        ([0, 1, 2], [0], {}, "one more than `scores`"),
+        ([0, 2, 1, 3], [0, 0, 0], {}, "must not decrease"),
+        ([1, 1], [0], {}, "must be apart"),
+        ([2, 1], [0], {}, "must be apart"),
+        ([0.1, 0.2], [0], {"exponent": 3}, "must leave a candidate"),
+        ([0, 1e9], [0], {"exponent": -40}, "must not be finer"),
+        ([0, float("nan"), 1], [0, 0], {}, "`edges` must be finite"),
+    ],
+)
+def test_edges_and_grids_are_checked(edges: list[float], scores: list[float], options: dict[str, int], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        Exponential.for_epsilon(1).choose_point(edges, scores, **options)

@@ -1,0 +1,133 @@
+import statistics
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit.central import sensitivity
+from toolkit.central.search import worst_case
+from toolkit.central.sensitivity import count, counts, histogram, mean, total, variance
+
+RELATIONS = ["replace", "add_remove"]
+EYES = ["brown", "blue", "green", "red"]
+
+
+def test_the_eye_colour_examples_are_one_one_and_two() -> None:
+    """Lecture on numeric queries: brown eyes; all four colours; brown eyes and taller than six feet."""
+    assert counts(["brown"], neighbors="add_remove").l1 == 1
+    assert counts(EYES, neighbors="add_remove").l1 == 1
+    assert counts(["brown"], ["tall"], neighbors="add_remove").l1 == 2
+
+
+def test_the_same_examples_when_a_person_is_replaced() -> None:
+    assert counts(["brown"], neighbors="replace").l1 == 1
+    assert counts(EYES, neighbors="replace").l1 == 2
+    assert counts(EYES, ["tall"], neighbors="replace").l1 == 3
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+@pytest.mark.parametrize("groups", [(["brown"],), (EYES,), (["brown"], ["tall"]), (EYES, ["tall"])])
+def test_several_counts_together_agree_with_all_small_tables(groups: tuple[list[str], ...], relation: str) -> None:
+    people = [(eye, tall) for eye in (*EYES, "other") for tall in ("tall", "short")]
+    names = [name for group in groups for name in group]
+
+    def tally(rows: list[tuple[str, str]]) -> list[int]:
+        seen = Counter(word for row in rows for word in row)
+        return [seen[name] for name in names]
+
+    claimed = counts(*groups, neighbors=relation)
+    for norm, reach in (("l1", claimed.l1), ("l2", float(claimed.l2))):
+        found = worst_case(tally, people, 2, neighbors=relation, norm=norm)
+        assert found.complete
+        assert float(found.at_least) == pytest.approx(float(reach), rel=1e-15)
+
+
+@pytest.mark.parametrize("bounds", [(0, 1), (-1, 3), (-5, -2), ("1/3", 2)])
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_sum_agrees_with_all_small_tables(bounds: tuple[object, object], relation: str) -> None:
+    low, high = map(Fraction, bounds)
+    found = worst_case(sum, [low, high, (low + high) / 2], 3, neighbors=relation)
+    assert found.at_least == total(bounds, neighbors=relation).l1
+
+
+@pytest.mark.parametrize("n", [1, 2, 5])
+def test_the_mean_agrees_with_all_small_tables(n: int) -> None:
+    found = worst_case(lambda rows: Fraction(sum(rows), n), [-2, 0, 3], n, neighbors="replace")
+    assert found.at_least == mean((-2, 3), n, neighbors="replace").l1 == Fraction(5, n)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4, 5])
+def test_the_variance_agrees_with_all_small_tables(n: int) -> None:
+    for ddof, function in ((0, statistics.pvariance), (1, statistics.variance)):
+        found = worst_case(lambda rows, f=function: f(map(Fraction, rows)), [0, 1, 3], n, neighbors="replace")
+        assert found.at_least == variance((0, 3), n, neighbors="replace", ddof=ddof).l1
+
+
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_count_and_histogram(relation: str) -> None:
+    assert count(neighbors=relation).l1 == 1
+    found = histogram(neighbors=relation)
+    assert (found.l1, found.l2_squared) == ((2, 2) if relation == "replace" else (1, 1))
+    assert found.l2**2 >= found.l2_squared
+    assert float(found.l2) == pytest.approx(float(found.l2_squared) ** 0.5, rel=1e-15)
+
+
+def test_a_person_with_three_rows_moves_three_times_as_far() -> None:
+    three = histogram(neighbors="replace").rows(3)
+    assert (three.l1, three.l2_squared) == (6, 18)
+
+
+def test_neighbours_are_always_said() -> None:
+    for function, arguments in ((count, ()), (histogram, ()), (total, ((0, 1),)), (mean, ((0, 1), 5)), (counts, (["a"],))):
+        with pytest.raises(TypeError, match="neighbors"):
+            function(*arguments)
+        with pytest.raises(ValueError, match="`neighbors` must be one of"):
+            function(*arguments, neighbors="swap")
+
+
+def test_where_n_is_private_mean_and_variance_are_refused() -> None:
+    for function in (mean, variance):
+        with pytest.raises(ValueError, match="n is private; release the sum and the count"):
+            function((0, 1), 10, neighbors="add_remove")
+
+
+@pytest.mark.parametrize("bounds", [(1, 0), (1, 1), (float("nan"), 1), (0, float("inf"))])
+def test_bounds_must_be_two_increasing_numbers(bounds: tuple[float, float]) -> None:
+    with pytest.raises(ValueError, match="bounds"):
+        total(bounds, neighbors="replace")
+
+
+def test_groups_of_counts_must_be_lists() -> None:
+    for groups in ((), ("brown",), ([],)):
+        with pytest.raises(TypeError, match="each group must be a list"):
+            counts(*groups, neighbors="replace")
+
+
+def test_the_search_says_that_it_is_a_lower_bound_and_shows_where() -> None:
+    found = worst_case(max, [0, 10], 3, neighbors="replace")
+    assert "not a proof" in repr(found)
+    assert "not a proof" in found._repr_html_()
+    assert (found.at_least, sorted([max(found.table), max(found.neighbor)])) == (10, [0, 10])
+    assert sum(a != b for a, b in zip(found.table, found.neighbor, strict=True)) == 1
+
+
+def test_a_large_search_is_random_repeatable_and_still_a_lower_bound() -> None:
+    arguments = {"neighbors": "add_remove", "limit": 500}
+    first, second = (worst_case(sum, range(100), 6, **arguments) for _ in range(2))
+    assert first == second
+    assert not first.complete
+    assert "random part" in repr(first)
+    assert 90 <= first.at_least <= 99
+    other = worst_case(sum, range(100), 6, rng=np.random.default_rng(9), **arguments)
+    assert len(other.table) == len(other.neighbor) + 1
+
+
+def test_a_wrong_claim_is_disproved() -> None:
+    """A range moves by the whole width, though its author may think of width / n."""
+    claimed = Fraction(10, 4)
+    assert worst_case(lambda rows: max(rows) - min(rows), [0, 10], 4, neighbors="replace").at_least > claimed
+
+
+def test_worst_case_can_be_imported_with_the_sensitivities() -> None:
+    assert sensitivity.worst_case is worst_case

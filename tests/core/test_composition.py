@@ -1,0 +1,261 @@
+"""Composition: every rule against the truth by enumeration, against each other, and against published numbers."""
+
+import itertools
+import math
+import sys
+from decimal import Decimal, localcontext
+from fractions import Fraction
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.optimize import brentq
+
+from toolkit.core.composition import compose, parallel
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.optimal import manageable, optimal_epsilon
+
+few = st.lists(st.sampled_from(["0.05", "0.1", "0.3", "1/3", "1", "2.5"]), min_size=1, max_size=7)
+
+
+def _excess(epsilons: list[Fraction], target: float) -> Decimal:
+    """Delta at `target` of the worst mechanisms with these epsilons: all outcomes of as many coins, one by one."""
+    with localcontext(prec=50):
+        odds = [(Decimal(epsilon.numerator) / epsilon.denominator).exp() for epsilon in epsilons]
+        bound, total = Decimal(repr(target)).exp(), Decimal(0)
+        for coins in itertools.product((True, False), repeat=len(odds)):
+            one = math.prod((x if coin else Decimal(1)) / (1 + x) for coin, x in zip(coins, odds, strict=True))
+            other = math.prod((Decimal(1) if coin else x) / (1 + x) for coin, x in zip(coins, odds, strict=True))
+            total += max(Decimal(0), one - bound * other)
+        return total
+
+
+def _least_epsilon(epsilons: list[Fraction], delta: float) -> float:
+    if _excess(epsilons, 0.0) <= delta:
+        return 0.0
+    return float(
+        brentq(lambda target: float(_excess(epsilons, target) - Decimal(delta)), 0, float(sum(epsilons)) + 1e-9, xtol=1e-14)
+    )
+
+
+@given(few, st.sampled_from(["1e-9", "1e-6", "0.001", "0.1"]))
+@settings(max_examples=60, deadline=None)
+def test_optimal_is_the_truth_found_by_enumeration(texts: list[str], delta: str) -> None:
+    epsilons = [Fraction(text) for text in texts]
+    truth = _least_epsilon(epsilons, float(delta))
+    found = compose([Pure(epsilon) for epsilon in epsilons], delta, "optimal").epsilon
+    assert found == pytest.approx(truth, rel=1e-7, abs=1e-7)
+
+
+@given(few, st.sampled_from(["1e-9", "1e-6", "0.001", "0.1"]))
+@settings(max_examples=60, deadline=None)
+def test_no_rule_is_below_the_truth_and_best_is_the_smallest(texts: list[str], delta: str) -> None:
+    losses = [Pure(text) for text in texts]
+    found = {rule: compose(losses, delta, rule).epsilon for rule in ("basic", "advanced", "optimal", "zcdp", "best")}
+    for epsilon in found.values():
+        assert _excess([Fraction(text) for text in texts], epsilon) <= Decimal(delta) * (1 + Decimal("1e-35"))
+    assert found["best"] == min(found.values())
+    assert found["optimal"] <= found["basic"] * (1 + 1e-15)
+
+
+def test_optimal_equals_the_theorem_at_its_own_points() -> None:
+    """Kairouz, Oh and Viswanath (2015), theorem 3.3: k-fold composition is ((k - 2i) epsilon, delta_i)-private."""
+    k, epsilon = 12, 0.4
+    for i in range(1, k // 2):
+        weights = (math.comb(k, j) * (math.exp((k - j) * epsilon) - math.exp((k - 2 * i + j) * epsilon)) for j in range(i))
+        delta = math.fsum(weights) / (1 + math.exp(epsilon)) ** k
+        assert compose([Pure(epsilon)] * k, delta, "optimal").epsilon == pytest.approx((k - 2 * i) * epsilon, rel=1e-12)
+
+
+def test_optimal_of_one_loss_has_a_closed_form() -> None:
+    for epsilon, delta in ((2.0, 1e-6), (2.0, 0.5), (0.1, 0.01)):
+        expected = math.log(math.exp(epsilon) - delta * (1 + math.exp(epsilon)))
+        assert compose([Pure(epsilon)], delta, "optimal").epsilon == pytest.approx(expected, rel=1e-13)
+    assert compose([Pure(0.1)], 0.2, "optimal") == Approx(0, 0.2)
+
+
+def test_optimal_result_is_proven_by_exact_arithmetic() -> None:
+    """With odds of exactly 3 the coins are rational, and so is the delta of ln 3 that is claimed to be below 1e-3."""
+    k = 20
+    epsilon = Fraction(math.nextafter(math.log(3), 2))
+    claimed = optimal_epsilon({epsilon: k}, Fraction(1, 1000))
+    power = Fraction(math.nextafter(math.exp(claimed), 0)) * (1 - Fraction(1, 10**12))  # a little below e**claimed
+    true = [Fraction(math.comb(k, j) * 3**j, 4**k) for j in range(k + 1)]
+    delta = sum(max(Fraction(0), true[j] - power * true[k - j]) for j in range(k + 1))
+    assert Fraction(999, 10**6) < delta < Fraction(1, 1000) * (1 + Fraction(1, 10**9))
+
+
+def test_thousand_releases_of_laplace_noise_against_published_tools() -> None:
+    """Laplace noise of scale 20 released 1000 times, delta 1e-6.
+
+    diffprivlib 0.6.6 (theorem 3.5 of Kairouz, Oh and Viswanath): 9.5610. dp-accounting 0.6.0, knowing only that each
+    release is 0.05-private: 8.28357; knowing that the noise is Laplace: 8.2044, which no rule on losses may beat.
+    """
+    thousand = [Pure(0.05)] * 1000
+    assert compose(thousand, 1e-6, "basic") == Pure(50)
+    assert compose(thousand, 1e-6, "advanced").epsilon == pytest.approx(9.5610, abs=5e-5)
+    assert compose(thousand, 1e-6, "optimal").epsilon == pytest.approx(8.283573, abs=1e-6)
+    assert 8.2044 < compose(thousand, 1e-6).epsilon < compose(thousand, 1e-6, "zcdp").epsilon < 9.5610
+
+
+@pytest.mark.parametrize(("epsilon", "k"), [(0.05, 1000), (0.5, 30), (0.1, 50), (0.001, 10)])
+def test_advanced_is_the_smaller_closed_form_and_below_the_original_one(epsilon: float, k: int) -> None:
+    delta, spread = 1e-6, math.sqrt(k) * epsilon
+    tail = min(math.log(1 / delta), math.log(math.e + spread / delta))  # the second is for spreads below 1
+    found = compose([Pure(epsilon)] * k, delta, "advanced").epsilon
+    assert found == pytest.approx(k * epsilon * math.tanh(epsilon / 2) + spread * math.sqrt(2 * tail), rel=1e-12)
+    with localcontext(prec=60):  # and it is rounded up in the last digit
+        odds, square = Decimal(repr(epsilon)).exp(), k * Decimal(repr(epsilon)) ** 2
+        exact_tail = min(Decimal(10**6), Decimal(1).exp() + square.sqrt() * 10**6).ln()
+        exact = k * Decimal(repr(epsilon)) * (odds - 1) / (odds + 1) + (2 * square * exact_tail).sqrt()
+        assert exact <= Decimal(repr(found))
+    assert found < k * epsilon * math.expm1(epsilon) + spread * math.sqrt(2 * math.log(1 / delta))  # Dwork, Rothblum, Vadhan
+
+
+def test_unequal_losses_on_a_grid_are_near_the_exact_value_and_above_it() -> None:
+    epsilons = [Fraction(1, i) for i in range(3, 11)]
+    steps = dict.fromkeys(epsilons, 1)
+    coarse = manageable(dict.fromkeys(epsilons, 40))
+    assert coarse is not None
+    assert coarse != dict.fromkeys(epsilons, 40)
+    assert all(epsilon > 0 for epsilon in coarse)
+    exact = _least_epsilon(epsilons, 1e-4)
+    assert compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon == pytest.approx(exact, rel=1e-9)
+    assert manageable(steps) == steps
+
+
+def test_grid_never_rounds_a_loss_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    epsilons = [Fraction(1, i) for i in range(3, 17)]
+    exact = compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon
+    monkeypatch.setattr("toolkit.core.optimal._WORK_LIMIT", 30_000)
+    coarse = compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon
+    assert exact < coarse < exact * 1.05
+
+
+def test_too_many_kinds_are_refused_with_the_way_out() -> None:
+    losses = [Pure(Fraction(1, i)) for i in range(100, 1400)]
+    with pytest.raises(ValueError, match="1300 of 1300 kinds"):
+        compose(losses, 1e-6, "optimal")
+    assert compose(losses, 1e-6) <= compose(losses, 1e-6, "zcdp")
+
+
+def test_hundred_thousand_releases_are_still_counted_exactly_in_seconds() -> None:
+    assert manageable({Fraction(1, 1000): 100_000}) is not None
+    assert compose([Pure(0.001)] * 10_000, 1e-6).epsilon == pytest.approx(0.397, abs=0.001)
+
+
+def test_approximate_losses_pay_with_their_own_deltas_first() -> None:
+    losses = [Approx(0.05, 1e-9)] * 1000
+    for rule in ("advanced", "optimal", "zcdp", "best"):
+        assert compose(losses, 2e-6, rule) == Approx(compose([Pure(0.05)] * 1000, 1e-6, rule).amount, 2e-6)
+    assert compose(losses, 1e-6) == Approx(50, 1e-6)
+    with pytest.raises(ValueError, match="must exceed"):
+        compose(losses, 1e-6, "zcdp")
+    with pytest.raises(ValueError, match="sum of the losses' own"):
+        compose(losses, 9e-7, "basic")
+
+
+def test_own_deltas_are_really_paid_for_by_enumeration() -> None:
+    """The worst (epsilon, delta)-private mechanism tells the truth openly with probability delta, else tosses a coin."""
+    epsilon, own, delta = 0.5, 0.01, 0.05
+    found = compose([Approx(epsilon, own)] * 3, delta, "optimal").epsilon
+    secret = (1 - own) ** 3
+    truth = brentq(lambda target: 1 - secret + secret * float(_excess([Fraction(1, 2)] * 3, target)) - delta, 0, 2)
+    assert truth <= found <= truth * 1.01
+
+
+def test_zcdp_sums_half_squares_and_mixes_all_three() -> None:
+    assert compose([Pure(0.2), Zcdp(0.1)], rule="zcdp") == Zcdp(0.12)
+    assert compose([Pure(0.2)] * 50, 1e-6, "zcdp") == Zcdp(1).to_approx(1e-6)
+    mixed: list[Loss] = [Zcdp(0.1), Pure(0.2), Approx(0.2, 1e-7)]
+    assert compose(mixed, "1.1e-6", "zcdp") == Approx(Zcdp(0.14).to_approx(1e-6).amount, "1.1e-6")
+    assert compose(mixed, "1.1e-6", "basic") == Approx(Fraction("0.4") + Zcdp(0.1).to_approx(1e-6).amount, "1.1e-6")
+    assert compose(mixed, "1.1e-6") == compose(mixed, "1.1e-6", "basic") <= compose(mixed, "1.1e-6", "zcdp")
+    for rule in ("advanced", "optimal", "pld"):
+        with pytest.raises(ValueError, match="takes Pure and Approx"):
+            compose(mixed, "1.1e-6", rule)
+
+
+def test_without_delta_only_sums_are_left() -> None:
+    assert compose([Pure(0.1), Pure(0.2)]) == Pure(0.3)
+    assert compose([Pure(0.1), Approx(0.2, 1e-6)], rule="basic") == Approx(0.3, 1e-6)
+    assert compose([]) == Pure(0)
+    assert compose([], 1e-6) == Pure(0)
+    for rule in ("advanced", "optimal", "pld"):
+        with pytest.raises(ValueError, match="needs `delta`"):
+            compose([Pure(0.1)], rule=rule)
+
+
+@pytest.mark.parametrize("rule", ["basic", "advanced", "optimal", "zcdp", "best"])
+def test_losses_of_nothing_cost_nothing(rule: str) -> None:
+    assert compose([Pure(0), Approx(0, 0), Zcdp(0)], 1e-6, rule).amount == 0
+
+
+def test_arguments_that_mean_nothing_are_refused() -> None:
+    with pytest.raises(ValueError, match="`rule` must be one of"):
+        compose([Pure(1)], 1e-6, "magic")
+    with pytest.raises(TypeError, match="Pure, Approx or Zcdp"):
+        compose([0.5])  # type: ignore[list-item]
+    for delta in (-0.1, 1.1):
+        with pytest.raises(ValueError, match="`delta` must lie"):
+            compose([Pure(1)], delta)
+
+
+@pytest.mark.parametrize("boundless", [Pure(math.inf), Approx(math.inf, 1e-6), Zcdp(math.inf)])
+def test_one_loss_without_bound_leaves_none(boundless: Loss) -> None:
+    assert compose([Pure(0.1), boundless]) == compose([Pure(0.1), boundless], 1e-5) == Pure(math.inf)
+
+
+def test_extreme_losses_do_not_break_the_rules() -> None:
+    for rule in ("advanced", "optimal", "zcdp", "best"):
+        assert compose([Pure(10_000)] * 3, 0.1, rule).epsilon > 29_000
+        assert 0 <= compose([Pure("1e-80")] * 3, 1e-6, rule).epsilon < 1e-5
+        assert compose([Pure(0.1)] * 5, "1e-400", rule).epsilon >= 0.4
+
+
+def test_missing_package_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "dp_accounting", None)
+    monkeypatch.setitem(sys.modules, "dp_accounting.pld", None)
+    with pytest.raises(ImportError, match="pip install dp-accounting"):
+        compose([Pure(0.1)] * 5, 1e-6, "pld")
+
+
+def test_privacy_loss_distributions_of_google_agree_from_above() -> None:
+    pytest.importorskip("dp_accounting", reason="an optional package")
+    for losses in ([Pure(0.05)] * 1000, [Pure(0.1)] * 50 + [Pure(0.25)] * 20, [Approx(0.1, 1e-8)] * 20):
+        exact, found = (compose(losses, 1e-6, rule).epsilon for rule in ("optimal", "pld"))
+        assert exact <= found <= exact * 1.0001
+    many = [Pure(Fraction(1, i)) for i in range(1, 60)]
+    assert compose(many, 1e-6, "pld") <= compose(many, 1e-6)
+    with pytest.raises(ValueError, match="delta of at least"):
+        compose(many, 1e-12, "pld")
+
+
+def test_parallel_is_the_maximum_when_people_come_and_go() -> None:
+    assert parallel([Pure(0.1), Pure(0.3), Pure(0.2)], neighbors="add_remove") == Pure(0.3)
+    assert parallel([Approx(0.1, 1e-6), Pure(0.3)], neighbors="add_remove") == Approx(0.3, 1e-6)
+    assert parallel([Zcdp(0.1), Pure(1)], neighbors="add_remove") == Zcdp(0.5)
+    assert parallel([], neighbors="add_remove") == Pure(0)
+
+
+def test_parallel_adds_the_two_largest_when_a_person_may_change_groups() -> None:
+    assert parallel([Pure(0.1), Pure(0.3), Pure(0.2)], neighbors="replace") == Pure(0.5)
+    assert parallel([Approx(0.1, 0.9), Approx(0.3, 0.8), Approx(0.3, 0)], neighbors="replace") == Approx(0.6, 1)
+    assert parallel([Zcdp(0.1), Pure(1), Zcdp(0.2)], neighbors="replace") == Zcdp(0.7)
+    assert parallel([Pure(0.4)], neighbors="replace") == Pure(0.4)
+
+
+def test_parallel_replace_is_reached_by_counts_of_two_groups() -> None:
+    """A count of each group with noise of loss 0.1: one person who moves shifts two counts, which costs 0.2 together."""
+    shift = {"leaves a": (-1, 0), "moves from a to b": (-1, 1)}
+    cost = {move: sum(abs(step) for step in steps) * Fraction(1, 10) for move, steps in shift.items()}
+    assert max(cost.values()) == parallel([Pure(0.1)] * 2, neighbors="replace").amount
+
+
+def test_parallel_needs_the_relation_and_one_currency() -> None:
+    with pytest.raises(TypeError):
+        parallel([Pure(1)])  # type: ignore[call-arg]
+    with pytest.raises(ValueError, match="neighbors"):
+        parallel([Pure(1)], neighbors="other")
+    with pytest.raises(TypeError, match="to_approx"):
+        parallel([Zcdp(1), Approx(1, 1e-6)], neighbors="replace")

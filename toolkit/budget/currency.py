@@ -1,0 +1,120 @@
+"""What a charge comes to in the currency of a ceiling: conversion, exact sums, and the words of a refusal."""
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+from toolkit.core.checks import refuse
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp, shown
+
+_DIGITS = 2**256  # sums stay exact while their denominator is below this
+_GRAIN = 2**128  # beyond it, charges are rounded up to multiples of 1 / _GRAIN, so that sums never grow without bound
+
+
+class BudgetError(ValueError):
+    """A charge that a ledger refuses; nothing was charged and nothing was released."""
+
+
+def check_ceiling(ceiling: Loss) -> Loss:
+    """A loss that can be a ceiling: finite, with a delta below 1, and of no more than some 77 digits."""
+    if not isinstance(ceiling, Pure | Approx | Zcdp):
+        refuse("`ceiling` must be Pure, Approx or Zcdp", type(ceiling).__name__, "Pure(1.0) allows epsilon 1 in all", TypeError)
+    if ceiling.amount == math.inf or (isinstance(ceiling, Approx) and ceiling.slack == 1):
+        refuse("`ceiling` must be a limit", ceiling, "a ledger that refuses nothing protects nobody")
+    if any(max(part.numerator, part.denominator) >= _DIGITS for part in parts(ceiling)):
+        refuse("`ceiling` must have fewer digits", "more than 77", "it is written into the record")
+    return ceiling
+
+
+def converted(loss: Loss, ceiling: Loss) -> Loss:
+    """The loss in the ceiling's currency, where that is safe; where it is not, the refusal says what to do.
+
+    >>> converted(Pure(0.5), ceiling=Zcdp(1)), converted(Pure(0.5), ceiling=Approx(1, 1e-6))
+    (Zcdp(0.125), Approx(0.5, 0.0))
+    """
+    if not isinstance(loss, Pure | Approx | Zcdp):
+        refuse("a charge must be Pure, Approx or Zcdp", type(loss).__name__, "write Pure(0.1) for epsilon 0.1", TypeError)
+    if loss.amount == math.inf:
+        refuse("a charge must be finite", loss, "such a release has no privacy that a budget could count", BudgetError)
+    if isinstance(loss, type(ceiling)):
+        return loss
+    if (isinstance(loss, Zcdp) and loss.amount == 0) or (isinstance(loss, Approx) and loss.slack == 0):
+        loss = Pure(loss.amount)  # the same promise in the currency that all others contain
+    if isinstance(loss, Pure):
+        return loss.to_zcdp() if isinstance(ceiling, Zcdp) else like(ceiling, (Fraction(loss.amount), Fraction(0)))
+    refuse(
+        f"a ledger with a ceiling in {' and '.join(symbols(ceiling))} cannot count this charge",
+        loss,
+        _remedy(loss, ceiling),
+        BudgetError,
+    )
+
+
+def like(ceiling: Loss, amounts: Iterable[Fraction]) -> Loss:
+    """A loss of the same kind as the ceiling; all but an Approx take the first amount only."""
+    epsilon, *delta = amounts
+    return Approx(epsilon, *delta) if isinstance(ceiling, Approx) else type(ceiling)(epsilon)
+
+
+def parts(loss: Loss) -> tuple[Fraction, ...]:
+    """Epsilon, or epsilon and delta, or rho: exact."""
+    return (Fraction(loss.amount), loss.slack) if isinstance(loss, Approx) else (Fraction(loss.amount),)
+
+
+def nothing(ceiling: Loss) -> Loss:
+    return like(ceiling, (Fraction(0), Fraction(0)))
+
+
+def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
+    """What is charged and the total after it, all in one currency; refuses what would pass the ceiling.
+
+    >>> fitted(Pure(0.1), Pure(0.2), ceiling=Pure(0.3))
+    (Pure(0.2), Pure(0.3))
+    """
+    before, limits = parts(spent), parts(ceiling)
+    charged = [_bounded(total, part) for total, part in zip(before, parts(charge), strict=True)]
+    after = [total + part for total, part in zip(before, charged, strict=True)]
+    short = [place for place, (total, limit) in enumerate(zip(after, limits, strict=True)) if total > limit]
+    if short:
+        words = (
+            f"{symbols(ceiling)[i]} = {_asked_of(charged[i], limits[i] - before[i])} of {shown(limits[i])} remains" for i in short
+        )
+        rule = "a charge must fit into what remains of the ceiling"
+        refuse(rule, " and ".join(words), "nothing was charged or released", BudgetError)
+    return like(ceiling, charged), like(ceiling, after)
+
+
+def recorded(loss: Loss) -> Loss:
+    """The loss as it is written down: itself, unless it has more digits than anybody needs."""
+    return like(loss, (_bounded(Fraction(0), part) for part in parts(loss)))
+
+
+def left(spent: Loss, ceiling: Loss) -> Loss:
+    """What remains of the ceiling, in every part."""
+    return like(ceiling, (limit - total for total, limit in zip(parts(spent), parts(ceiling), strict=True)))
+
+
+def symbols(ceiling: Loss) -> tuple[str, ...]:
+    return {Pure: ("ε",), Approx: ("ε", "δ"), Zcdp: ("ρ",)}[type(ceiling)]
+
+
+def _bounded(total: Fraction, part: Fraction) -> Fraction:
+    return part if (total + part).denominator < _DIGITS else Fraction(math.ceil(part * _GRAIN), _GRAIN)
+
+
+def _asked_of(asked: Fraction, remains: Fraction) -> str:
+    """The two amounts, with the digits it takes to see that they differ."""
+    for asking, remaining in ((shown(asked), shown(remains)), (f"{Pure(asked).epsilon}", f"{Pure(remains).epsilon}")):
+        if asking != remaining:
+            return f"{asking} where {remaining}"
+    return f"a little more than {shown(remains)} where {shown(remains)}"
+
+
+def _remedy(loss: Loss, ceiling: Loss) -> str:
+    if isinstance(loss, Zcdp):
+        if isinstance(ceiling, Approx):
+            return f"open the ledger with the ceiling Zcdp.within({ceiling!r}), or charge loss.to_approx(delta)"
+        return "no ε bounds it; a ledger with a Zcdp ceiling counts both"
+    if isinstance(ceiling, Zcdp):
+        return "no ρ bounds it; charge the Zcdp of the same mechanism if it has one, or open a ledger with an Approx ceiling"
+    return "it has a δ; a ledger with an Approx ceiling counts both"

@@ -1,0 +1,172 @@
+"""`Ledger`: a durable record of what was spent, with a ceiling that is never passed.
+
+The ledger is the only thing in the toolkit that remembers. It charges before the mechanism draws, so that whatever
+happens in between (an exception, a crash, a power cut) can only leave a charge without a release, never the reverse.
+"""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+
+from toolkit.budget.currency import BudgetError, check_ceiling, converted, fitted, left, nothing, recorded
+from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
+from toolkit.budget.report import frame_of, html_of
+from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.checks import refuse
+from toolkit.core.loss import Loss
+from toolkit.core.randomness import Rng, check_rng
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+Result_co = TypeVar("Result_co", covariant=True)
+_LONGEST_LABEL = 200
+
+
+@runtime_checkable
+class Mechanism(Protocol[Result_co]):
+    """All that a ledger knows of a mechanism: what it costs, and how to make it draw."""
+
+    @property
+    def loss(self) -> Loss: ...
+
+    def release(self, value: Any, rng: Rng = None) -> Result_co: ...
+
+
+class Ledger:
+    """A privacy budget: what may be spent in all, and what was spent on what.
+
+    Charges add up exactly, in the currency of the ceiling. This holds whatever is charged next, even if that depends on
+    what was released before (a *privacy filter*: Rogers, Roth, Ullman and Vadhan 2016; for Zcdp, Feldman and Zrnic 2021).
+
+    Parameters
+    ----------
+    ceiling : Pure, Approx or Zcdp: the most that may be spent. A Zcdp ceiling also takes Pure losses, and is the
+        thrifty choice for many releases: `Zcdp.within(Approx(1, 1e-6))` promises no less than (1, 1e-6).
+    path : a file that keeps the record and that many processes may share; None keeps it in memory.
+    neighbors : "replace" or "add_remove": whom the promise is about. Once said, here or with a charge, it never changes.
+
+    >>> from toolkit.core.loss import Pure
+    >>> ledger = Ledger(Pure(0.3))
+    >>> ledger.charge(Pure(0.1), "mean of age").number, ledger.charge(Pure(0.2), "campus survey").number
+    (1, 2)
+    >>> ledger
+    <Ledger: spent ε = 0.3 of ε = 0.3, remaining ε = 0; 2 charges; neighbors not said; in memory>
+    """
+
+    def __init__(self, ceiling: Loss, path: str | os.PathLike[str] | None = None, *, neighbors: str | None = None) -> None:
+        self._ceiling, self._neighbors = check_ceiling(ceiling), _relation(neighbors)
+        self._record: Record = MemoryRecord()
+        if path is not None:
+            self._record = record = FileRecord(Path(path), (self._ceiling, self._neighbors))
+            before, relation = record.head
+            if before != ceiling:
+                received = f"{ceiling!r} for a file with {before!r}"
+                refuse("a ledger keeps its ceiling", received, "a budget that can be raised is none; see `Ledger.open(path)`")
+            self._neighbors = _agreed(relation, self.neighbors, self._neighbors)
+
+    @classmethod
+    def open(cls, path: str | os.PathLike[str]) -> "Ledger":
+        """The ledger in a file that exists already, with its ceiling."""
+        return cls(FileRecord(Path(path), None).head[0], path)
+
+    @property
+    def ceiling(self) -> Loss:
+        return self._ceiling
+
+    @property
+    def neighbors(self) -> str | None:
+        last = self._record.last()
+        return (last.neighbors if last else None) or self._neighbors
+
+    @property
+    def spent(self) -> Loss:
+        last = self._record.last()
+        return last.total if last else nothing(self._ceiling)
+
+    @property
+    def remaining(self) -> Loss:
+        return left(self.spent, self._ceiling)
+
+    def charge(self, loss: Loss, label: str | None = None, *, mechanism: str = "", neighbors: str | None = None) -> Entry:
+        """Spend `loss`, or raise `BudgetError` and spend nothing. There is no way to take a charge back.
+
+        A loss of local randomization (`design.loss`) is one about "replace".
+        """
+        name, kind, stated = _label(label), _label(mechanism), _relation(neighbors)
+        price, asked = converted(loss, self._ceiling), recorded(loss)
+
+        def decide(last: Entry | None) -> Entry:
+            spent = last.total if last else nothing(self._ceiling)
+            relation = _agreed(last.neighbors if last else None, self._neighbors, stated)
+            charged, total = fitted(spent, price, self._ceiling)
+            return Entry(last.number + 1 if last else 1, name, kind, relation, asked, charged, total)
+
+        return self._record.append(decide)
+
+    def release(
+        self,
+        mechanism: Mechanism[Result_co],
+        value: Any,
+        label: str | None = None,
+        *,
+        rng: Rng = None,
+        neighbors: str | None = None,
+    ) -> Result_co:
+        """Charge the mechanism's loss, then let it draw. If drawing fails, the charge remains: a failure tells something, too."""
+        if not isinstance(mechanism, Mechanism):
+            refuse("`mechanism` must have a loss and a release method", type(mechanism).__name__, "nothing was charged", TypeError)
+        check_rng(rng)
+        self.charge(mechanism.loss, label, mechanism=type(mechanism).__name__[:_LONGEST_LABEL], neighbors=neighbors)
+        return mechanism.release(value, rng=rng)
+
+    def entries(self) -> tuple[Entry, ...]:
+        """Every charge, the oldest first."""
+        return self._record.entries()
+
+    def to_frame(self) -> "pd.DataFrame":
+        """What was spent on what: one row a charge, with its cost in the ceiling's currency and the total after it."""
+        return frame_of(self.entries(), self._ceiling)
+
+    def __repr__(self) -> str:
+        return f"<Ledger: {self._summary(self._record.last())}>"
+
+    def _repr_html_(self) -> str:
+        entries = self.entries()
+        return html_of(entries, self._ceiling, self._summary(entries[-1] if entries else None))
+
+    def _summary(self, last: Entry | None) -> str:
+        spent, count = (last.total, last.number) if last else (nothing(self._ceiling), 0)
+        state = f"spent {spent} of {self._ceiling}, remaining {left(spent, self._ceiling)}"
+        relation = (last.neighbors if last else None) or self._neighbors
+        neighbors = f"neighbors: {relation}" if relation else "neighbors not said"
+        where = self._record.path.name if isinstance(self._record, FileRecord) else "in memory"
+        return f"{state}; {count:,} {'charge' if count == 1 else 'charges'}; {neighbors}; {where}"
+
+
+def _relation(neighbors: str | None) -> str | None:
+    return None if neighbors is None else check_neighbors(neighbors)
+
+
+def _agreed(*relations: str | None) -> str | None:
+    """The one relation that was said, if any."""
+    said = [relation for relation in relations if relation is not None]
+    for other in said:
+        if other != said[0]:
+            remedy = (
+                "charge loss.group(2), because to be replaced is to leave and to come"
+                if other == "add_remove"
+                else "a promise about changed records does not cover coming and going; open another ledger"
+            )
+            refuse("a ledger counts one neighbor relation", f"{other!r} in a ledger about {said[0]!r}", remedy, BudgetError)
+    return said[0] if said else None
+
+
+def _label(text: str | None) -> str:
+    if text is None:
+        return ""
+    if not isinstance(text, str):
+        refuse("a label must be text", type(text).__name__, "it says in the record what the charge was for", TypeError)
+    if len(text) > _LONGEST_LABEL or not text.isprintable():
+        refuse(f"a label must be one line of at most {_LONGEST_LABEL} printable characters", f"{len(text)}", "it is kept for ever")
+    return text

@@ -1,0 +1,209 @@
+"""The Gaussian mechanism: approximate and concentrated differential privacy, for numbers and for vectors in length."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import Literal
+
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from toolkit.central.calibration import grid_bits, is_private, least_ratio, root_of_log_ratio
+from toolkit.central.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, read, sensible
+from toolkit.central.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
+from toolkit.central.release import Preview, released
+from toolkit.core.checks import Number, choice, exact, positive, refuse
+from toolkit.core.checks import level as check_level
+from toolkit.core.enclosure import floor_log2
+from toolkit.core.estimate import Estimate
+from toolkit.core.intervals import Array
+from toolkit.core.loss import Approx, Zcdp
+from toolkit.core.noise import Staircase, gaussian_sampler
+from toolkit.core.randomness import Rng, check_rng
+
+
+@dataclass(frozen=True, repr=False)
+class Gaussian:
+    """Noise with density proportional to e**(-y**2 / (2 variance)) on each entry: Approx(epsilon, delta) and Zcdp(rho).
+
+    If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho = sensitivity**2 /
+    (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows. An object whose claim cannot
+    be proven cannot be made. The noise is the discrete Gaussian on a fine grid of powers of two; whole numbers with a
+    sensitivity of at least 1 are afterwards rounded to whole numbers, which costs nothing.
+
+    Parameters
+    ----------
+    loss : Approx(epsilon, delta) or Zcdp(rho): what is claimed.
+    variance : of the noise on each entry.
+    sensitivity : how far one person can move the statistic, in length.
+
+    Examples
+    --------
+    >>> mechanism = Gaussian.for_loss(1, 1e-6, sensitivity=1)
+    >>> mechanism.preview()
+    <Preview Gaussian: noise scale 4.225; error at 95 % ± 8.28; cost ε = 1, δ = 1e-06>
+
+    References
+    ----------
+    Balle and Wang (2018) for the exact delta; Canonne, Kamath and Steinke (2020) for the discrete law.
+    """
+
+    loss: Approx | Zcdp
+    variance: Fraction
+    sensitivity: Fraction = Fraction(1)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "variance", positive(self.variance, "variance", "without noise nothing is private"))
+        object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
+        sensible(self._sigma, "sigma", NO_END)
+        if not isinstance(self.loss, Approx | Zcdp):
+            refuse("`loss` must be Approx or Zcdp", type(self.loss).__name__, "Gaussian noise is not purely private", TypeError)
+        proven = self.zcdp <= self.loss if isinstance(self.loss, Zcdp) else self._is_private(self.loss)
+        if not proven:
+            refuse(f"`variance` must be large enough for {self.loss}", float(self.variance), "the claim would not hold")
+
+    def _is_private(self, loss: Approx) -> bool:
+        if not 0 < loss.slack < 1 or loss.amount == math.inf or loss.amount == 0:
+            refuse("epsilon must be above 0 and finite, delta between 0 and 1", loss, NO_END)
+        return is_private(Fraction(loss.amount), loss.slack, self._sigma / self.sensitivity)
+
+    @classmethod
+    def for_loss(
+        cls,
+        epsilon: Number,
+        delta: Number,
+        *,
+        sensitivity: Number = 1,
+        calibration: Literal["analytic", "classic", "lecture"] = "analytic",
+    ) -> "Gaussian":
+        """The mechanism that costs Approx(epsilon, delta).
+
+        "analytic" is the least noise that is proven private. "classic" is sqrt(2 ln(1.25/delta)) sensitivity / epsilon,
+        proven for epsilon up to 1 and refused above; "lecture" has 2 in place of 1.25. Both are for comparison.
+        """
+        amount, slack = positive(epsilon, "epsilon", NO_END), _proper(delta)
+        reach = sensible(sensitivity, "sensitivity", NO_NOISE)
+        choice(calibration, "calibration", ("analytic", "classic", "lecture"))
+        if calibration == "analytic":
+            ratio = least_ratio(amount, slack)
+        else:
+            if calibration == "classic" and amount > 1:
+                refuse("`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one")
+            ratio = root_of_log_ratio(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
+            if not is_private(amount, slack, ratio):
+                refuse(f"`epsilon` must be small for the {calibration} formula", epsilon, "its noise is too little here")
+        return cls(Approx(amount, slack), (ratio * reach) ** 2, reach)
+
+    @classmethod
+    def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> "Gaussian":
+        """The mechanism that costs Zcdp(rho): variance sensitivity**2 / (2 rho), exactly."""
+        amount, reach = positive(rho, "rho", NO_END), sensible(sensitivity, "sensitivity", NO_NOISE)
+        return cls(Zcdp(amount), reach**2 / (2 * amount), reach)
+
+    @classmethod
+    def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
+        """The smallest epsilon, to a billionth, whose noise stays within `error` with probability `level`.
+
+        >>> Gaussian.epsilon_for(error=8.29, delta=1e-6)
+        0.99...
+        """
+        target, slack = positive(error, "error", "no noise has no error"), _proper(delta)
+        reach = sensible(sensitivity, "sensitivity", NO_NOISE)
+        allowed = min(target, math.floor(target) + Fraction(1, 2)) if reach >= 1 else target
+        ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7))
+        low, high = 0.0, 1.0
+        while not is_private(Fraction(high), slack, ratio):
+            low, high = high, 2 * high
+        while high - low > 1e-10 * high:
+            middle = (low + high) / 2
+            low, high = (low, middle) if is_private(Fraction(middle), slack, ratio) else (middle, high)
+        return high
+
+    @cached_property
+    def _sigma(self) -> Fraction:
+        """The root of the variance; where that is irrational, rounded down: no more noise than there is, for the proof."""
+        root = Fraction(math.isqrt(self.variance.numerator), math.isqrt(self.variance.denominator))
+        if root**2 == self.variance:
+            return root
+        shift = 120 + max(0, -floor_log2(self.variance))
+        return Fraction(math.isqrt(math.floor(self.variance * 4**shift)), 2**shift)
+
+    @property
+    def scale(self) -> float:
+        """The standard deviation of the noise."""
+        return float(self._sigma)
+
+    @property
+    def zcdp(self) -> Zcdp:
+        """The cost in the currency of Gaussian noise: sensitivity**2 / (2 variance)."""
+        return Zcdp(self.sensitivity**2 / (2 * self.variance))
+
+    def error(self, level: Number = 0.95) -> float:
+        """The bound that the noise on one entry exceeds with probability at most 1 - level, whole numbers included."""
+        share = check_level(level)
+        real = NormalLaw(self.scale * (1 + 1e-8)).reach(share)
+        return max(real, RoundedNormalLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
+
+    def preview(self, level: float = 0.95) -> Preview:
+        """Scale, error and cost, before anything is spent."""
+        return Preview("Gaussian", self.scale, self.error(level), check_level(level), self.loss)
+
+    def density(self, x: npt.ArrayLike) -> Array:
+        """The normal density, for teaching."""
+        return NormalLaw(self.scale).density(x)
+
+    def pmf(self, k: npt.ArrayLike) -> Array:
+        """The law of the noise on whole numbers: the normal law rounded to integers."""
+        return RoundedNormalLaw(self.scale).pmf(k)
+
+    def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
+        """The value with noise: an `Estimate` that covers the noise and says what it cost.
+
+        Parameters
+        ----------
+        value : an int, a float, a Fraction, or a one-dimensional array or list of them; finite.
+        rng : None draws from the operating system; a Generator is for simulation, and the estimate says so.
+        labels : a name for each entry.
+        """
+        source, answer = check_rng(rng), read(value)
+        noisy, law = self._noisy(answer, source)
+        return released(noisy, law, loss=self.loss, method="Gaussian", rng=source, labels=labels)
+
+    def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+        whole = answer.whole and self.sensitivity >= 1
+        exponent, sampler, law = _grid_noise(self, answer.size, whole)
+        noise = sampler.draw(answer.size, rng)
+        if not whole:
+            return add_on_grid(answer, noise, exponent), law
+        return add_whole(answer, (noise + (1 << -exponent >> 1)) >> -exponent), law
+
+    def __repr__(self) -> str:
+        return f"<Gaussian scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} (l2); {self.loss}>"
+
+
+@lru_cache(maxsize=128)
+def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, Staircase, NoiseLaw]:
+    """The exponent of the grid, the noise in its steps, and its law.
+
+    The variance is raised by what rounding to the grid adds to the sensitivity; whole numbers lie on the grid already.
+    """
+    sigma, loss = Fraction(mechanism.scale), mechanism.loss
+    finest = grid_bits(Fraction(loss.amount), loss.slack, size) if isinstance(loss, Approx) else 0
+    exponent = min(grid_exponent(sigma, mechanism.sensitivity), grid_exponent(sigma, bits=finest))
+    if whole:
+        exponent = min(exponent, 0)
+        return exponent, gaussian_sampler(mechanism.variance / Fraction(4) ** exponent), RoundedNormalLaw(mechanism.scale)
+    unit = Fraction(2) ** exponent
+    stretch = charged(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
+    law = NormalLaw(mechanism.scale * float(stretch), float(unit))
+    return exponent, gaussian_sampler(mechanism.variance * (stretch / unit) ** 2), law
+
+
+def _proper(delta: Number) -> Fraction:
+    """A delta strictly between 0 and 1."""
+    number = exact(delta, "delta")
+    if not 0 < number < 1:
+        refuse("`delta` must lie strictly between 0 and 1", delta, "it is the probability that the bound may fail")
+    return number

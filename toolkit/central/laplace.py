@@ -1,0 +1,165 @@
+"""The Laplace mechanism: pure differential privacy for numbers and vectors."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache, partial
+from typing import Literal
+
+import numpy.typing as npt
+
+from toolkit.central.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, read, sensible
+from toolkit.central.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
+from toolkit.central.release import Preview, released
+from toolkit.core.checks import Number, choice, positive, refuse, whole
+from toolkit.core.checks import level as check_level
+from toolkit.core.estimate import Estimate
+from toolkit.core.intervals import Array
+from toolkit.core.loss import Pure
+from toolkit.core.noise import Integers, laplace_sampler
+from toolkit.core.radial import radial_laplace
+from toolkit.core.randomness import Rng, check_rng
+
+NORMS = ("l1", "l2")
+
+
+@dataclass(frozen=True, repr=False)
+class Laplace:
+    """Noise with density proportional to e**(-|y| / scale), scale = sensitivity / epsilon: Pure(epsilon).
+
+    If one person moves the statistic by at most `sensitivity` in the norm, no release becomes more than e**epsilon
+    times likelier through that person. Whole numbers with a sensitivity of at least 1 get whole noise (the two-sided
+    geometric law); everything else is rounded to a grid of powers of two, fixed by sensitivity and epsilon alone, and what the
+    rounding adds to the sensitivity is added to the noise. The type of the value decides, so it must not depend on data.
+
+    Parameters
+    ----------
+    loss : Pure(epsilon), epsilon above 0 and finite.
+    sensitivity : how far one person can move the statistic, in the norm.
+    norm : "l1" for independent noise on each entry; "l2" for a uniform direction with a Gamma(d, scale) length.
+
+    Examples
+    --------
+    >>> mechanism = Laplace.for_epsilon(0.5, sensitivity=1)
+    >>> mechanism.preview()
+    <Preview Laplace: noise scale 2; error at 95 % ± 6; cost ε = 0.5>
+
+    References
+    ----------
+    Dwork, McSherry, Nissim and Smith (2006); Ghosh, Roughgarden and Sundararajan (2009) for whole numbers.
+    """
+
+    loss: Pure
+    sensitivity: Fraction = Fraction(1)
+    norm: str = "l1"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, Pure):
+            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise gives pure privacy", TypeError)
+        positive(self.loss.amount, "epsilon", NO_END)
+        object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
+        choice(self.norm, "norm", NORMS)
+        sensible(self.exact_scale, "sensitivity / epsilon", NO_END)
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1, norm: Literal["l1", "l2"] = "l1") -> "Laplace":
+        """The mechanism that costs Pure(epsilon)."""
+        amount = positive(epsilon, "epsilon", NO_END)
+        return cls(Pure(amount), sensible(sensitivity, "sensitivity", NO_NOISE), norm)
+
+    @classmethod
+    def epsilon_for(cls, *, error: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
+        """The smallest epsilon, to a billionth, whose noise stays within `error` with probability `level`.
+
+        >>> Laplace.epsilon_for(error=6, level=0.95, sensitivity=1)
+        0.4992...
+        """
+        target, share = positive(error, "error", "no noise has no error"), check_level(level)
+        reach = float(positive(sensitivity, "sensitivity", NO_NOISE))
+        low, high = 0.0, -math.log1p(-share) * reach / float(target)
+        while cls.for_epsilon(high, sensitivity=sensitivity).error(share) > target:
+            low, high = high, 2 * high
+        while high - low > 1e-10 * high:
+            middle = (low + high) / 2
+            enough = cls.for_epsilon(middle, sensitivity=sensitivity).error(share) <= target
+            low, high = (low, middle) if enough else (middle, high)
+        return high
+
+    @property
+    def epsilon(self) -> float:
+        return self.loss.epsilon
+
+    @property
+    def scale(self) -> float:
+        """Sensitivity / epsilon: the mean size of the noise."""
+        return float(self.exact_scale)
+
+    @cached_property
+    def exact_scale(self) -> Fraction:
+        return self.sensitivity / Fraction(self.loss.amount)
+
+    def error(self, level: Number = 0.95, *, dimension: int = 1) -> float:
+        """The bound that the noise exceeds with probability at most 1 - level.
+
+        Of a vector it bounds each entry for norm "l1", and the length for norm "l2". It holds for whole numbers too,
+        where the sensitivity allows them.
+        """
+        share = check_level(level)
+        real = LaplaceLaw(self.scale * (1 + 1e-8), 0.0).reach(share)
+        if self.norm == "l2" and whole(dimension, "dimension") > 1:
+            return RadialLaw(self.scale * (1 + 1e-8), dimension).length(share)
+        return max(real, GeometricLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
+
+    def preview(self, level: float = 0.95) -> Preview:
+        """Scale, error and cost, before anything is spent."""
+        return Preview("Laplace", self.scale, self.error(level), check_level(level), self.loss)
+
+    def density(self, x: npt.ArrayLike) -> Array:
+        """1 / (2 scale) e**(-|x| / scale): the law on the reals, for teaching."""
+        return LaplaceLaw(self.scale).density(x)
+
+    def pmf(self, k: npt.ArrayLike) -> Array:
+        """(1-q) / (1+q) q**|k|, q = e**(-1/scale): the law on the integers, for teaching."""
+        return GeometricLaw(self.scale).pmf(k)
+
+    def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
+        """The value with noise: an `Estimate` that covers the noise and says what it cost.
+
+        Parameters
+        ----------
+        value : an int, a float, a Fraction, or a one-dimensional array or list of them; finite.
+        rng : None draws from the operating system; a Generator is for simulation, and the estimate says so.
+        labels : a name for each entry.
+        """
+        source, answer = check_rng(rng), read(value)
+        noisy, law = (self._on_integers if self._keeps_whole(answer) else self._on_reals)(answer, source)
+        return released(noisy, law, loss=self.loss, method="Laplace", rng=source, labels=labels)
+
+    def _keeps_whole(self, answer: Answer) -> bool:
+        return answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1)
+
+    def _on_integers(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+        return add_whole(answer, laplace_sampler(self.exact_scale).draw(answer.size, rng)), GeometricLaw(self.scale)
+
+    def _on_reals(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+        exponent, draw, law = _real_noise(self, answer.size)
+        return add_on_grid(answer, draw(answer.size, rng), exponent), law
+
+    def __repr__(self) -> str:
+        return f"<Laplace scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} ({self.norm}); {self.loss}>"
+
+
+@lru_cache(maxsize=128)
+def _real_noise(mechanism: Laplace, size: int) -> tuple[int, Callable[[int, Rng], Integers], NoiseLaw]:
+    """The exponent of the grid, the noise in its steps, and its law.
+
+    The scale is raised by what rounding to the grid adds to the sensitivity.
+    """
+    exponent = grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
+    unit = Fraction(2) ** exponent
+    scale = charged(mechanism.sensitivity / unit, size, mechanism.norm) / Fraction(mechanism.loss.amount)
+    width, grid = float(scale * unit), float(unit)
+    if mechanism.norm == "l2" and size > 1:
+        return exponent, partial(radial_laplace, scale), RadialLaw(width, size, grid)
+    return exponent, laplace_sampler(scale).draw, LaplaceLaw(width, grid)

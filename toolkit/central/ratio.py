@@ -1,0 +1,83 @@
+"""A mean or a variance when the number of values is private: noisy sums divided by a noisy number."""
+
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import Any
+
+import numpy as np
+
+from toolkit.central.laplace import Laplace
+from toolkit.core.estimate import Estimate
+from toolkit.core.intervals import Interval
+from toolkit.core.loss import Loss
+from toolkit.core.randomness import Rng
+
+
+@dataclass(frozen=True)
+class Together:
+    """Several mechanisms as one: their losses add up, and each draws for its own value."""
+
+    parts: tuple[Laplace, ...]
+
+    @property
+    def loss(self) -> Loss:
+        return reduce(add, (part.loss for part in self.parts))
+
+    def release(self, value: Any, rng: Rng = None) -> tuple[Estimate, ...]:
+        """One estimate a part."""
+        return tuple(part.release(number, rng=rng) for part, number in zip(self.parts, value, strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Quotient:
+    """Intervals for offset + factor * (second / first), or for the variance when there is a third.
+
+    Each noisy number lies in its own interval with a share of the error probability; the limits are the extremes over all
+    combinations, so the level is guaranteed, whatever the noise.
+    """
+
+    parts: tuple[Estimate, ...]
+    factor: float
+    offset: float
+    limits: tuple[float, float]
+    methods: tuple[str, ...] = ("noise",)
+
+    def interval(self, level: float, method: str) -> Interval:
+        share = 1 - (1 - level) / len(self.parts)
+        boxes = [part.interval(share) for part in self.parts]
+        number = np.array([max(float(boxes[0].low), 1.0), max(float(boxes[0].high), 1.0)])
+        means = np.divide.outer([float(boxes[1].low), float(boxes[1].high)], number)
+        low, high = means.min(), means.max()
+        if len(boxes) == 3:
+            squares = np.divide.outer([float(boxes[2].low), float(boxes[2].high)], number)
+            least = 0.0 if low <= 0 <= high else min(low**2, high**2)
+            low, high = squares.min() - max(low**2, high**2), squares.max() - least
+        ends = np.clip(self.offset + self.factor * np.array([low, high]), *self.limits)
+        return Interval(float(ends[0]), float(ends[1]), level, method)
+
+
+def quotient(parts: tuple[Estimate, ...], *, factor: float, offset: float, limits: tuple[float, float]) -> Estimate:
+    """The mean (two parts: number, sum) or the variance (three: number, sum, sum of squares), cut to what is possible."""
+    number = max(float(parts[0]), 1.0)
+    mean = float(parts[1]) / number
+    slopes = [mean, 1.0]
+    value = mean
+    if len(parts) == 3:
+        square = float(parts[2]) / number
+        value, slopes = square - mean**2, [square - 2 * mean**2, 2 * mean, 1.0]
+    errors = [slope * float(np.max(part.se)) for slope, part in zip(slopes, parts, strict=True)]
+    se = abs(factor) * float(np.linalg.norm(errors)) / number
+    first = parts[0]
+    return Estimate(
+        value=float(np.clip(offset + factor * value, *limits)),
+        se=se,
+        labels=("value",),
+        cov=np.array([[se**2]]),
+        n=None,
+        loss=reduce(add, (part.loss for part in parts if part.loss is not None)),
+        covers="noise",
+        method=first.method,
+        notes=first.notes,
+        basis=Quotient(parts, factor, offset, limits),
+    )

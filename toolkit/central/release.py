@@ -1,0 +1,89 @@
+"""What every mechanism hands out: the released number with its interval, and the preview of one before it is paid for."""
+
+import html
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+
+from toolkit.central.grid import Noisy
+from toolkit.central.laws import NoiseBasis, NoiseLaw
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.intervals import Array
+from toolkit.core.loss import Loss
+from toolkit.core.randomness import Rng
+
+SEEDED = "seeded: for simulation only; whoever knows the seed can subtract the noise"
+
+
+def released(
+    value: Noisy,
+    law: NoiseLaw,
+    *,
+    loss: Loss,
+    method: str,
+    rng: Rng,
+    labels: Sequence[str | int] | None,
+) -> Estimate:
+    """An `Estimate` whose error is the noise alone; the data's own error is not in it, and n is left private."""
+    number = cast("float | Array", value)  # whole numbers stay whole, in int64
+    scalar = not isinstance(value, np.ndarray)
+    size = np.size(value)
+    names = tuple(labels) if labels is not None else ("value",) if scalar else tuple(range(size))
+    if len(names) != size:
+        refuse("`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries")
+    return Estimate(
+        value=number,
+        se=law.sd if scalar else np.full(size, law.sd),
+        labels=names,
+        cov=equal_diagonal(law.sd * law.sd, size),
+        n=None,
+        loss=loss,
+        covers="noise",
+        method=method,
+        notes=() if rng is None else (SEEDED,),
+        basis=NoiseBasis(number, law),
+    )
+
+
+def equal_diagonal(variance: float, size: int) -> Array:
+    """A matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
+
+    Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of a million.
+
+    >>> equal_diagonal(2.0, 2)
+    array([[2., 0.],
+           [0., 2.]])
+    """
+    if size == 1:
+        return np.array([[variance]])
+    band = np.zeros(2 * size - 1)
+    band[size - 1] = variance
+    return np.lib.stride_tricks.sliding_window_view(band, size)[::-1]
+
+
+@dataclass(frozen=True, repr=False)
+class Preview:
+    """Scale, error and cost of a mechanism, before anything is spent."""
+
+    mechanism: str
+    scale: float
+    error: float
+    level: float
+    loss: Loss
+
+    def __repr__(self) -> str:
+        return f"<Preview {self.mechanism}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())
+        return f"<table><thead><tr><th colspan='2'>{html.escape(self.mechanism)}</th></tr></thead><tbody>{rows}</tbody></table>"
+
+    def _rows(self) -> list[tuple[str, str]]:
+        return [
+            ("noise scale", f"{self.scale:.4g}"),
+            (f"error at {100 * self.level:g} %", f"± {self.error:.4g}"),
+            ("cost", str(self.loss)),
+        ]
