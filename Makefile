@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 FIRST := notebooks/00_start_here.ipynb
+AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)  # in a container one often is root, and Jupyter asks to be told
 
 help:  ## this list
 	@grep -hE '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -17,7 +18,7 @@ $(READY): pyproject.toml constraints.txt .make/install.sh
 	@touch $@
 
 lab: $(READY)  ## open JupyterLab on the first notebook
-	@JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/$(FIRST) $(LAB_OPTIONS)
+	@JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/$(FIRST) $(AS_ROOT) $(LAB_OPTIONS)
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser
 	@$(BIN)/python -m pytest $(PYTEST_OPTIONS)

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2, gamma, ncx2
 
+from toolkit.core import radial
 from toolkit.core.radial import _edges, _gap, _radii, radial_laplace
 
 PRECISE = Context(prec=80)
@@ -85,6 +86,21 @@ def test_the_direction_in_the_plane_is_uniform() -> None:
     sector = np.floor((np.arctan2(vectors[:, 1], vectors[:, 0]) + 0.1) / (2 * np.pi) * 24).astype(int) % 24
     observed = np.bincount(sector, minlength=24)
     assert chi2.sf(((observed - 100) ** 2 / (100)).sum(), 23) > 1e-6
+
+
+def test_a_vector_outside_its_interval_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Interval (1, 3) in one dimension: too short, at the open end and too long are rejected; at the closed end all are kept."""
+
+    class Always:
+        def draw_one(self, _rng: object) -> int:
+            return 1
+
+    assert list(islice(_radii(1), 1, 3)) == [1, 3]
+    for _ in range(20):
+        lengths = iter([0, 1023, 3 * 1024, 10**6, 1024])
+        monkeypatch.setattr(radial, "_intervals", lambda _dimension: Always())
+        monkeypatch.setattr(radial, "discrete_gaussian", lambda _v, _d, _r, lengths=lengths: np.array([next(lengths)]))
+        assert radial_laplace(1024, 1).tolist() == [1024]
 
 
 def test_small_scales_are_refused_and_large_ones_are_python_integers() -> None:
