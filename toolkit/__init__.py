@@ -7,6 +7,7 @@ is the only thing that remembers.
 from toolkit.budget.curator import Curator
 from toolkit.budget.currency import BudgetError
 from toolkit.budget.ledger import Ledger
+from toolkit.budget.planning import plan
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.selection import Exponential

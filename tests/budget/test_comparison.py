@@ -1,0 +1,56 @@
+import math
+from functools import partial
+
+import pytest
+
+from toolkit import k_ary, warner
+from toolkit.budget.accuracy import Case
+from toolkit.budget.comparison import TRUST, four_ways, other_guesses, reach
+from toolkit.budget.field import Field
+from toolkit.budget.solving import Target
+from toolkit.local import numeric, oracles
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "expected"),
+    [
+        (warner("3/4"), 1),
+        (k_ary(5, epsilon=1.0), 2),
+        (oracles.best(30, 1.0), 2),
+        (numeric.one_bit((0, 80), 1.0), 80),
+        (oracles.tick_boxes(10, 1.0, most=1), 2),
+        (oracles.tick_boxes(10, 1.0), 10),
+    ],
+    ids=["yes or no", "five options", "subset", "mean", "one tick", "ticks"],
+)
+def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected):
+    assert reach(randomizer) == expected
+
+
+def test_every_way_says_whom_to_trust_and_direct_promises_nothing():
+    direct, local, hidden, central = four_ways(Case(warner, 0.2, 0.95), 1.0, 1000, Target(margin=0.1), 1e-6)
+    assert [way.trust for way in (direct, local, hidden, central)] == list(TRUST.values())
+    assert direct.epsilon == math.inf
+    assert direct.noise_se == 0
+    assert local.local_epsilon == 1.0 < hidden.local_epsilon
+    assert direct.margin < central.margin < hidden.margin < local.margin
+    assert direct.n_needed <= central.n_needed <= hidden.n_needed <= local.n_needed
+
+
+def test_what_a_population_cannot_give_is_not_a_number():
+    case = Case(warner, 0.2, 0.95, field=Field(population=500))
+    ways = four_ways(case, 0.5, 400, Target(margin=0.02), 1e-6)
+    assert math.isnan(ways[1].n_needed)
+    assert not math.isnan(ways[0].n_needed)
+
+
+def test_anything_with_the_protocol_is_compared():
+    for family, truth in ((partial(oracles.best, 12), [1 / 12] * 12), (partial(numeric.hybrid, (0, 1)), 0.5)):
+        ways = four_ways(Case(family, truth, 0.95), 1.0, 2000, Target(margin=0.1), 1e-6)
+        assert ways[3].margin < ways[2].margin < ways[1].margin
+
+
+def test_other_guesses_hold_the_guess_itself():
+    assert 0.2 in other_guesses(0.2)
+    assert max(other_guesses(0.9)) == 1.0
+    assert other_guesses([0.5, 0.5])[-1] == [0.5, 0.5]

@@ -1,0 +1,239 @@
+"""`plan` inverts itself on the safe side, meets what it plans, and says what is wrong."""
+
+import math
+from functools import partial
+
+import numpy as np
+import pytest
+
+from toolkit import forced, k_ary, triangular, warner
+from toolkit.budget.planning import plan
+from toolkit.local import numeric, oracles
+from toolkit.local.design import Design
+
+SMOOTH = 3e-7  # the digits of the search
+STEPS = 0.02  # windows and turns are whole numbers, and one bit alone is used up to 0.61: hybrids move in steps
+JUMPS = 0.03  # subset sizes are whole numbers, so at uneven shares the largest variance jumps, and several epsilons may do
+
+
+def random_case(rng):
+    """A survey to plan: family, truth, level, epsilon, n, and how uneven the family is in epsilon."""
+    kind = rng.integers(0, 4)
+    epsilon = float(np.exp(rng.uniform(np.log(0.2), np.log(4))))
+    n, level = int(np.exp(rng.uniform(np.log(30), np.log(1e6)))), float(rng.choice([0.8, 0.9, 0.95, 0.99]))
+    if kind == 0:
+        return warner, float(rng.uniform(0, 1)), level, epsilon, n, SMOOTH
+    if kind == 1:
+        k = int(rng.integers(3, 7))
+        return partial(k_ary, k), rng.dirichlet(np.ones(k)).tolist(), level, epsilon, n, SMOOTH
+    if kind == 2:
+        k = int(rng.integers(3, 30))
+        return partial(oracles.best, k), rng.dirichlet(np.ones(k)).tolist(), level, epsilon, n, JUMPS
+    return partial(numeric.hybrid, (-5, 20)), float(rng.uniform(-5, 20)), level, epsilon, n, STEPS
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(seed):
+    """25 random surveys a seed, 500 in all."""
+    rng = np.random.default_rng(seed)
+    for _ in range(25):
+        family, truth, level, epsilon, n, uneven = random_case(rng)
+        common = {"prevalence": truth, "level": level}
+        margin = plan(family, epsilon=epsilon, n=n, **common).margin
+        if margin >= 1 and uneven != STEPS:
+            continue  # no margin of a share
+        people = plan(family, epsilon=epsilon, margin=margin, **common).n
+        assert people == n
+        found = plan(family, n=n, margin=margin, **common).epsilon
+        assert found <= epsilon * (1 + uneven)
+        assert found >= epsilon * (1 - 1e-3) or uneven > SMOOTH
+        again = plan(family, epsilon=found, n=n, **common).margin
+        assert again <= margin * (1 + 1e-9)
+        assert again >= margin * (1 - 1e-5) or uneven > SMOOTH
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_power_inverts_itself_on_the_safe_side(seed):
+    rng = np.random.default_rng(100 + seed)
+    for _ in range(25):
+        low, epsilon = rng.uniform(0, 0.4), float(rng.uniform(0.4, 3))
+        common = {"prevalence": float(low), "detect": float(low + rng.uniform(0.02, 0.3)), "level": 0.95}
+        n = plan(warner, epsilon=epsilon, power=0.8, **common).n
+        assert plan(warner, epsilon=epsilon, n=n, **common).power >= 0.8 - 1e-12
+        assert n == 1 or plan(warner, epsilon=epsilon, n=n - 1, **common).power < 0.8
+        assert plan(warner, n=n, power=0.8, **common).epsilon <= epsilon * (1 + 3e-7)
+
+
+def test_the_smallest_number_of_people_is_the_smallest():
+    found = plan(warner, prevalence=0.2, margin=0.03, epsilon=1.0)
+    assert found.n == 4613
+    assert plan(warner, prevalence=0.2, n=4613, epsilon=1.0).margin <= 0.03 + 1e-12
+    assert plan(warner, prevalence=0.2, n=4612, epsilon=1.0).margin > 0.03
+
+
+def test_the_example_of_rs_rr_package_needs_212_people_not_205():
+    """rr 1.4.2 returns 205, which has a power of 0.790: its search stops early. Closed form: 211.25."""
+    found = plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, level=0.95)
+    assert found.n == 212
+    assert plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, n=205).power == pytest.approx(0.790, abs=5e-4)
+    assert plan(forced("1/6", "1/6"), prevalence=0, detect=0.01, power=0.8).n == 19527
+
+
+def test_the_power_figure_of_blair_imai_and_zhou():
+    """JASA 110 (2015), figure 2: one-sided at 0.01, die design; values of R's power.rr.test."""
+    for n, detect, power in ((250, 0.10, 0.6708998), (2500, 0.05, 0.9772077)):
+        assert plan(forced("1/6", "1/6"), prevalence=0, detect=detect, n=n, level=0.99).power == pytest.approx(power, abs=2e-7)
+
+
+def test_the_multiplier_is_the_squared_hyperbolic_cotangent():
+    for epsilon, times in ((0.5, 16.67), (1.0, 4.68), (2.0, 1.72)):
+        found = plan(warner, prevalence=0.5, epsilon=epsilon, n=1000).multiplier
+        assert found == pytest.approx(1 / math.tanh(epsilon / 2) ** 2, rel=1e-6)
+        assert found == pytest.approx(times, rel=5e-3)
+
+
+def test_people_compared_with_direct_questioning():
+    for p, times in (("3/4", 9.33), ("5/6", 4.47)):
+        assert plan(warner(p), prevalence=0.1, n=1000).multiplier == pytest.approx(times, abs=5e-3)
+
+
+def test_a_simulated_survey_reaches_the_planned_margin():
+    """20,000 surveys; the share within the margin is 0.95 up to the normal approximation (0.004) and 4 standard errors.
+
+    False-alarm rate below 7e-5.
+    """
+    found = plan(warner, prevalence=0.2, margin=0.05, epsilon=1.0)
+    rng = np.random.default_rng(3)
+    yes = rng.binomial(found.n, 0.2 * found.design.matrix[1, 1] + 0.8 * found.design.matrix[0, 1], 20_000)
+    keep = found.design.matrix[1, 1]
+    estimates = (yes / found.n - (1 - keep)) / (2 * keep - 1)
+    assert np.mean(np.abs(estimates - 0.2) <= 0.05) == pytest.approx(0.95, abs=0.004 + 4 * math.sqrt(0.05 * 0.95 / 20_000))
+    assert np.std(estimates) == pytest.approx(found.se, rel=4 / math.sqrt(2 * 20_000))
+
+
+def test_a_simulated_test_reaches_the_planned_power_and_level():
+    """20,000 surveys each; 4 standard errors and 0.01 for the normal approximation. False-alarm rate below 2e-4."""
+    design = forced("1/6", "1/6")
+    found = plan(design, prevalence=0.05, detect=0.15, power=0.8)
+    rng, bound = np.random.default_rng(4), 0.01 + 4 * math.sqrt(0.2 * 0.8 / 20_000)
+    threshold = 0.05 + 1.6448536 * math.sqrt(design.variance(0.05, found.n))
+    rates = []
+    for truth in (0.05, 0.15):
+        yes = rng.binomial(found.n, 1 / 6 + truth * 2 / 3, 20_000)
+        rates.append(np.mean((yes / found.n - 1 / 6) * 1.5 > threshold))
+    assert rates[0] == pytest.approx(0.05, abs=0.01 + 4 * math.sqrt(0.05 * 0.95 / 20_000))
+    assert rates[1] == pytest.approx(0.8, abs=bound)
+
+
+def test_the_smallest_subgroup_governs():
+    whole, part = (plan(warner, prevalence=0.2, margin=0.05, epsilon=1.0, subgroup=s).n for s in (1, 0.1))
+    assert abs(part - 10 * whole) <= 10
+    assert plan(warner, prevalence=0.2, n=part, epsilon=1.0, subgroup=0.1).margin <= 0.05 + 1e-12
+
+
+def test_response_rates_are_for_invitations_only():
+    found = plan(warner, prevalence=0.2, margin=0.05, epsilon=1.0, response=0.3)
+    assert found.invited == math.ceil(found.n / 0.3)
+    assert found.n == plan(warner, prevalence=0.2, margin=0.05, epsilon=1.0).n
+
+
+def test_a_finite_population_spares_sampling_error_but_not_noise():
+    everyone = plan(warner, prevalence=0.2, n=2000, epsilon=1.0, population=2000)
+    design = warner(epsilon=1.0)
+    assert everyone.se**2 == pytest.approx(design.variance(0.2, 2000, respondents="fixed"), rel=1e-9)
+    half = plan(warner, prevalence=0.2, n=1000, epsilon=1.0, population=2000)
+    noise = design.variance(0.2, 1000, respondents="fixed")
+    assert half.se**2 == pytest.approx(noise + 0.16 / 1000 * 1000 / 1999, rel=1e-9)
+
+
+def test_several_questions_one_random_each_is_better_and_the_plan_says_by_how_much():
+    found = plan(warner, prevalence=0.1, margin=0.05, epsilon=1.0, questions=4)
+    one, all_split = (plan(warner, prevalence=0.1, margin=0.05, epsilon=e).n for e in (1.0, 0.25))
+    assert found.case.field.one_each
+    assert abs(found.n - 4 * one) <= 4
+    assert found.notes[-1] == f"all questions to everybody would have n {all_split:,}"
+
+
+def test_with_a_large_budget_asking_everybody_everything_is_better():
+    found = plan(warner, prevalence=0.1, n=1000, epsilon=12.0, questions=2)
+    assert not found.case.field.one_each
+    assert found.design.epsilon <= 6.0
+    assert "one random question each" in found.notes[-1]
+
+
+def test_people_who_do_not_comply_are_corrected_for_and_the_bias_is_told():
+    """Die design: a fifth always says no, prevalence 0.05: the estimate would be -0.01. Random answers: pi + rho (1/2 - pi)."""
+    found = plan(forced("1/6", "1/6"), prevalence=0.05, margin=0.05, compliance={"self_protective": 0.2})
+    assert 0.05 + found.bias == pytest.approx(-0.01)
+    at_random = plan(warner("3/4"), prevalence=0.02, margin=0.05, compliance={"random": 0.1})
+    assert 0.02 + at_random.bias == pytest.approx(0.068)
+    seen, keep = 0.9 * (0.25 + 0.02 * 0.5) + 0.05, 0.9 * 0.5
+    assert at_random.se**2 == pytest.approx(seen * (1 - seen) / (at_random.n * keep**2), rel=1e-6)
+
+
+def test_a_mean_takes_the_guessed_standard_deviation():
+    family = partial(numeric.one_bit, (0, 80))
+    known = plan(family, prevalence=30, margin=2, epsilon=1.0, sd=10)
+    unknown = plan(family, prevalence=30, margin=2, epsilon=1.0)
+    assert known.n == unknown.n  # one bit has the same variance for every spread, but not the same direct margin
+    assert known.direct_margin == pytest.approx(1.959964 * 10 / math.sqrt(known.n), rel=1e-6)
+    assert "±2 at" in repr(known)
+
+
+def test_a_margin_so_wide_that_any_epsilon_keeps_it_gets_the_smallest():
+    assert plan(warner, prevalence=0.5, n=10**9, margin=0.5).epsilon == 1e-3
+
+
+def test_a_design_without_deniability_can_be_planned_with():
+    found = plan(triangular("1/4"), prevalence=0.1, n=500)
+    assert found.epsilon == math.inf
+
+
+def test_no_more_errors_than_a_sure_thing():
+    assert plan(Design([[1, 0], [0, 1]], 1, ("no", "yes")), prevalence=0, margin=0.01).n == 1
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({}, "`epsilon` and `n` and `margin` left out: give 2 more"),
+        ({"epsilon": 1}, "`n` and `margin` left out: give 1 more"),
+        ({"epsilon": 1, "n": 100, "margin": 0.1}, "got all of them: leave out the one"),
+        ({"n": 100, "margin": 0}, "`margin` must be above 0"),
+        ({"n": 100, "margin": 1}, "`margin` must be below 1"),
+        ({"epsilon": 0, "n": 100}, "`epsilon` must be above 0"),
+        ({"epsilon": 1, "n": 0}, "`n` must be at least 1"),
+        ({"epsilon": 1, "n": 100, "power": 0.8}, "give `detect`"),
+        ({"epsilon": 1, "n": 100, "detect": 0.3, "margin": 0.1}, "`margin` must be left out with `detect`"),
+        ({"epsilon": 1, "power": 0.01, "detect": 0.3}, "`power` must lie between 0.05 and 1"),
+        ({"epsilon": 1, "power": 0.8, "detect": 0.5}, "`detect` must differ from `prevalence`"),
+        ({"epsilon": 1, "n": 300, "population": 200}, "`n` must be at most the population"),
+        ({"epsilon": 1, "n": 300, "subgroup": 0}, "`subgroup` must be a share"),
+        ({"epsilon": 1, "n": 300, "response": 2}, "`response` must be a share"),
+        ({"epsilon": 1, "n": 300, "compliance": {"lazy": 0.1}}, "self_protective and random"),
+        ({"epsilon": 1, "n": 300, "compliance": {"random": 1}}, "some people must follow"),
+        (
+            {"n": 200, "margin": 0.01},
+            "with 200 people, got ±1 points: even direct questioning has ±6.93 points",
+        ),
+        ({"n": 20, "detect": 0.51, "power": 0.8}, "even direct questioning has a power of"),
+        ({"epsilon": 1, "margin": 0.01, "population": 500}, "all 500 people of the population, got ±1 points: with this privacy"),
+    ],
+)
+def test_bad_input_gets_an_error_that_says_what_to_do(given, message):
+    with pytest.raises(ValueError, match=message.replace("(", r"\(")):
+        plan(warner, prevalence=0.5, **given)
+
+
+@pytest.mark.parametrize("prevalence", [-0.1, 1.1, [0.5, 0.6]])
+def test_a_prevalence_that_is_none_is_refused(prevalence):
+    with pytest.raises(ValueError, match="`prevalence` must be shares from 0 to 1"):
+        plan(warner, prevalence=prevalence, epsilon=1, n=100)
+
+
+def test_a_given_design_has_its_own_epsilon():
+    with pytest.raises(ValueError, match="the design has its own"):
+        plan(warner("3/4"), prevalence=0.5, epsilon=1, n=100)
+    with pytest.raises(TypeError, match="a function of epsilon"):
+        plan("warner", prevalence=0.5, epsilon=1, n=100)
+    assert plan(warner("3/4"), prevalence=0.5, n=100).epsilon == warner("3/4").epsilon

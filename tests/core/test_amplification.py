@@ -1,0 +1,200 @@
+"""Shuffling and subsampling: published numbers, and never below the truth."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.core.enumeration import exact_matrix, true_delta
+from toolkit import Approx, Design, Pure, Zcdp, crosswise, forced, forced_options, k_ary, kuk, warner
+from toolkit.budget.ledger import Ledger
+from toolkit.core.amplification import CLAIM, Shuffled, clones_2021, clones_2023, local_epsilon, shuffled, subsampled
+
+DELTA = 1e-6
+# n, local epsilon: k = 2 by the blanket and exact, k = 5, 16, 128; lower ends, computed independently by convolution.
+TABLE = {
+    (10**3, 1): (0.1487, 0.1266, 0.108, 0.0642, 0.0224),
+    (10**3, 2): (0.397, 0.323, 0.333, 0.230, 0.0899),
+    (10**4, 0.5): (0.0181, 0.0162, 0.0120, 0.00665, 0.00215),
+    (10**4, 1): (0.0432, 0.0357, 0.0314, 0.0186, 0.00629),
+    (10**4, 2): (0.114, 0.0870, 0.0970, 0.0675, 0.0258),
+    (10**4, 4): (0.411, 0.315, 0.399, 0.362, 0.213),
+    (10**5, 1): (0.0124, 0.0101, 0.0090, 0.00529, 0.00175),
+    (10**5, 4): (0.118, 0.0847, 0.115, 0.105, 0.0625),
+    (10**6, 1): (0.00351, 0.00285, 0.00253, 0.00147, 0.00047),
+}
+
+
+def digits(value, like):
+    """`value` rounded to the decimals of `like`."""
+    return round(value, len(repr(like).split(".")[1]))
+
+
+@pytest.mark.parametrize(("n", "epsilon"), TABLE)
+def test_warners_design_has_the_published_numbers_to_three_digits(n, epsilon):
+    by_blanket, exact, *_ = TABLE[n, epsilon]
+    design = warner(epsilon=epsilon)
+    assert shuffled(design, n, DELTA).epsilon == pytest.approx(by_blanket, rel=5e-3)
+    found = shuffled(design, n, DELTA, conjecture=True)
+    assert digits(found.least, exact) == exact
+    assert found.least <= found.epsilon <= found.least * 1.003
+
+
+@pytest.mark.parametrize(("n", "epsilon"), TABLE)
+@pytest.mark.parametrize(("place", "options"), [(2, 5), (3, 16), (4, 128)])
+def test_k_options_have_the_published_bracket(n, epsilon, place, options):
+    expected, found = TABLE[n, epsilon][place], shuffled(k_ary(options, epsilon=epsilon), n, DELTA)
+    assert found.least == pytest.approx(expected, rel=6e-3)
+    assert 1 <= found.epsilon / found.least <= (1.02 if n == 1000 else 1.005)
+
+
+@pytest.mark.parametrize(
+    ("design", "n"),
+    [
+        *itertools.product((warner("3/4"), crosswise("1/6"), forced("1/6", "1/3")), (2, 3, 5, 9)),
+        *itertools.product((k_ary(3, epsilon=1.0), forced_options(3, ["1/6", "1/6", "1/3"])), (2, 3, 5)),
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("delta", [0.01, 0.1])
+def test_the_reported_epsilon_is_never_below_the_truth_by_exact_convolution(design, n, delta):
+    found = shuffled(design, n, delta)
+    assert true_delta(exact_matrix(design), n, found.epsilon) <= Fraction(str(delta))
+    if found.least > 1e-3:
+        assert true_delta(exact_matrix(design), n, found.least * 0.99) > Fraction(str(delta)) * Fraction(99, 100)
+
+
+def test_the_exact_value_is_met_from_above_closely():
+    design, n, delta = warner("3/4"), 9, 0.05
+    found = shuffled(design, n, delta)
+    assert true_delta(exact_matrix(design), n, found.epsilon) <= Fraction(1, 20)
+    assert true_delta(exact_matrix(design), n, found.epsilon * 0.999) > Fraction(1, 20)
+
+
+def test_reports_that_lean_to_the_opposite_amplify_alike():
+    assert shuffled(warner("1/4"), 1000, DELTA).epsilon == shuffled(warner("3/4"), 1000, DELTA).epsilon
+
+
+def test_anything_with_an_epsilon_is_bounded_by_clones_and_that_is_the_published_number():
+    class Other:
+        epsilon = 1.0
+
+    assert shuffled(Other(), 10**4, DELTA).epsilon == pytest.approx(0.0530, abs=1e-4)  # Apple's code: 0.0530 to 0.0550
+    assert shuffled(Other(), 10**3, DELTA).epsilon == pytest.approx(0.1824, abs=1e-4)
+    assert shuffled(kuk("3/5", "2/5", draws=2), 10**4, DELTA).basis == "clones"
+
+
+@pytest.mark.parametrize(
+    ("n", "epsilon", "old", "new"), [(10**4, 1, 0.233, 0.180), (10**5, 4, 0.538, 0.408), (10**6, 1, 0.0238, 0.0195)]
+)
+def test_the_closed_forms_are_as_published_and_five_times_looser(n, epsilon, old, new):
+    assert clones_2021(epsilon, n, DELTA) == pytest.approx(old, rel=3e-3)
+    assert clones_2023(epsilon, n, DELTA) == pytest.approx(new, rel=3e-3)
+    assert clones_2023(epsilon, n, DELTA) > 4 * shuffled(warner(epsilon=epsilon), n, DELTA, conjecture=True).epsilon
+
+
+def test_closed_forms_are_silent_where_they_do_not_hold():
+    assert math.isnan(clones_2021(4, 10**4, DELTA))
+    assert math.isnan(clones_2023(4, 100, DELTA))
+
+
+@pytest.mark.parametrize(
+    ("n", "wanted", "local"), [(10**3, 0.5, 2.57), (10**3, 1, 3.45), (10**4, 0.1, 2.20), (10**4, 1, 5.69), (10**5, 0.1, 4.29)]
+)
+def test_the_inverse_gives_the_local_epsilon_on_the_safe_side(n, wanted, local):
+    assert local_epsilon(wanted, n, DELTA, conjecture=True) == pytest.approx(local, abs=0.01)
+    found = local_epsilon(wanted, n, DELTA)
+    assert local * 0.8 < found < local
+    assert shuffled(warner(epsilon=found), n, DELTA).epsilon <= wanted
+    assert shuffled(warner(epsilon=found * 1.001), n, DELTA).epsilon > wanted
+
+
+def test_more_people_hide_better_and_nothing_is_above_the_local_epsilon():
+    sizes = (1, 2, 10, 100, 299, 300, 310, 400, 1000, 10**5, 10**9, 10**12)
+    for design in (warner(epsilon=2.0), k_ary(4, epsilon=2.0)):
+        found = [shuffled(design, n, DELTA).epsilon for n in sizes]
+        assert found[0] == design.epsilon
+        assert all(a * (1 + 2e-4) >= b for a, b in itertools.pairwise(found))  # to the digits of the search
+
+
+def test_a_delta_of_nothing_leaves_the_local_epsilon():
+    assert shuffled(warner("3/4"), 10**4, 0).epsilon == warner("3/4").epsilon
+
+
+def test_a_large_delta_needs_no_epsilon():
+    assert shuffled(warner(epsilon=0.5), 10**5, 0.1).epsilon == 0
+
+
+def test_the_result_says_when_it_may_be_claimed_and_what_is_left_if_the_shuffler_fails():
+    found = shuffled(warner(epsilon=1.0), 10**4, DELTA)
+    assert found.claim == CLAIM
+    assert "outside the analyst's control" in CLAIM
+    assert found.local == pytest.approx(1.0)
+    assert str(found).endswith("if shuffled among 10,000, ε = 1 if not")
+
+
+def test_the_result_is_an_approx_that_a_ledger_counts():
+    found = shuffled(warner(epsilon=1.0), 10**4, DELTA)
+    assert isinstance(found, Shuffled)
+    assert found == Approx(found.amount, found.slack)
+    assert Approx(found.amount, found.slack) == found
+    assert hash(found) == hash(found)
+    ledger = Ledger(Approx(1, 1e-5))
+    ledger.charge(found, "shuffled survey")
+    ledger.charge(subsampled(Pure(1.0), rate=0.1), "sample")
+    assert ledger.spent == Approx(found.amount + subsampled(Pure(1.0), rate=0.1).amount, found.slack)
+
+
+def test_a_report_that_proves_an_answer_is_not_saved_by_shuffling():
+    with pytest.raises(ValueError, match="in any order"):
+        shuffled(Design([[1, 0], [0, 1]], 1, ("no", "yes")), 100, DELTA)
+
+
+def test_bad_numbers_are_refused():
+    for n, delta in ((0, DELTA), (10, -1), (10, 2)):
+        with pytest.raises(ValueError, match="must"):
+            shuffled(warner("3/4"), n, delta)
+
+
+def test_subsampling_is_the_closed_form_rounded_up():
+    for epsilon, rate in ((1.0, "1/100"), (0.1, "1/2"), (5.0, "1/1000")):
+        found = subsampled(Pure(epsilon), rate=rate)
+        exact = math.log1p(float(Fraction(rate)) * math.expm1(epsilon))
+        assert exact * (1 - 1e-15) <= found.epsilon <= exact * (1 + 1e-14)
+    assert subsampled(Approx(1.0, "1/1000"), rate="1/10") == Approx(subsampled(Pure(1.0), "1/10").amount, "1/10000")
+    assert subsampled(Pure(1.0), rate=1) == Pure(1.0)
+    assert subsampled(Pure(1.0), rate=0) == Pure(0)
+    assert subsampled(Pure(math.inf), rate="1/2") == Pure(math.inf)
+
+
+def test_subsampling_holds_for_a_sampled_bit_by_enumeration():
+    """One of three records is drawn and told by Warner's design; one record changes: the exact ratio is within the bound."""
+    keep = Fraction(3, 4)
+    chance = [sum((keep if bit else 1 - keep) for bit in records) / 3 for records in ((1, 0, 0), (0, 0, 0))]
+    ratio = max(chance[0] / chance[1], (1 - chance[1]) / (1 - chance[0]))
+    assert math.log(ratio) <= subsampled(warner("3/4").loss, rate="1/3").epsilon + 1e-15
+    assert math.log(ratio) == pytest.approx(subsampled(warner("3/4").loss, rate="1/3").epsilon, rel=1e-12)
+
+
+def test_subsampling_refuses_what_it_has_no_rule_for():
+    with pytest.raises(TypeError, match="Pure or Approx"):
+        subsampled(Zcdp(0.1), rate=0.5)
+    with pytest.raises(ValueError, match="rate"):
+        subsampled(Pure(1), rate=1.5)
+
+
+def test_shuffled_warner_reports_do_what_is_promised_in_simulation():
+    """Guessing one person's answer from the shuffled count of 50 others is right at most e**eps/(1+e**eps) + delta of the time.
+
+    20,000 trials, allowed 4 standard errors: false-alarm rate below 4e-5.
+    """
+    design, others, delta = warner("3/4"), 50, 1e-3
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 2, 20_000)
+    count = rng.binomial(others, 0.25, 20_000) + rng.binomial(1, np.where(truth == 1, 0.75, 0.25))
+    threshold = 51 * 0.25 + 0.5
+    right = np.mean((count > threshold) == (truth == 1))
+    promise = shuffled(design, others + 1, delta).epsilon
+    assert right <= 1 / (1 + math.exp(-promise)) + delta + 4 * math.sqrt(0.25 / 20_000)

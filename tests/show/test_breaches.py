@@ -1,0 +1,88 @@
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from toolkit import Pure
+from toolkit.attacks.averaging import Belief
+from toolkit.attacks.linkage import Profile
+from toolkit.attacks.membership import roc
+from toolkit.attacks.verdict import Verdict
+from toolkit.show import breaches
+
+CURVE = {"bounded": [(1.0, 1.0), (10.0, 0.8), (100.0, 0.5)], "Laplace": [(1.0, 0.9), (100.0, 0.5)]}
+PROFILE = Profile({("zip", "born"): 0.87, ("born",): 0.3, ("zip",): 0.0}, 1000)
+PATH = {"fresh": Belief(("no", "yes"), np.array([[0.5, 0.5], [0.2, 0.8], [0.1, 0.9]]))}
+
+
+def verdict(violated):
+    return Verdict(Pure(1), 2.0 if violated else 0.9, 0.0, violated, "", 0.999, (), ("pair",), 10)
+
+
+VERDICTS = {"good": verdict(False), "bad": verdict(True)}
+
+
+def test_the_root_of_n_and_the_coin_are_marked_in_the_picture_of_bits():
+    ax = breaches.bits_recovered(CURVE, n=64)
+    assert [line.get_xdata()[0] for line in ax.lines if len(set(line.get_xdata())) == 1] == [8.0]
+    assert ax.lines[0].get_ydata().tolist() == [1.0, 0.8, 0.5]
+    assert {text.get_text() for text in ax.texts} == {"√n", "a coin"}
+    assert ax.get_xscale() == "log"
+
+
+def test_lines_differ_by_more_than_colour():
+    first, second = breaches.bits_recovered(CURVE, n=64).lines[:2]
+    assert first.get_linestyle() != second.get_linestyle()
+    assert first.get_marker() != second.get_marker()
+
+
+def test_the_forbidden_region_begins_at_the_corner_of_the_best_test():
+    ax = breaches.roc_curves({"mean": roc([3, 2], [1, 2])}, epsilon=1)
+    corners = ax.collections[0].get_paths()[0].vertices
+    ceiling = {round(x, 3): y for x, y in corners if y < 1}
+    expected = np.e / (1 + np.e)
+    nearest = min(ceiling, key=lambda x: abs(x - (1 - expected)))
+    assert ceiling[nearest] == pytest.approx(expected, abs=0.02)
+    assert not breaches.roc_curves({"mean": roc([3, 2], [1, 2])}).collections
+
+
+def test_areas_are_drawn_against_the_number_of_columns_or_people():
+    ax = breaches.area_curves({"exact": [(100, 0.9), (10, 0.6)]}, across="people")
+    assert ax.lines[0].get_xdata().tolist() == [10, 100]
+    assert ax.get_xlabel() == "people (logarithmic)"
+
+
+def test_bars_are_labelled_with_their_shares_and_the_most_telling_is_on_top():
+    ax = breaches.uniqueness_bars(PROFILE, most=2)
+    assert [text.get_text() for text in ax.texts] == ["87 %", "30 %"]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["zip + born", "born"]
+    assert ax.yaxis_inverted()
+
+
+def test_the_path_is_the_belief_in_the_true_answer():
+    assert breaches.belief_path(PATH, "yes").lines[0].get_ydata().tolist() == [0.5, 0.8, 0.9]
+    assert breaches.belief_path(PATH, "no").lines[0].get_ydata().tolist() == [0.5, 0.2, 0.1]
+
+
+def test_refuted_claims_stand_out_by_mark_and_colour():
+    ax = breaches.audit_bounds(VERDICTS)
+    dots = [line for line in ax.lines if line.get_marker() in "oD"]
+    assert [dot.get_marker() for dot in dots] == ["o", "D"]
+    assert dots[0].get_color() != dots[1].get_color()
+    assert ax.get_title(loc="left") == "1 of 2 claims refuted"
+    assert "bad refuted (at least 2)" in repr(ax)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda ax: breaches.bits_recovered(CURVE, 64, ax=ax),
+        lambda ax: breaches.roc_curves({"mean": roc([3], [1])}, ax=ax),
+        lambda ax: breaches.area_curves(CURVE, ax=ax),
+        lambda ax: breaches.uniqueness_bars(PROFILE, ax=ax),
+        lambda ax: breaches.belief_path(PATH, "yes", ax=ax),
+        lambda ax: breaches.audit_bounds(VERDICTS, ax=ax),
+    ],
+)
+def test_given_axes_are_drawn_on_and_returned(draw):
+    ax = Figure().add_subplot()
+    assert draw(ax) is ax

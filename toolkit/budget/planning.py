@@ -1,0 +1,197 @@
+"""`plan`: how many people must I ask, how private can I be, how precise will it be? Give two, get the third."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from toolkit.budget.accuracy import Case, Family, is_randomizer
+from toolkit.budget.field import Compliance, checked_field
+from toolkit.budget.plan import Plan
+from toolkit.budget.solving import Target, epsilon_for, in_words, margin_of, people_for, power_of
+from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import level as check_level
+from toolkit.local.design import Design
+from toolkit.local.protocol import Randomizer
+
+
+def plan(
+    design: Family | Randomizer,
+    *,
+    prevalence: Any,
+    epsilon: Number | None = None,
+    n: int | None = None,
+    margin: Number | None = None,
+    level: Number = 0.95,
+    power: Number | None = None,
+    detect: Any = None,
+    sd: Number | None = None,
+    subgroup: Number = 1,
+    population: int | None = None,
+    response: Number = 1,
+    questions: int = 1,
+    compliance: Mapping[str, Number] | Compliance | None = None,
+) -> Plan:
+    """Solve for the one of epsilon, n and margin that is left out, rounded to the safe side.
+
+    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out.
+
+    Parameters
+    ----------
+    design : a family (a function of epsilon, as `warner`), or one randomizer, whose epsilon is then given.
+    prevalence : a guess of the truth: a share, one share an option, or a mean.
+    margin : half the width of the interval, on the scale of the estimate: 0.03 is 3 percentage points.
+    detect, power : another truth, and the probability that a one-sided test of `level` tells it from `prevalence`.
+    sd : of a mean, the guessed standard deviation of the answers; the widest possible if left out.
+    subgroup : share of the smallest subgroup that needs this precision. population : its finite size.
+    response : share of the invited who answer. questions : how many are asked of the same people.
+    compliance : {"self_protective": share, "random": share} of people who do not follow the instructions.
+
+    >>> from toolkit import warner
+    >>> plan(warner, prevalence=0.2, margin=0.03, level=0.95, epsilon=1.0)
+    <Plan: 4,613 people, epsilon 1, margin ±3 points at 95 %; solved for n; warner>
+    >>> from toolkit import forced
+    >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8).n
+    212
+    """
+    given = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
+    solved = _unknown(design, given, testing=detect is not None)
+    field = checked_field(subgroup, population, response, questions, compliance)
+    case = Case(design, _truth(prevalence, "prevalence"), check_level(level), _truth(detect, "detect"), sd, field)
+    known = _checked(case, given, solved)
+    if field.questions == 1 or case.fixed:
+        return _planned(case, known, solved)
+    return _better(case, known, solved)
+
+
+def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
+    """The name of the quantity that was left out."""
+    goal, idle = ("power", "margin") if testing else ("margin", "power")
+    if given[idle] is not None:
+        missing = "" if testing else "; give `detect`, what the power is for"
+        refuse(
+            f"`{idle}` must be left out {'with' if testing else 'without'} `detect`",
+            given[idle],
+            f"plan a margin or a test{missing}",
+        )
+    names = ["epsilon", "n", goal]
+    if is_randomizer(design):
+        if given["epsilon"] is not None:
+            refuse(
+                "`epsilon` must be left out when the design is given", given["epsilon"], "the design has its own; or give a family"
+            )
+        names.remove("epsilon")
+    elif not callable(design):
+        refuse("`design` must be a randomizer or a function of epsilon", type(design).__name__, "warner is one", TypeError)
+    left_out = [name for name in names if given[name] is None]
+    if len(left_out) != 1:
+        said = " and ".join(f"`{name}`" for name in left_out)
+        received = f"{said} left out" if left_out else "all of them"
+        advice = f"give {len(left_out) - 1} more of them" if left_out else "leave out the one to solve for"
+        refuse(f"exactly one of {', '.join(names[:-1])} and {names[-1]} must be left out", received, advice)
+    return left_out[0]
+
+
+def _checked(case: Case, given: Mapping[str, Any], solved: str) -> dict[str, Any]:
+    """The given quantities as numbers; contradictions are refused here."""
+    margin = (
+        None if given["margin"] is None else float(positive(given["margin"], "margin", "no finite number of people has no error"))
+    )
+    people = None if given["n"] is None else whole(given["n"], "n")
+    epsilon = None if given["epsilon"] is None else float(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
+    if case.fixed:
+        epsilon = float(case.source.epsilon)  # type: ignore[union-attr]
+    power = None if given["power"] is None else exact(given["power"], "power")
+    if power is not None and not 1 - case.level < power < 1:
+        refuse(
+            f"`power` must lie between {1 - case.level:.3g} and 1", given["power"], "a test that ignores the reports has the first"
+        )
+    if people is not None and case.field.population is not None and people > case.field.population:
+        refuse(f"`n` must be at most the population, {case.field.population:,}", people, "nobody is asked twice")
+    accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
+    shares = not hasattr(case.randomizer(epsilon or 1.0), "low")
+    if margin is not None and shares and margin >= 1:
+        refuse("`margin` must be below 1", given["margin"], "a share lies between 0 and 1: every survey has a smaller one")
+    if accuracy.shift is not None and not np.any(accuracy.shift > 0):
+        refuse("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
+    known = {"epsilon": epsilon, "n": people, "margin": margin, "power": None if power is None else float(power), "shares": shares}
+    return {**known, "target": Target(margin, known["power"], shares)} | {"solved": solved}
+
+
+def _planned(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
+    epsilon, people, target = known["epsilon"], known["n"], known["target"]
+    if solved == "epsilon":
+        epsilon = epsilon_for(case, target, people)
+    accuracy = case.accuracy(epsilon)
+    if solved == "n":
+        people = people_for(accuracy, target)
+    power = known["power"] if solved != "power" else power_of(accuracy, people)
+    margin = known["margin"] if known["margin"] is not None else margin_of(accuracy, people)
+    randomizer = case.randomizer(epsilon)
+    behaviour = case.field.compliance
+    bias = behaviour.bias(randomizer, case.prevalence) if behaviour and isinstance(randomizer, Design) else 0.0
+    return Plan(
+        design=randomizer,
+        solved=solved,
+        epsilon=epsilon,
+        n=people,
+        margin=margin,
+        level=case.level,
+        prevalence=case.prevalence,
+        se=float(np.sqrt(accuracy.variance(people).max())),
+        power=power,
+        detect=case.detect,
+        bias=bias,
+        notes=_notes(case),
+        case=case,
+    )
+
+
+def _better(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
+    """Several questions: one random question for each person, or all with the budget split; the better, and by how much."""
+    found: list[Plan] = []
+    for one_each in (True, False):
+        try:
+            found.append(_planned(replace(case, field=replace(case.field, one_each=one_each)), known, solved))
+        except ValueError as error:
+            failure = error
+    if not found:
+        raise failure
+    found.sort(key=lambda plan: -(plan.power or 0) if solved == "power" else getattr(plan, solved))
+    if len(found) == 1:
+        return replace(found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this"))
+    other = getattr(found[1], solved)
+    words = in_words(other, shares=known["shares"]) if solved == "margin" else f"{other:,}" if solved == "n" else f"{other:.3g}"
+    way = "all questions to everybody" if found[0].case.field.one_each else "one random question each"
+    return replace(found[0], notes=(*found[0].notes, f"{way} would have {solved} {words}"))
+
+
+def _notes(case: Case) -> tuple[str, ...]:
+    field = case.field
+    notes = []
+    if field.questions > 1:
+        way = (
+            "each person is asked one of them, drawn at random"
+            if field.one_each
+            else "everybody answers all, with the budget split"
+        )
+        notes.append(f"{field.questions} questions: {way}")
+    if field.smallest < 1:
+        notes.append(f"the precision holds in a subgroup of {100 * field.smallest:.3g} % of the people")
+    if field.population:
+        notes.append(f"drawn from a population of {field.population:,}")
+    if field.compliance:
+        notes.append(
+            f"{100 * (1 - field.compliance.followers):.3g} % do not follow the instructions, and the estimate corrects for it"
+        )
+    return tuple(notes)
+
+
+def _truth(value: Any, name: str) -> Any:
+    """A share or a mean as a float, several shares as floats; fractions may be written as text."""
+    if value is None and name == "detect":
+        return None
+    if isinstance(value, str) or np.ndim(value) == 0:
+        return float(exact(value, name))
+    return [float(exact(part, name)) for part in np.asarray(value).tolist()]
