@@ -1,0 +1,40 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from toolkit.attacks.classes import alone, checked_columns, class_of_rows, codes, column_names, joined, singletons
+
+DATA = {"zip": ["a", "b", "a", None], "age": [1, 2, 1, 3]}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame(DATA), pl.DataFrame(DATA)], ids=["pandas", "polars"])
+def test_codes_are_equal_where_values_are_and_missing_is_a_value(frame):
+    found = codes(frame["zip"])
+    assert found[0] == found[2]
+    assert len(set(found.tolist())) == 3
+    assert found.min() >= 0
+    assert class_of_rows(frame, ["zip", "age"]).tolist().count(class_of_rows(frame, ["zip", "age"])[0]) == 2
+
+
+@pytest.mark.parametrize("width", [3, 1000, 10**9])
+def test_rows_alone_are_counted_alike_by_counting_and_by_sorting(width):
+    rng = np.random.default_rng(1)
+    combined = rng.integers(0, width, 500)
+    expected = sum(np.count_nonzero(combined == code) == 1 for code in combined)
+    assert singletons(combined, width) == expected == np.count_nonzero(alone(combined))
+
+
+def test_many_columns_do_not_overflow():
+    rng = np.random.default_rng(1)
+    parts = [rng.integers(0, 2**20, 300) for _ in range(6)]
+    rows = {tuple(part[i] for part in parts) for i in range(300)}
+    assert len(np.unique(joined(parts)[0])) == len(rows)
+
+
+def test_columns_are_checked_by_name():
+    assert column_names({"a": [1]}) == ["a"]
+    with pytest.raises(ValueError, match="must be among zip, age, got sex"):
+        checked_columns(DATA, ["sex"])
+    with pytest.raises(TypeError, match="it has columns"):
+        column_names([1, 2])

@@ -1,0 +1,108 @@
+import time
+from itertools import combinations
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from data import make_attack_data as made
+from toolkit.attacks.linkage import Ratings, exposure, link, recognise, uniqueness
+
+PATIENTS, VOTERS, TRUTH = made.hospital_and_voters()
+HOSPITAL = pd.DataFrame(PATIENTS, columns=["zip", "born", "sex", "diagnosis"])
+ROLL = pd.DataFrame(VOTERS, columns=["name", "zip", "born", "sex"])
+
+
+@pytest.mark.parametrize("engine", [pd.DataFrame, pl.from_pandas, lambda frame: {c: frame[c].to_numpy() for c in frame}])
+def test_planted_matches_are_found_by_zip_birth_date_and_sex(engine):
+    links = link(engine(HOSPITAL), engine(ROLL), on=["zip", "born", "sex"])
+    assert links.precision(TRUTH) >= 0.99
+    assert links.recall(TRUTH) >= 0.95
+    assert len(links.anonymous) == pytest.approx(600, rel=0.05)
+
+
+def test_coarse_columns_match_nobody():
+    links = link(HOSPITAL, ROLL, on=["zip", "sex"])
+    assert links.recall(TRUTH) == 0
+    assert links.ambiguous == 900
+
+
+def test_precision_and_recall_count_what_they_say():
+    links = link({"x": [1, 2, 3, 4]}, {"x": [4, 3, 9]}, on=["x"])
+    truth = [2, -1, 1, 0]
+    assert (links.anonymous.tolist(), links.public.tolist()) == ([2, 3], [1, 0])
+    assert links.precision(truth) == 1
+    assert links.recall(truth) == pytest.approx(2 / 3)
+
+
+def test_the_uniqueness_profile_agrees_with_counting_by_hand():
+    profile = uniqueness(HOSPITAL, sizes=(1, 2, 3))
+    for names in combinations(HOSPITAL.columns, 2):
+        by_hand = (HOSPITAL.groupby(list(names)).size() == 1).sum() / len(HOSPITAL)
+        assert profile.shares[names] == pytest.approx(by_hand)
+    assert list(profile.shares.values()) == sorted(profile.shares.values(), reverse=True)
+    assert profile.to_frame().loc[0, "rows unique"] == round(max(profile.shares.values()) * 900)
+
+
+def test_all_pairs_of_twelve_columns_on_a_million_rows_take_at_most_ten_seconds():
+    rng = np.random.default_rng(1)
+    values = (2, 5, 12, 50, 100, 365, 900, 3000, 20_000, 30_000, 100_000, 500_000)
+    frame = pd.DataFrame({f"c{i}": rng.integers(0, k, 10**6) for i, k in enumerate(values)})
+    start = time.perf_counter()
+    profile = uniqueness(frame, sizes=(2,))
+    assert time.perf_counter() - start < 10
+    assert len(profile.shares) == 66
+
+
+def test_the_most_exposed_rows_are_those_unlike_all_others():
+    frame = {"a": [1, 1, 1, 9], "b": [2, 2, 2, 9], "c": [3, 3, 4, 9]}
+    assert exposure(frame, size=1).tolist() == [0, 0, 1, 3]
+    assert exposure(frame, size=2).tolist() == [0, 0, 2, 3]
+
+
+def ratings():
+    table, reviews, chosen = made.ratings_and_reviews()
+    user, item, stars, day = np.array(table).T
+    return Ratings(user, item, stars.astype(float), day.astype(float)), reviews, chosen
+
+
+def test_six_public_reviews_a_star_and_a_week_off_recognise_nearly_every_reviewer():
+    released, reviews, chosen = ratings()
+    right = accepted = 0
+    for place, user in enumerate(chosen):
+        rows = np.array([row[1:] for row in reviews if row[0] == f"reviewer {place + 1}"])
+        match = recognise(
+            Ratings(np.zeros(len(rows), int), rows[:, 0], rows[:, 1].astype(float), rows[:, 2].astype(float)), released
+        )
+        right += match.user == user
+        accepted += match.accepted and match.user == user
+    assert right >= 39
+    assert accepted >= 38
+
+
+def test_a_stranger_is_not_recognised():
+    """Someone whose reviews are of other people's films stands out from nobody: of 40 strangers at most a few are accepted."""
+    released, _, _ = ratings()
+    rng, accepted = np.random.default_rng(1), 0
+    for _ in range(40):
+        known = Ratings(
+            np.zeros(6, int),
+            rng.choice(made.MOVIES, 6, replace=False),
+            rng.integers(1, 6, 6).astype(float),
+            rng.integers(0, 720, 6).astype(float),
+        )
+        accepted += recognise(known, released).accepted
+    assert accepted <= 12
+
+
+def test_rare_films_say_more_than_popular_ones():
+    user = np.array([0, 1, 0, *range(2, 40)])
+    item = np.array([5, 7, 7, *[7] * 38])
+    released = Ratings(user, item, np.full(len(user), 3.0), np.zeros(len(user)))
+    known = Ratings(np.zeros(2, int), np.array([5, 7]), np.array([3.0, 3.0]), np.zeros(2))
+    match = recognise(known, released)
+    assert match.user == 0
+    assert match.score == pytest.approx(2 / np.log(2) + 2 / np.log(41))
+    with pytest.raises(ValueError, match="at least one rating"):
+        recognise(Ratings(user[:0], item[:0], np.array([]), np.array([])), released)

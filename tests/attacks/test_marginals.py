@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from data import make_attack_data as made
+from toolkit.attacks.marginals import from_marginals, marginals_of
+
+VALUES = (made.AGES, made.SEXES, made.ORIGINS, made.TENURES)
+SHAPE = tuple(len(values) for values in VALUES)
+PUBLISHED = [(0, 1, 2), (0, 1, 3), (0, 2, 3), (1, 2, 3)]
+
+
+def block():
+    table = np.zeros(SHAPE, dtype=int)
+    for row in made.block():
+        table[tuple(values.index(cell) for values, cell in zip(VALUES, row, strict=True))] += 1
+    return table
+
+
+def test_four_three_way_tables_give_most_of_a_census_block_away():
+    found = from_marginals(marginals_of(block(), PUBLISHED), SHAPE)
+    assert found.share(block()) >= 0.9
+    assert np.all((found.low <= block()) & (block() <= found.high))
+    assert found.certain.mean() > 0.5
+    assert np.array_equal(found.guess[found.certain], block()[found.certain])
+
+
+def test_the_guess_fits_every_published_table():
+    published = marginals_of(block(), PUBLISHED)
+    guess = from_marginals(published, SHAPE).guess
+    for axes, counts in marginals_of(guess, PUBLISHED).items():
+        assert np.array_equal(counts, published[axes])
+
+
+def test_coarse_tables_leave_the_cells_open():
+    found = from_marginals(marginals_of(block(), [(0,), (1,), (2,), (3,)]), SHAPE)
+    assert not found.certain.any()
+
+
+def test_noise_leaves_nothing_certain_and_fewer_people_in_their_place():
+    """Noise of scale 4 (a budget of 1 over four tables) on a fixed seed."""
+    rng = np.random.default_rng(1)
+    exact = marginals_of(block(), PUBLISHED)
+    noisy = {axes: counts + np.round(rng.laplace(scale=4, size=counts.shape)) for axes, counts in exact.items()}
+    found = from_marginals(noisy, SHAPE)
+    assert not found.certain.any()
+    assert found.share(block()) < 0.75
+
+
+def test_a_table_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="the shape of its axes"):
+        from_marginals({(0,): [1, 2, 3]}, (2, 2))

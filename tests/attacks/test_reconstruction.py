@@ -1,0 +1,124 @@
+import math
+import time
+
+import numpy as np
+import pytest
+
+from toolkit.attacks import reconstruction as attack
+from toolkit.central.laplace import Laplace
+
+
+def laplace(scale):
+    def mechanism(counts, rng):
+        return counts + rng.laplace(scale=scale, size=len(counts))
+
+    return mechanism
+
+
+def attacked(n, mechanism, seed=1, count=None, method="least_squares"):
+    rng = np.random.default_rng(seed)
+    secret, asked = rng.integers(0, 2, n), attack.queries(n, count, rng)
+    return attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng), method=method).share(secret)
+
+
+@pytest.mark.parametrize("mechanism", [None, attack.rounded(2), attack.bounded(2), laplace(2)])
+@pytest.mark.parametrize("method", ["least_squares", "linear_program"])
+def test_noise_far_below_the_root_of_n_gives_at_least_95_percent_of_the_bits_away(mechanism, method):
+    assert attacked(64, mechanism, count=1000, method=method) >= 0.95
+
+
+def test_512_bits_are_reconstructed_in_30_seconds():
+    start = time.perf_counter()
+    share = attacked(512, attack.bounded(4))  # n log2(n)**2 = 41,472 queries, noise a fifth of the root of n
+    assert time.perf_counter() - start < 30
+    assert share >= 0.95
+
+
+def test_long_work_shows_a_bar(monkeypatch):
+    shown = []
+    monkeypatch.setattr("toolkit.local.progress._with_bar", lambda starts, what: shown.append(what) or starts)
+    attacked(256, attack.bounded(2))
+    assert shown == ["reading answers"]
+
+
+def test_a_few_wild_answers_mislead_least_squares_and_not_the_linear_program():
+    def wild(counts, rng):
+        return np.where(rng.random(len(counts)) < 0.1, 1000 * rng.normal(size=len(counts)), counts)
+
+    assert attacked(64, wild, count=600) < 0.8
+    assert attacked(64, wild, count=600, method="linear_program") == 1
+
+
+def test_the_threshold_lies_at_the_root_of_n():
+    """Well below it nearly everything is found, well above little more than by a coin."""
+    n = 256
+    below, above = attack.sweep(n, [n**0.5 / 8, 8 * n**0.5], repeats=4, rng=np.random.default_rng(1))
+    assert below[1] >= 0.95
+    assert above[1] <= 0.6
+
+
+@pytest.mark.parametrize("sd", [4, 8, 16, 40])
+def test_the_share_found_is_what_theory_says(sd):
+    """n = 256, four tables: 1024 nearly independent bits have a standard error of at most 0.016; 4 of them."""
+    (found,) = attack.sweep(256, [sd * math.sqrt(3)], repeats=4, rng=np.random.default_rng(2))
+    assert found[1] == pytest.approx(attack.expected_share(256, 1024, sd), abs=0.064)
+
+
+def test_more_queries_wash_out_noise_beyond_the_root_of_n():
+    few, many = (attacked(128, laplace(12), count=count) for count in (512, 20_000))
+    assert few < 0.8
+    assert many >= 0.95
+
+
+@pytest.mark.parametrize("alpha", [0, 0.5, 1, 1.5, 2])
+def test_the_exhaustive_attack_is_never_wrong_in_more_than_four_alpha_places(alpha):
+    """The theorem, on random tables with random and with one-sided errors of up to alpha."""
+    rng = np.random.default_rng(3)
+    for trial in range(12):
+        secret = rng.integers(0, 2, 9)
+        sums = attack.subset_sums(secret)
+        errors = rng.uniform(-alpha, alpha, len(sums)) if trial % 2 else alpha * rng.choice([-1, 1], len(sums))
+        found = attack.exhaustive(sums + errors, alpha)
+        assert np.count_nonzero(found.bits != secret) <= 4 * alpha
+
+
+def test_an_adversarial_curator_comes_near_the_bound_of_the_theorem():
+    """Answers halfway between two tables that differ in 2 alpha places: both pass, so that many places can be wrong."""
+    alpha, secret = 2, np.zeros(8, dtype=int)
+    other = np.array([1, 1, 1, 1, 0, 0, 0, 0])
+    told = (attack.subset_sums(secret) + attack.subset_sums(other)) / 2
+    wrong = [np.count_nonzero(attack.exhaustive(told, alpha).bits != table) for table in (secret, other)]
+    assert 2 * alpha <= max(wrong) <= 4 * alpha
+
+
+def test_errors_beyond_alpha_are_refused_and_so_are_missing_subsets():
+    sums = attack.subset_sums([1, 0, 1]).astype(float)
+    sums[0] = 9
+    with pytest.raises(ValueError, match="the errors are larger"):
+        attack.exhaustive(sums, 1)
+    with pytest.raises(ValueError, match=r"2\*\*n answers"):
+        attack.exhaustive([0, 1, 2], 1)
+
+
+def test_subset_sums_are_the_sums_of_the_subsets():
+    secret = [1, 0, 1, 1]
+    assert [attack.subset_sums(secret)[mask] for mask in range(16)] == [
+        sum(bit for i, bit in enumerate(secret) if mask >> i & 1) for mask in range(16)
+    ]
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1.0])
+def test_differential_privacy_keeps_the_attack_within_its_bound(epsilon):
+    """One bit a table, 1500 tables: success at most e**eps / (1 + e**eps), plus Hoeffding's margin at false-alarm rate 1e-6."""
+    trials, n, count = 1500, 8, 24
+    mechanism = Laplace.for_epsilon(epsilon, sensitivity=count)
+    rng, found = np.random.default_rng(4), 0
+    for _ in range(trials):
+        secret, asked = rng.integers(0, 2, n), attack.queries(n, count, rng)
+        found += attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng)).bits[0] == secret[0]
+    assert found / trials <= math.exp(epsilon) / (1 + math.exp(epsilon)) + math.sqrt(math.log(1e6) / (2 * trials))
+
+
+def test_one_answer_for_each_query_is_asked_for():
+    with pytest.raises(ValueError, match="one answer for each query"):
+        attack.reconstruct(attack.queries(4, 6), [1, 2])

@@ -1,0 +1,187 @@
+"""k-anonymity and its kin: measured, reached by coarser values, and shown to be no promise.
+
+A class is a set of rows that agree on the quasi-identifiers, the columns an attacker may know. k-anonymity asks that
+classes be large; it says nothing about what their members have in common.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.attacks.classes import Codes, checked_columns, class_of_rows, codes
+from toolkit.core.checks import refuse, whole
+
+Step = Callable[[Any], Any]
+
+
+def k_anonymity(frame: Any, columns: Sequence[str]) -> int:
+    """The size of the smallest class.
+
+    >>> k_anonymity({"zip": [1, 1, 2, 2, 2]}, ["zip"])
+    2
+    """
+    return int(np.bincount(class_of_rows(frame, checked_columns(frame, columns))).min())
+
+
+def l_diversity(frame: Any, columns: Sequence[str], sensitive: str) -> int:
+    """The smallest number of different sensitive values in a class: 1 where a class gives its members away.
+
+    References: A. Machanavajjhala et al., l-diversity: privacy beyond k-anonymity (2007).
+    """
+    return int((_table(frame, columns, sensitive) > 0).sum(axis=1).min())
+
+
+def t_closeness(frame: Any, columns: Sequence[str], sensitive: str, *, ordered: bool = False) -> float:
+    """The largest distance of a class's distribution of sensitive values from that of all rows: 0 where classes tell nothing.
+
+    The earth mover's distance, between 0 and 1: with all values equally far apart, or `ordered`, with their ranks apart.
+
+    References: N. Li, T. Li and S. Venkatasubramanian, t-closeness (2007).
+    """
+    counts = _table(frame, columns, sensitive)
+    gap = counts / counts.sum(axis=1, keepdims=True) - counts.sum(axis=0) / counts.sum()
+    if ordered:
+        return float(np.abs(np.cumsum(gap, axis=1)).sum(axis=1).max() / max(counts.shape[1] - 1, 1))
+    return float(np.abs(gap).sum(axis=1).max() / 2)
+
+
+def _table(frame: Any, columns: Sequence[str], sensitive: str) -> npt.NDArray[np.int64]:
+    """Rows of each class by sensitive value, values in increasing order."""
+    rows = class_of_rows(frame, checked_columns(frame, columns))
+    values = np.unique(np.asarray(frame[sensitive]), return_inverse=True)[1]
+    counts = np.zeros((int(rows.max()) + 1, int(values.max()) + 1), dtype=np.int64)
+    np.add.at(counts, (rows, values), 1)
+    return counts
+
+
+@dataclass(frozen=True)
+class GivenAway:
+    """A class whose members all have the same sensitive value."""
+
+    quasi: tuple[Any, ...]
+    size: int
+    value: Any
+
+
+def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[GivenAway]:
+    """The first flaw: classes in which everyone has the same value, so that membership tells it; the largest first.
+
+    >>> homogeneity({"course": ["logic"] * 3 + ["art"] * 2, "grade": ["B"] * 3 + ["A", "C"]}, ["course"], "grade")
+    [GivenAway(quasi=('logic',), size=3, value='B')]
+    """
+    names = checked_columns(frame, columns)
+    rows, values = class_of_rows(frame, names), np.asarray(frame[sensitive])
+    _, first, sizes = np.unique(rows, return_index=True, return_counts=True)
+    same = (_table(frame, columns, sensitive) > 0).sum(axis=1) == 1
+    table = [np.asarray(frame[name]) for name in names]
+    found = [
+        GivenAway(tuple(_plain(column[first[c]]) for column in table), int(sizes[c]), _plain(values[first[c]]))
+        for c in np.flatnonzero(same)
+    ]
+    return sorted(found, key=lambda given: -given.size)
+
+
+def background(frame: Any, sensitive: str, known: Mapping[str, Any], *, ruled_out: Sequence[Any] = ()) -> dict[Any, float]:
+    """The second flaw: what is left of a person's class when an attacker can rule values out; the belief in each value.
+
+    `known` are the person's quasi-identifiers as they stand in the frame.
+
+    >>> table = {"zip": ["130**"] * 3, "ill": ["heart", "virus", "virus"]}
+    >>> background(table, "ill", {"zip": "130**"}, ruled_out=["virus"])
+    {'heart': 1.0}
+    """
+    inside = np.ones(len(frame[sensitive]), dtype=bool)
+    for name in checked_columns(frame, list(known)):
+        inside &= np.asarray(frame[name]) == known[name]
+    values = np.asarray(frame[sensitive])[inside]
+    left = values[~np.isin(values, list(ruled_out))]
+    if not len(left):
+        refuse("`known` must fit at least one row that is not ruled out", "none", "nobody is left")
+    names, counts = np.unique(left, return_counts=True)
+    return {_plain(name): float(count / len(left)) for name, count in zip(names, counts, strict=True)}
+
+
+def bands(*widths: int) -> list[Step]:
+    """Ever wider ranges for numbers, and at last a star.
+
+    >>> [step(37) for step in bands(5, 20)]
+    ['35 to 39', '20 to 39', '*']
+    """
+    return [_band(whole(width, "widths")) for width in widths] + [_star]
+
+
+def prefixes(*lengths: int) -> list[Step]:
+    """Ever shorter beginnings for codes such as ZIP, and at last a star.
+
+    >>> [step("02138") for step in prefixes(3, 2)]
+    ['021**', '02***', '*']
+    """
+    return [_prefix(whole(length, "lengths")) for length in lengths] + [_star]
+
+
+def _band(width: int) -> Step:
+    return lambda value: f"{value // width * width} to {value // width * width + width - 1}"
+
+
+def _prefix(length: int) -> Step:
+    return lambda value: str(value)[:length] + "*" * (len(str(value)) - length)
+
+
+def _star(_: Any) -> str:
+    return "*"
+
+
+@dataclass(frozen=True, eq=False)
+class Generalised:
+    """Columns made coarse enough for k, the steps taken in each, and which rows were kept."""
+
+    columns: dict[str, npt.NDArray[Any]]
+    steps: dict[str, int]
+    kept: npt.NDArray[np.bool_]
+
+    @property
+    def suppressed(self) -> int:
+        return int(np.count_nonzero(~self.kept))
+
+
+def generalise(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05) -> Generalised:
+    """Reach k-anonymity: coarsen one column after the other, always where most is won, and drop the few rows that remain.
+
+    Parameters
+    ----------
+    ladders : for each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the original value.
+    suppress : the share of rows that may be dropped.
+    """
+    names, size = checked_columns(frame, list(ladders)), whole(k, "k", least=2)
+    original = {name: np.asarray(frame[name]) for name in names}
+    current, steps = dict(original), dict.fromkeys(names, 0)
+    while True:
+        small = _in_small_classes(current, size)
+        if small.mean() <= suppress:
+            kept = {name: column[~small] for name, column in current.items()}
+            return Generalised(kept, steps, ~small)
+        options = [name for name in names if steps[name] < len(ladders[name])]
+        if not options:
+            refuse("`k` must be within reach", k, "even with every column at its coarsest, classes are smaller")
+        tried = {name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options}
+        best = min(options, key=lambda name: int(_in_small_classes(tried[name], size).sum()))
+        current, steps[best] = tried[best], steps[best] + 1
+
+
+def _in_small_classes(columns: Mapping[str, npt.NDArray[Any]], k: int) -> npt.NDArray[np.bool_]:
+    rows = class_of_rows(columns, list(columns))
+    return np.asarray(np.bincount(rows)[rows] < k)
+
+
+def _coarser(column: npt.NDArray[Any], step: Step) -> npt.NDArray[Any]:
+    """Each different value is put through the step once."""
+    places: Codes = codes(column)
+    _, first = np.unique(places, return_index=True)
+    return np.array([step(_plain(column[i])) for i in first], dtype=object)[places].astype(str)
+
+
+def _plain(value: Any) -> Any:
+    return value.item() if isinstance(value, np.generic) else value

@@ -1,0 +1,73 @@
+"""The same respondent asked again: fresh coins each time, and the truth comes out. A remembered report gives nothing away twice."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.attacks.running import law_of, protocol
+from toolkit.core.checks import refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.randomness import Rng
+
+Array = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Belief:
+    """What an observer believes after each report, one row a report and one column an option; the first row is before."""
+
+    options: tuple[str | int, ...]
+    beliefs: Array
+
+    @property
+    def guess(self) -> str | int:
+        """The likeliest option after the last report."""
+        return self.options[int(self.beliefs[-1].argmax())]
+
+    def sure_after(self, belief: float = 0.99) -> int | None:
+        """After how many reports some option is believed this much; None if never."""
+        sure = np.flatnonzero(self.beliefs.max(axis=1) >= belief)
+        return int(sure[0]) if len(sure) else None
+
+
+def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False, rng: Rng = None) -> Belief:
+    """Ask one person `times` times, and update an even belief by Bayes' rule after each report.
+
+    Parameters
+    ----------
+    design : anything with `options` and a law (integer weights, or `law(answer)`).
+    remembered : whether the person sends the first report again each time, as waves with memory do; the observer knows it.
+
+    >>> from toolkit import warner
+    >>> ask_again(warner(p="2/3"), "yes", 40, rng=np.random.default_rng(1)).guess
+    'yes'
+    """
+    laws = [law_of(design, option) for option in design.options]
+    if any(law is None for law in laws):
+        refuse("`design` must tell its law", type(design).__name__, "the observer computes with it", TypeError)
+    number = whole(times, "times")
+    drawn = design.randomize([answer] * (1 if remembered else number), rng)
+    logs = np.zeros((number + 1, len(laws)))
+    with np.errstate(divide="ignore"):
+        for i, report in enumerate(np.asarray(drawn).tolist()):
+            logs[i + 1] = logs[i] + np.log([float(law[report]) for law in laws if law])
+    if remembered:
+        logs[1:] = logs[1]
+    odds = np.exp(logs - logs.max(axis=1, keepdims=True))
+    return Belief(tuple(design.options), odds / odds.sum(axis=1, keepdims=True))
+
+
+def average(mechanism: Any, value: float, times: int, rng: Rng = None) -> Array:
+    """The mean of the first 1, 2, … releases of the same value: its error falls as one over the root of their number.
+
+    >>> def noisy(value, rng):
+    ...     return value + rng.laplace(scale=10)
+    >>> bool(abs(average(noisy, 50.0, 4000, np.random.default_rng(1))[-1] - 50) < 1)
+    True
+    """
+    run, _ = protocol(mechanism)
+    told = [run(value, rng) for _ in range(whole(times, "times"))]
+    numbers = np.array([float(x.value if isinstance(x, Estimate) else x) for x in told])
+    return np.asarray(np.cumsum(numbers) / np.arange(1, len(numbers) + 1))

@@ -1,0 +1,107 @@
+"""Two harmless statistics whose difference is one person: resignations, trackers, and the outlier in a mean."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import refuse, whole
+
+Array = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+def resignation(before: float, n: int, after: float) -> float:
+    """The salary of the one who left, from the mean of n before and the mean of n - 1 after: n before - (n-1) after.
+
+    >>> resignation(before=52_000, n=11, after=50_000)
+    72000
+    """
+    people = whole(n, "n", least=2)
+    return people * before - (people - 1) * after
+
+
+def resignation_error(noise_sd: float, n: int) -> float:
+    """The standard deviation of that salary when each mean carries independent noise: sd sqrt(n**2 + (n-1)**2).
+
+    >>> round(resignation_error(1.0, 100), 1)
+    140.7
+    """
+    return noise_sd * float(np.hypot(n, n - 1))
+
+
+@dataclass(frozen=True, eq=False)
+class GuardedTable:
+    """A query server that answers counts and sums of groups, but not of groups below `least` people, nor of all but so few.
+
+    `noise` is added to each answer: a function of the answer, such as a mechanism's release.
+    """
+
+    columns: dict[str, npt.NDArray[Any]]
+    least: int
+    noise: Callable[[float], float] | None = None
+
+    @property
+    def n(self) -> int:
+        return len(next(iter(self.columns.values())))
+
+    def sum(self, group: Mask, column: str | None = None) -> float:
+        """The sum of a column over a group, or the number of its people."""
+        size = int(np.count_nonzero(group))
+        if not self.least <= size <= self.n - self.least:
+            refuse(f"a group must have {self.least} to {self.n - self.least} people", "another size", "it is not answered")
+        answer = float(size if column is None else np.sum(self.columns[column][group]))
+        return answer if self.noise is None else float(self.noise(answer))
+
+
+def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | None = None) -> float:
+    """The answer for "common and special", which is refused, as the difference of two that are not.
+
+    Asks for "common", and for "common and not special"; what is missing in the second is the answer.
+
+    References: D. E. Denning, P. J. Denning and M. D. Schwartz, The tracker (1979).
+
+    >>> people = {"pay": np.array([10.0, 20.0, 30.0, 99.0, 40.0, 50.0])}
+    >>> staff, dean = np.array([1, 1, 1, 1, 0, 0], bool), np.array([0, 0, 0, 1, 0, 0], bool)
+    >>> tracker(GuardedTable(people, least=2), staff, dean, "pay")
+    99.0
+    """
+    return server.sum(common, column) - server.sum(common & ~special, column)
+
+
+def general_tracker(server: GuardedTable, target: Mask, padding: Mask, column: str | None = None) -> float:
+    """The answer for any group, by padding it with another and with that one's complement, and taking all off again.
+
+    q(target) = q(target or padding) + q(target or not padding) - q(padding) - q(not padding); the padding must be large
+    and leave many out: between 2 and n - 2 times the least group size serves every target.
+    """
+    together = server.sum(target | padding, column) + server.sum(target | ~padding, column)
+    return together - server.sum(padding, column) - server.sum(~padding, column)
+
+
+@dataclass(frozen=True)
+class Outlier:
+    """What a group's mean says about one very large value in it."""
+
+    implied: float
+    surprise: float
+
+    @property
+    def present(self) -> bool:
+        """Whether the mean cannot be explained without it: more than five standard errors above the others."""
+        return self.surprise > 5
+
+
+def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0.0) -> Outlier:
+    """Was "Fill Nates" in this group? The value that one person must have had if the other n - 1 are as usual.
+
+    implied = n mean - (n-1) usual; surprise = (mean - usual) / sqrt(sd**2 / n + noise_sd**2).
+
+    >>> outlier(mean=1_050_000, n=1000, usual=50_000, sd=30_000).present
+    True
+    """
+    people = whole(n, "n", least=2)
+    spread = float(np.sqrt(sd**2 / people + noise_sd**2))
+    return Outlier(people * mean - (people - 1) * usual, (mean - usual) / spread)

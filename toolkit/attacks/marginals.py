@@ -1,0 +1,114 @@
+"""A small census block from its published tables: the people behind the counts, by integer programming."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import refuse
+from toolkit.local.progress import chunks
+
+Array = npt.NDArray[np.float64]
+Counts = npt.NDArray[np.int64]
+Marginals = Mapping[tuple[int, ...], npt.ArrayLike]
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """A table that fits, and for each cell the least and the most people that any table that fits has there."""
+
+    guess: Counts
+    low: Counts
+    high: Counts
+
+    @property
+    def certain(self) -> npt.NDArray[np.bool_]:
+        """Cells whose count is proven: every table that fits has it."""
+        return np.asarray(self.low == self.high)
+
+    def share(self, truth: npt.ArrayLike) -> float:
+        """Which share of the people the guess has in their true cell."""
+        true = np.asarray(truth)
+        return float(np.minimum(self.guess, true).sum() / true.sum())
+
+
+def marginals_of(table: npt.ArrayLike, axes: list[tuple[int, ...]]) -> dict[tuple[int, ...], Counts]:
+    """The counts by each set of columns, as a statistical office would publish them.
+
+    >>> marginals_of([[1, 2], [3, 4]], [(0,), (1,)])
+    {(0,): array([3, 7]), (1,): array([4, 6])}
+    """
+    counts = np.asarray(table, dtype=np.int64)
+    return {kept: counts.sum(axis=tuple(i for i in range(counts.ndim) if i not in kept)) for kept in axes}
+
+
+def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> Block:
+    """The table of people from published counts, each true within `tolerance`.
+
+    The guess has the smallest sum of deviations; low and high are the ends over all tables within the tolerance. Where no
+    table is (noisy counts contradict each other), nothing is certain.
+
+    Parameters
+    ----------
+    published : from sets of axes, such as (0, 2), to arrays of counts.
+    shape : how many values each column can have.
+
+    >>> block = from_marginals({(0,): [1, 0], (1,): [0, 1]}, (2, 2))
+    >>> block.guess.tolist(), bool(block.certain.all())
+    ([[0, 1], [0, 0]], True)
+
+    References: J. Abowd and M. Hawes, Confidentiality protection in the 2020 US census (2023).
+    """
+    rows, told = _system(published, shape)
+    guess = _closest(rows, told)
+    low, high = np.zeros(rows.shape[1], dtype=np.int64), np.full(rows.shape[1], int(max(told.max(), guess.max())), dtype=np.int64)
+    for part in chunks(rows.shape[1], 1, "bounding cells"):
+        ends = _ends(rows, told, part.start, tolerance)
+        if ends is None:
+            break
+        low[part.start], high[part.start] = ends
+    return Block(guess.reshape(shape), low.reshape(shape), high.reshape(shape))
+
+
+def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """One row a published count: which cells it adds up."""
+    index, rows, told = np.indices(shape).reshape(len(shape), -1), [], []
+    for kept, counts in published.items():
+        array = np.asarray(counts, dtype=float)
+        if array.shape != tuple(shape[i] for i in kept):
+            refuse("each of `published` must have the shape of its axes", array.shape, f"axes {kept} have another")
+        for place in np.ndindex(array.shape):
+            rows.append(np.all([index[axis] == at for axis, at in zip(kept, place, strict=True)], axis=0))
+            told.append(array[place])
+    return np.array(rows, dtype=float), np.array(told)
+
+
+def _closest(rows: Array, told: Array) -> Counts:
+    """Whole, non-negative counts with the least sum of deviations from what was told."""
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    number, cells = rows.shape
+    eye = np.eye(number)
+    found: Any = milp(
+        np.concatenate([np.zeros(cells), np.ones(2 * number)]),
+        constraints=LinearConstraint(np.hstack([rows, eye, -eye]), told, told),
+        integrality=np.concatenate([np.ones(cells), np.zeros(2 * number)]),
+        bounds=Bounds(0, np.inf),
+    )
+    return np.asarray(np.round(found.x[:cells]), dtype=np.int64)
+
+
+def _ends(rows: Array, told: Array, cell: int, tolerance: float) -> tuple[int, int] | None:
+    from scipy.optimize import Bounds, LinearConstraint, milp
+
+    goal, ends = np.zeros(rows.shape[1]), []
+    for sign in (1.0, -1.0):
+        goal[cell] = sign
+        limits = LinearConstraint(rows, told - tolerance, told + tolerance)
+        found: Any = milp(goal, constraints=limits, integrality=np.ones(rows.shape[1]), bounds=Bounds(0, np.inf))
+        if found.x is None:
+            return None
+        ends.append(round(found.x[cell]))
+    return ends[0], ends[1]

@@ -1,0 +1,196 @@
+"""Answer too many questions too well, and the data can be computed from the answers (Dinur and Nissim 2003).
+
+Everybody in a table has one secret bit. A query is a set of people, its answer the number of ones among them. With all
+subsets answered within alpha, some table can be found that is wrong in at most 4 alpha places; with random subsets and noise
+well below the root of n, least squares or linear programming find nearly all bits.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr
+
+from toolkit.attacks.running import protocol
+from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.local.progress import chunks
+
+Array = npt.NDArray[np.float64]
+Bits = npt.NDArray[np.bool_]
+Method = Literal["least_squares", "linear_program"]
+
+_MOST_EXHAUSTIVE = 14
+_PIECE = 256  # queries a piece; some dozens of pieces, so that the bar moves
+
+
+@dataclass(frozen=True, eq=False)
+class Reconstruction:
+    """The bits that were found, and the real numbers that were rounded to them."""
+
+    bits: Bits
+    fractional: Array
+
+    def share(self, secret: npt.ArrayLike) -> float:
+        """Which share of the secret bits was found; a coin finds one half."""
+        return float(np.mean(self.bits == np.asarray(secret, dtype=bool)))
+
+
+def queries(n: int, count: int | None = None, rng: Rng = None) -> Bits:
+    """Random sets of people, one row each: n log2(n)**2 of them if no other number is given.
+
+    >>> queries(16, rng=np.random.default_rng(1)).shape
+    (256, 16)
+    """
+    people = whole(n, "n", least=2)
+    number = math.ceil(people * math.log2(people) ** 2) if count is None else whole(count, "count")
+    return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
+
+
+def answers(secret: npt.ArrayLike, asked: Bits, mechanism: Any = None, rng: Rng = None) -> Array:
+    """The counts of ones in each set, told by a mechanism: anything with `release(value, rng)`, or a function of all counts."""
+    counts = asked.astype(np.float32) @ np.asarray(secret, dtype=np.float32)
+    exact = np.round(counts).astype(np.int64)
+    if mechanism is None:
+        return exact.astype(float)
+    told = protocol(mechanism)[0](exact, rng)
+    return np.asarray(told.value if isinstance(told, Estimate) else told, dtype=float)
+
+
+def bounded(alpha: float) -> Callable[..., Array]:
+    """Noise that is uniform between -alpha and alpha."""
+
+    def mechanism(counts: Array, rng: Rng) -> Array:
+        return counts + (rng or np.random.default_rng()).uniform(-alpha, alpha, len(counts))
+
+    return mechanism
+
+
+def rounded(step: int) -> Callable[..., Array]:
+    """Counts rounded to multiples of `step`: an error of at most half of it, and no randomness at all."""
+
+    def mechanism(counts: Array) -> Array:
+        return np.asarray(np.round(counts / step) * step)
+
+    return mechanism
+
+
+def reconstruct(asked: Bits, told: npt.ArrayLike, *, method: Method = "least_squares") -> Reconstruction:
+    """The secret bits from random sets and what was told of them.
+
+    "least_squares" minimises the sum of squared errors; "linear_program" the sum of their sizes, with every bit between 0
+    and 1 (HiGHS): slower, and not to be misled by a few wild answers. A bar shows how far long work is.
+
+    >>> rng = np.random.default_rng(1)
+    >>> secret, asked = rng.integers(0, 2, 64), queries(64, rng=rng)
+    >>> reconstruct(asked, answers(secret, asked, bounded(2), rng)).share(secret)
+    1.0
+
+    References: I. Dinur and K. Nissim, Revealing information while preserving privacy (2003); C. Dwork, F. McSherry and K. Talwar,
+    The price of privacy and the limits of LP decoding (2007).
+    """
+    heard = np.asarray(told, dtype=float)
+    if heard.shape != (len(asked),):
+        refuse("`told` must be one answer for each query", heard.shape, f"there are {len(asked)} queries")
+    choice(method, "method", ("least_squares", "linear_program"))
+    found = _least_squares(asked, heard) if method == "least_squares" else _linear_program(asked, heard)
+    return Reconstruction(found > 0.5, found)
+
+
+def _least_squares(asked: Bits, told: Array) -> Array:
+    n = asked.shape[1]
+    gram, moment = 1e-9 * np.eye(n), np.zeros(n)
+    for part in chunks(len(asked), _PIECE, "reading answers"):
+        piece = asked[part].astype(float)
+        gram += piece.T @ piece
+        moment += piece.T @ told[part]
+    return np.asarray(np.linalg.solve(gram, moment))
+
+
+def _linear_program(asked: Bits, told: Array) -> Array:
+    from scipy.optimize import linprog
+    from scipy.sparse import csr_array, eye_array, hstack
+
+    count, n = asked.shape
+    over, under = eye_array(count), -eye_array(count)
+    found = linprog(
+        np.concatenate([np.zeros(n), np.ones(2 * count)]),
+        A_eq=hstack([csr_array(asked.astype(float)), over, under]).tocsc(),
+        b_eq=told,
+        bounds=[(0, 1)] * n + [(0, None)] * (2 * count),
+        method="highs",
+    )
+    return np.asarray(found.x[:n])
+
+
+def expected_share(n: int, count: int, noise_sd: float) -> float:
+    """The share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count - n).
+
+    With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of n.
+
+    >>> round(expected_share(512, 2048, 5.0), 4), round(expected_share(512, 2048, 100.0), 2)
+    (0.975, 0.54)
+    """
+    return float(ndtr(math.sqrt(max(count - n, 0)) / (4 * noise_sd))) if noise_sd > 0 else 1.0
+
+
+def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
+    """A table that agrees with all 2**n subset sums within alpha; by theorem it is wrong in at most 4 alpha places.
+
+    `told[mask]` answers the set of the people i whose bit 2**i is set in mask. The first table that passes is taken.
+
+    >>> exhaustive([0, 1, 0, 1], alpha=0).bits
+    array([ True, False])
+    """
+    heard = np.asarray(told, dtype=float)
+    n = len(heard).bit_length() - 1
+    if len(heard) != 1 << n or not 1 <= n <= _MOST_EXHAUSTIVE:
+        refuse(f"`told` must hold 2**n answers, n from 1 to {_MOST_EXHAUSTIVE}", len(heard), "all subsets are asked")
+    masks = np.arange(1 << n, dtype=np.uint32)
+    for part in chunks(1 << n, max(1, 2**20 >> n), "trying tables"):
+        overlaps = np.bitwise_count(masks[part, None] & masks[None, :])
+        passed = np.flatnonzero(np.all(np.abs(overlaps - heard) <= alpha, axis=1))
+        if len(passed):
+            bits = (int(masks[part][passed[0]]) >> np.arange(n)) & 1
+            return Reconstruction(bits.astype(bool), bits.astype(float))
+    refuse("some table must agree with all answers within `alpha`", alpha, "the errors are larger than that")
+
+
+def subset_sums(secret: npt.ArrayLike) -> npt.NDArray[np.int64]:
+    """The exact answers to all 2**n subsets, in the order of `exhaustive`.
+
+    >>> subset_sums([1, 0])
+    array([0, 1, 0, 1])
+    """
+    sums = np.zeros(1, dtype=np.int64)
+    for bit in np.asarray(secret, dtype=np.int64):
+        sums = np.concatenate([sums, sums + bit])
+    return sums
+
+
+def sweep(
+    n: int,
+    levels: Sequence[float],
+    *,
+    noise: Callable[[float], Any] = bounded,
+    count: int | None = None,
+    repeats: int = 3,
+    method: Method = "least_squares",
+    rng: Rng = None,
+) -> list[tuple[float, float]]:
+    """The share of bits found at each level of noise, mean of a few random tables: (level, share) for the picture.
+
+    `noise(level)` makes the mechanism; 4 n queries if no other number is given, so that the threshold is near the root of n.
+    """
+    source = check_rng(rng) or np.random.default_rng()
+    size, shares = 4 * n if count is None else count, np.zeros((len(levels), repeats))
+    for part in chunks(len(levels) * repeats, 1, "reconstructing"):
+        place, repeat = divmod(part.start, repeats)
+        secret, asked = source.integers(0, 2, n), queries(n, size, source)
+        told = answers(secret, asked, noise(levels[place]), source)
+        shares[place, repeat] = reconstruct(asked, told, method=method).share(secret)
+    return [(float(level), float(share)) for level, share in zip(levels, shares.mean(axis=1), strict=True)]

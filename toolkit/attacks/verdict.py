@@ -1,0 +1,94 @@
+"""`Verdict`: what an audit tried, what it saw, and how strong that is."""
+
+import html
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from toolkit.core.loss import Loss
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One event on one pair of neighbours: how often it was seen on each, in fresh runs, and what that proves."""
+
+    pair: str
+    event: str
+    seen: int
+    n: int
+    other: int
+    m: int
+    epsilon: float
+    delta: float
+    p_value: float
+
+
+@dataclass(frozen=True, repr=False)
+class Verdict:
+    """The outcome of an audit.
+
+    Parameters
+    ----------
+    claim : the loss that was claimed; None if nothing was.
+    epsilon, delta : lower bounds: with confidence `level` the mechanism's are at least these (delta at the claimed epsilon).
+    violated : whether the claim is refuted.
+    evidence : how strong the case against the claim is, in words.
+    tried : the events that were confirmed on fresh runs.
+    pairs, events, runs : how many pairs of neighbours were tried, how many events were confirmed, and how often it was run.
+    exact : epsilon by enumeration of the law, where the mechanism tells it; else None.
+    notes : what else the reader should know.
+    """
+
+    claim: Loss | None
+    epsilon: float
+    delta: float
+    violated: bool
+    evidence: str
+    level: float
+    tried: tuple[Trial, ...]
+    pairs: tuple[str, ...]
+    runs: int
+    exact: float | None = None
+    notes: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        """True when the claim stands: `assert audit(mechanism, neighbours)`."""
+        return not self.violated
+
+    def __repr__(self) -> str:
+        return f"<Verdict: {self._headline()}; {self.evidence}>"
+
+    def _headline(self) -> str:
+        claim = f"claimed {self.claim}" if self.claim is not None else "nothing claimed"
+        bound = f"ε at least {_number(self.epsilon)} at {100 * self.level:g} %"
+        exact = f", exactly {_number(self.exact)}" if self.exact is not None else ""
+        return f"{'REFUTED' if self.violated else 'not refuted'}: {claim}, {bound}{exact}"
+
+    def to_frame(self) -> "pd.DataFrame":
+        """The trials, one row each, best first."""
+        import pandas as pd
+
+        names = ("pair", "event", "seen", "n", "other", "m", "epsilon", "delta", "p_value")
+        rows = sorted(self.tried, key=lambda trial: (-trial.epsilon, trial.p_value))
+        return pd.DataFrame([[getattr(trial, name) for name in names] for trial in rows], columns=list(names))
+
+    def _repr_html_(self) -> str:
+        rows = [
+            ("verdict", self._headline()),
+            ("evidence", self.evidence),
+            ("tried", f"{len(self.pairs)} pairs of neighbours, {len(self.tried)} events confirmed, {self.runs:,} runs"),
+            *(("note", note) for note in self.notes),
+        ]
+        best = max(self.tried, key=lambda trial: trial.epsilon, default=None)
+        if best is not None:
+            text = f"{best.event}: {best.seen:,} of {best.n:,} against {best.other:,} of {best.m:,} ({best.pair})"
+            rows.insert(2, ("best event", text))
+        body = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
+        return f"<table><tbody>{body}</tbody></table>"
+
+
+def _number(value: float | None) -> str:
+    return "∞" if value == math.inf else f"{value:.3g}"
