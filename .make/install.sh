@@ -13,7 +13,7 @@ newest_python() {
             return
         fi
     done
-    say "Python 3.11 or newer must be on the PATH, found: $(python3 --version 2>&1 || echo none)."
+    say "Python 3.11 or newer must be on the PATH, found: ${PYTHON:-$(python3 --version 2>&1 || echo none)}."
     say "Install it (for example from your system's packages), or name it: make PYTHON=/path/to/python3.12 lab"
     exit 1
 }

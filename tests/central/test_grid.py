@@ -5,7 +5,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolkit.central import grid
@@ -149,6 +149,8 @@ def test_the_grid_is_finer_than_every_size_by_thirty_powers_of_two() -> None:
 
 
 @given(scores=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8))
+@example(scores=[2**62, 2**62 + 1])
+@example(scores=[-(2**63), -(2**63) + 1, 2**63 - 1])
 def test_gaps_of_whole_scores_do_not_overflow(scores: list[int]) -> None:
     assert gaps_in_steps(read(np.array(scores)), 0).tolist() == [float(max(scores) - score) for score in scores]
 

@@ -111,6 +111,21 @@ def test_the_envelope_is_never_below_the_weight(scores: list[float], weights: li
         assert low <= 2**64
 
 
+@given(
+    scores=st.one_of(
+        st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=6),
+        st.lists(st.floats(-1e12, 1e12), min_size=2, max_size=6),
+    ),
+    rate=st.fractions(Fraction(1, 1000), 30),
+)
+def test_logarithms_are_rounded_down_and_hardly(scores: list[float], rate: Fraction) -> None:
+    found = odds(scores, rate or Fraction(1))
+    for i, log in enumerate(found.logs(slice(None)).tolist()):
+        exact = found.exponent(i) * 2**20 / Fraction(_LN2)
+        assert log <= exact
+        assert log > exact - 2 or exact > 2**46
+
+
 def test_a_candidate_far_behind_keeps_a_positive_probability() -> None:
     """Gaps of 80 and of 1000 scale units, in both orders: where another library gives exactly 0 to one of them."""
     for scores in ([0, -160], [-160, 0], [0, -2000], [-2000, 0]):

@@ -10,8 +10,8 @@ its Gaussian, e**(-a b / (a + b)) * theta**d, where theta is the sum of e**(-k**
 the vector is drawn from that Gaussian.
 
 **Rejection.** It is kept only if its length falls into interval i, and then with probability e**-(chord minus -sqrt(y)).
-Each vector lies in one interval, so it is kept in proportion to e**(-|k| / scale). Radii that grow by a factor
-1 + 2/sqrt(d) keep nearly half of the vectors, whatever d.
+Each vector lies in one interval, so it is kept in proportion to e**(-|k| / scale). Radii that grow by a factor of
+about 1 + 2/sqrt(d) keep nearly half of the vectors, whatever d.
 
 **theta.** By Poisson's summation theta = sqrt(2 pi variance) (1 + 2 e**(-2 pi**2 variance) + …). The root's constant
 factors cancel between the intervals; the bracket is 1 to more digits than are ever compared once the scale is 2**10.
