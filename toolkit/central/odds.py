@@ -29,7 +29,7 @@ _BIAS = 1023 << _FRACTION  # of a double's exponent
 _CURVE = 90_300  # more than 0.0861 * 2**20, and a unit for the lower half of the bits
 _PIECE = 1 << 14
 _SURE = 88 * 2**WORD // 100
-_MARGIN = 1 - 2.0**-48  # more than five roundings of 2**-53 each
+_MARGIN = 1 - 2.0**-48  # more than six roundings of 2**-53 each
 _LN2 = Decimal("0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687")
 
 
@@ -55,17 +55,21 @@ class Odds:
         entries = self.scores.entries
         return entries.max() if self.base is None else entries.max(where=self.base > 0, initial=entries.min())
 
-    def gaps(self, part: slice) -> npt.NDArray[Any]:
-        """How far each score is below the best; the difference of two int64 fits into uint64, wrapped or not."""
+    def gaps(self, part: slice) -> npt.NDArray[np.float64]:
+        """How far each score is below the best, rounded once or twice.
+
+        The difference of two int64 may wrap to a negative number; adding 2**64 to those takes the same time for all data,
+        which the processor's own conversion from unsigned integers does not.
+        """
         with np.errstate(over="ignore"):
-            gaps = self.best - self.scores.entries[part]
-        return np.asarray(gaps.view(np.uint64) if self.scores.whole else gaps)
+            gaps = (self.best - self.scores.entries[part]).astype(np.float64)
+        return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.whole else gaps)
 
     def logs(self, part: slice) -> npt.NDArray[np.int64]:
         """Lower bounds of -log2 of e**(-rate * gap), in units of 2**-20: at most 2 below it, up to 2**46 units."""
         with np.errstate(over="ignore"):
             scaled = self.gaps(part) * self._rate
-        # A gap is negative only where the base is 0, and the whole numbers' is then beyond the cap.
+        # A gap is negative only where the base is 0; of whole numbers it is then very large.
         return np.asarray(np.clip(scaled, 0, _CAP, out=scaled).astype(np.int64))
 
     @cached_property
