@@ -1,9 +1,8 @@
 """Exact noise and selection, as multiples of numpy's `Generator.laplace` per number in the same run; peers beside it if there.
 
-Run with `make bench`. OpenDP and diffprivlib belong to no extra; with them:
+Run with `make bench`. OpenDP and diffprivlib are in the extra `peers`, for an environment of its own:
 
-    python -m venv /tmp/peers && /tmp/peers/bin/pip install . pandas opendp "diffprivlib==0.6.6" "scikit-learn<1.9"
-    /tmp/peers/bin/python benchmarks/central.py
+    python -m venv peers && peers/bin/pip install ".[peers]" pandas && peers/bin/python benchmarks/central.py
 
 Our noise comes from the operating system's randomness. Each figure is the best of several; the baseline is measured again
 before each block. Peers draw fewer numbers, scaled up: their cost is linear in the number.
@@ -15,6 +14,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
+from toolkit import Curator, Ledger, Pure
 from toolkit.central.mechanisms import Gaussian, Laplace
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
 from toolkit.core.noise import discrete_gaussian, discrete_laplace
@@ -110,6 +110,27 @@ def selection() -> None:
     show("choose_point among 10**6 intervals, in sorts of 10**6", f"{cost / sort:.1f} x")
 
 
+def budget() -> None:
+    import pandas as pd
+
+    print("\ncurator and ledger")
+    values = np.random.default_rng(3).normal(50, 10, N)
+    curator, sort = Curator(pd.DataFrame({"age": values}), Ledger(Pure(1000)), "replace"), best(lambda: np.sort(values))
+    median = best(lambda: curator.median("age", bounds=(18, 100), epsilon=0.1)) / sort
+    show("median of 10**6 rows, in sorts of 10**6", f"{median:.1f} x", "3 x", median <= 3)
+    show(
+        "mean of 10**6 rows, in sorts of 10**6", f"{best(lambda: curator.mean('age', bounds=(18, 100), epsilon=0.1)) / sort:.1f} x"
+    )
+    ledger, halves = Ledger(Pure(1000)), []
+    for _ in range(2):
+        start = time.perf_counter()
+        for _ in range(5000):
+            ledger.charge(Pure("1/1000"))
+        halves.append(time.perf_counter() - start)
+    ratio = halves[1] / halves[0]
+    show("10**4 charges, second half against first", f"{ratio:.2f} x", "1.5 x", ratio <= 1.5)
+
+
 def peer(name: str) -> object:
     try:
         return importlib.import_module(name)
@@ -159,6 +180,7 @@ def main() -> None:
     noise()
     scalars()
     selection()
+    budget()
 
 
 if __name__ == "__main__":
