@@ -1,10 +1,10 @@
 """`Mean`: what all randomizers of bounded numbers share whose reports average to the truth."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,25 +12,22 @@ import numpy.typing as npt
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.intervals import Interval, IntervalBasis
-from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.rounding import log_up
+from toolkit.local.drawn import Drawn, DrawnAtOdds
 from toolkit.local.encoding import checked_counts
 from toolkit.local.numeric.grid import Grid, Steps, checked_reports
 from toolkit.local.odds import Below
 from toolkit.local.protocol import Array, Respondents
-from toolkit.local.serial import fraction, keep_whole, plain, restored
+from toolkit.local.serial import fraction, keep_whole
 
 
 @dataclass(frozen=True, repr=False)
-class Mean(ABC):
+class Mean(Drawn):
     """Answers from `low` to `high`, rounded to a public grid of `steps`; a report's score has the answer as its mean."""
 
     low: Fraction
     high: Fraction
     steps: int
-
-    name: ClassVar[str]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))
@@ -41,11 +38,6 @@ class Mean(ABC):
     @cached_property
     def grid(self) -> Grid:
         return Grid(self.low, self.high, self.steps)
-
-    @property
-    @abstractmethod
-    def epsilon(self) -> float:
-        """A report can shift the odds between two answers by at most a factor e**epsilon; rounded up."""
 
     @property
     @abstractmethod
@@ -61,11 +53,6 @@ class Mean(ABC):
 
     @abstractmethod
     def _unit_scores(self, reports: Steps) -> Array: ...
-
-    @property
-    def loss(self) -> Pure:
-        """What one report costs its sender."""
-        return Pure(self.epsilon)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
         """Reports for numbers within the bounds: integers on the public grid of reports; see `scores`.
@@ -127,19 +114,6 @@ class Mean(ABC):
             basis=basis,
         )
 
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: the kind and the integers that a report is drawn with; bounds as numerator, denominator."""
-        return plain(self, self.name)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The randomizer that `to_dict` wrote."""
-        return restored(cls, data, cls.name)
-
-    @abstractmethod
-    def describe(self) -> str:
-        """The randomizer in plain words, for a consent form."""
-
     def _range(self) -> str:
         return f"between {float(self.low):g} and {float(self.high):g}"
 
@@ -148,23 +122,13 @@ class Mean(ABC):
 
 
 @dataclass(frozen=True, repr=False)
-class FiniteMean(Mean):
+class FiniteMean(DrawnAtOdds, Mean):
     """The reports are the integers from 0 to `kinds` - 1, each with an exact rational probability."""
-
-    @property
-    @abstractmethod
-    def odds(self) -> Fraction:
-        """The largest ratio of a report's probabilities under two answers, exact."""
 
     @property
     @abstractmethod
     def kinds(self) -> int:
         """How many different reports there are."""
-
-    @cached_property
-    def epsilon(self) -> float:
-        """ln(odds), rounded up."""
-        return log_up(self.odds)
 
     def _checked(self, reports: Any) -> Steps:
         return checked_reports(reports, self.kinds)

@@ -5,16 +5,15 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.rounding import log_up
+from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.encoding import checked_counts
 from toolkit.local.likelihood import maximum_likelihood
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
@@ -22,7 +21,7 @@ from toolkit.local.numeric.grid import Grid, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Window
 from toolkit.local.odds import Below, checked_epsilon, odds
 from toolkit.local.protocol import Array, Respondents
-from toolkit.local.serial import fraction, keep_whole, plain, restored
+from toolkit.local.serial import fraction, keep_whole
 from toolkit.local.support import checked_shares, people_with
 from toolkit.local.wording import bound_in_words, times_in
 
@@ -30,7 +29,7 @@ _STEPS = 64
 
 
 @dataclass(frozen=True, repr=False)
-class SquareWave:
+class SquareWave(DrawnAtOdds):
     """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the answer.
 
     To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the answer.
@@ -67,16 +66,6 @@ class SquareWave:
     @property
     def odds(self) -> Fraction:
         return self.window.odds
-
-    @cached_property
-    def epsilon(self) -> float:
-        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
-        return log_up(self.odds)
-
-    @property
-    def loss(self) -> Pure:
-        """What one report costs its sender."""
-        return Pure(self.epsilon)
 
     def report(self, index: int, draw: Below) -> int:
         """One report for an answer at point `index`, by integer draws alone: the browser's rule."""
@@ -200,15 +189,6 @@ class SquareWave:
             f"Instead of your number between {float(self.low):g} and {float(self.high):g} we receive one that is near it {near}, "
             f"and far from it the rest of the time. {bound_in_words(self.epsilon)}"
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: the kind and the integers that a report is drawn with; bounds as numerator, denominator."""
-        return plain(self, self.name)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The randomizer that `to_dict` wrote."""
-        return restored(cls, data, cls.name)
 
     def __repr__(self) -> str:
         return f"<SquareWave on {self.steps + 1} points, {float(self.low):g} to {float(self.high):g}: epsilon {self.epsilon:.4g}>"

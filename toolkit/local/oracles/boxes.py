@@ -1,10 +1,8 @@
 """What all randomizers of tick boxes share: how answers are read, and an estimate for each box."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,12 +10,10 @@ import numpy.typing as npt
 from toolkit.core.checks import labels, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.intervals import Interval, IntervalBasis, Shares
-from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.rounding import log_up
+from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.encoding import Labels
 from toolkit.local.protocol import Array, Respondents
-from toolkit.local.serial import plain, restored
 from toolkit.local.support import Support, display_note
 
 Ticks = npt.NDArray[np.bool_]
@@ -25,12 +21,10 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
-class Boxes(ABC):
+class Boxes(DrawnAtOdds):
     """Any of `options` may be ticked; the estimate is the share of people who tick each."""
 
     options: Labels
-
-    name: ClassVar[str]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))
@@ -40,27 +34,12 @@ class Boxes(ABC):
     def support(self) -> Support:
         """How often a report says yes for a box: when it is ticked, and when it is not."""
 
-    @property
-    @abstractmethod
-    def odds(self) -> Fraction:
-        """The largest ratio of a report's probabilities under two answers, exact."""
-
     @abstractmethod
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""
 
     @abstractmethod
     def _draw(self, ticks: Ticks, rng: Rng) -> npt.NDArray[Any]: ...
-
-    @cached_property
-    def epsilon(self) -> float:
-        """ln(odds), rounded up, for any two ways of ticking the boxes."""
-        return log_up(self.odds)
-
-    @property
-    def loss(self) -> Pure:
-        """What one report costs its sender."""
-        return Pure(self.epsilon)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
         """Reports for answers: one row a person.
@@ -89,15 +68,6 @@ class Boxes(ABC):
             notes=display_note(values),
             basis=basis,
         )
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: the kind, labels, and the integers that a report is drawn with."""
-        return plain(self, self.name)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The randomizer that `to_dict` wrote."""
-        return restored(cls, data, cls.name)
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} of {len(self.options)}: epsilon {self.epsilon:.4g}>"

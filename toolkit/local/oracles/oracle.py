@@ -1,24 +1,21 @@
 """`Oracle`: what all randomizers of exclusive options share; each adds only how it draws a report and how it is counted."""
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import labels, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.rounding import log_up
+from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.encoding import Codes, Labels, encode
 from toolkit.local.odds import Below
 from toolkit.local.oracles import limits
 from toolkit.local.protocol import Array, Respondents
-from toolkit.local.serial import plain, restored
 from toolkit.local.support import Support, checked_shares, checked_support, people_with
 
 Method = Literal["moment", "simplex"]
@@ -26,12 +23,10 @@ Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
-class Oracle(ABC):
+class Oracle(DrawnAtOdds):
     """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate."""
 
     options: Labels
-
-    name: ClassVar[str]
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))
@@ -40,11 +35,6 @@ class Oracle(ABC):
     @abstractmethod
     def support(self) -> Support:
         """How often a report supports an option: the sender's own, another, two together."""
-
-    @property
-    @abstractmethod
-    def odds(self) -> Fraction:
-        """The largest ratio of a report's probabilities under two answers, exact."""
 
     @abstractmethod
     def report(self, code: int, draw: Below) -> Any:
@@ -56,16 +46,6 @@ class Oracle(ABC):
 
     @abstractmethod
     def _draw(self, codes: Codes, rng: Rng) -> npt.NDArray[Any]: ...
-
-    @cached_property
-    def epsilon(self) -> float:
-        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
-        return log_up(self.odds)
-
-    @property
-    def loss(self) -> Pure:
-        """What one report costs its sender."""
-        return Pure(self.epsilon)
 
     @cached_property
     def ratio_to_limit(self) -> float:
@@ -126,19 +106,6 @@ class Oracle(ABC):
         """Support counts when options are supported independently of each other, given the answer."""
         p, q = float(self.support.p), float(self.support.q)
         return np.asarray(rng.binomial(answers, p) + rng.binomial(answers.sum() - answers, q))
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON: the kind, labels, and the integers that a report is drawn with."""
-        return plain(self, self.name)
-
-    @classmethod
-    def from_dict(cls, data: dict[str, Any]) -> Self:
-        """The randomizer that `to_dict` wrote."""
-        return restored(cls, data, cls.name)
-
-    @abstractmethod
-    def describe(self) -> str:
-        """The randomizer in plain words, for a consent form."""
 
     def __repr__(self) -> str:
         return (

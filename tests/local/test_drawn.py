@@ -1,0 +1,36 @@
+import json
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar
+
+import pytest
+
+from toolkit.core.loss import Pure
+from toolkit.local.drawn import DrawnAtOdds
+
+
+@dataclass(frozen=True)
+class Toy(DrawnAtOdds):
+    truth: int
+    lie: int
+
+    name: ClassVar[str] = "toy"
+
+    @property
+    def odds(self) -> Fraction:
+        return Fraction(self.truth, self.lie)
+
+    def describe(self) -> str:
+        return "a toy"
+
+
+def test_epsilon_and_loss_follow_from_the_odds() -> None:
+    assert Toy(3, 1).epsilon == math.log(3)
+    assert Toy(3, 1).loss == Pure(math.log(3))
+
+
+def test_plain_data_and_back() -> None:
+    assert Toy.from_dict(json.loads(json.dumps(Toy(5, 2).to_dict()))) == Toy(5, 2)
+    with pytest.raises(ValueError, match="must have that kind"):
+        Toy.from_dict({"kind": "other", "truth": 5, "lie": 2})

@@ -1,0 +1,53 @@
+"""`Drawn`: what all randomizers share that are made of a few integers and that no matrix holds."""
+
+from abc import ABC, abstractmethod
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar, Self
+
+from toolkit.core.loss import Pure
+from toolkit.core.rounding import log_up
+from toolkit.local.serial import plain, restored
+
+
+class Drawn(ABC):
+    """A frozen dataclass whose fields are names, labels and the integers that a report is drawn with."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def epsilon(self) -> float:
+        """A report can shift the odds between two answers by at most a factor e**epsilon; rounded up."""
+
+    @property
+    def loss(self) -> Pure:
+        """What one report costs its sender."""
+        return Pure(self.epsilon)
+
+    @abstractmethod
+    def describe(self) -> str:
+        """The randomizer in plain words, for a consent form."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: the kind, and each field; fractions as numerator and denominator."""
+        return plain(self, self.name)
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Self:
+        """The randomizer that `to_dict` wrote."""
+        return restored(cls, data, cls.name)
+
+
+class DrawnAtOdds(Drawn):
+    """One whose reports' probabilities differ between two answers by at most a known ratio."""
+
+    @property
+    @abstractmethod
+    def odds(self) -> Fraction:
+        """The largest ratio of a report's probabilities under two answers, exact."""
+
+    @cached_property
+    def epsilon(self) -> float:
+        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
+        return log_up(self.odds)
