@@ -19,18 +19,10 @@ from toolkit.central.mechanisms import Gaussian, Laplace
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
 from toolkit.core.noise import discrete_gaussian, discrete_laplace
 
+from _timing import best
+
 N = 1_000_000
 FEW = 20_000
-
-
-def best(work: Callable[[], object], repeats: int = 5) -> float:
-    work()
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def baseline() -> float:

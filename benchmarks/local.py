@@ -3,23 +3,13 @@
 Run with `make bench`. Each figure is the best of five; the baseline is measured again before each block.
 """
 
-import time
-from collections.abc import Callable
-
 import numpy as np
 
 from toolkit import Design, k_ary, warner
 
+from _timing import best
+
 N = 10_000_000
-
-
-def best(work: Callable[[], object], repeats: int = 5) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
 
 
 def compare(name: str, design: Design, answers: np.ndarray) -> None:

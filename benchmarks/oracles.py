@@ -9,7 +9,6 @@ Ours draws a million reports from the operating system's randomness, with exact 
 Mersenne twister and float thresholds, and are scaled up, which their cost, linear in the number of reports, allows.
 """
 
-import time
 import tracemalloc
 from collections.abc import Callable
 
@@ -17,6 +16,8 @@ import numpy as np
 
 from toolkit import k_ary
 from toolkit.local.oracles import local_hash, optimized_unary, subset
+
+from _timing import best
 
 EPSILON, PEOPLE = 1.0, 1_000_000
 TARGETS = {"k-ary": 20, "k-ary design": 20, "optimized unary": 5, "subset": 5}
@@ -72,12 +73,7 @@ def pure_ldp(kind: str, k: int) -> Survey:
 
 def seconds(survey: Survey, answers: np.ndarray) -> float:
     """For one report, the best of three."""
-    times = []
-    for _ in range(3):
-        start = time.perf_counter()
-        survey(answers)
-        times.append(time.perf_counter() - start)
-    return min(times) / len(answers)
+    return best(lambda: survey(answers), 3) / len(answers)
 
 
 def peers_time(kind: str, k: int, answers: np.ndarray) -> dict[str, float]:

@@ -1,6 +1,5 @@
 """Plans, grids and shuffled losses must feel immediate: a slider waits for them. Run with `make bench`; the best of a few."""
 
-import time
 from collections.abc import Callable
 from functools import partial
 
@@ -12,15 +11,12 @@ from toolkit.budget.planning import plan
 from toolkit.core.amplification import shuffled
 from toolkit.local import numeric, oracles
 
+from _timing import best
+
 
 def report(name: str, limit: float, work: Callable[[], object], repeats: int = 7) -> None:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        work()
-        times.append(1e3 * (time.perf_counter() - start))
-    verdict = "ok" if min(times) <= limit else "TOO SLOW"
-    print(f"{name:58} {min(times):7.1f} ms  (at most {limit:g}: {verdict})")
+    cost = 1e3 * best(work, repeats)
+    print(f"{name:58} {cost:7.1f} ms  (at most {limit:g}: {'ok' if cost <= limit else 'TOO SLOW'})")
 
 
 def main() -> None:

@@ -7,16 +7,6 @@ import pytest
 from toolkit.central import laplace as laplace_module
 from toolkit.central.mechanisms import Gaussian, Laplace
 
-MECHANISMS = [
-    Laplace.for_epsilon(0.5),
-    Laplace.for_epsilon(2, sensitivity="1/1000"),
-    Laplace.for_epsilon(1, sensitivity=3, norm="l2"),
-    Gaussian.for_loss(1, 1e-6),
-    Gaussian.for_loss(0.5, 1e-5, sensitivity=0.01),
-    Gaussian.for_rho("1/10", sensitivity=2),
-]
-BAD_NUMBERS = [0, -1, float("nan"), float("inf"), True, "abc", None, 1e301]
-
 
 def test_a_preview_tells_scale_error_and_cost_and_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(laplace_module, "laplace_sampler", None)

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import chi2, ncx2, norm
 from scipy.stats import laplace as continuous_laplace
 
+from tests.central.catalogue import MECHANISMS
 from toolkit.central import gaussian as gaussian_module
 from toolkit.central import laplace as laplace_module
 from toolkit.central.grid import charged, grid_exponent
@@ -16,16 +17,6 @@ from toolkit.central.mechanisms import Gaussian, Laplace
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.core.noise import Staircase
-
-MECHANISMS = [
-    Laplace.for_epsilon(0.5),
-    Laplace.for_epsilon(2, sensitivity="1/1000"),
-    Laplace.for_epsilon(1, sensitivity=3, norm="l2"),
-    Gaussian.for_loss(1, 1e-6),
-    Gaussian.for_loss(0.5, 1e-5, sensitivity=0.01),
-    Gaussian.for_rho("1/10", sensitivity=2),
-]
-BAD_NUMBERS = [0, -1, float("nan"), float("inf"), True, "abc", None, 1e301]
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/2", 1), (1, 1), (2, 3), ("1/10", 5)])

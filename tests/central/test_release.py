@@ -10,21 +10,12 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.central.catalogue import BAD_NUMBERS, MECHANISMS
 from toolkit.central import laplace as laplace_module
 from toolkit.central.grid import grid_exponent, steps_of
 from toolkit.central.mechanisms import Gaussian, Laplace
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.noise import Staircase
-
-MECHANISMS = [
-    Laplace.for_epsilon(0.5),
-    Laplace.for_epsilon(2, sensitivity="1/1000"),
-    Laplace.for_epsilon(1, sensitivity=3, norm="l2"),
-    Gaussian.for_loss(1, 1e-6),
-    Gaussian.for_loss(0.5, 1e-5, sensitivity=0.01),
-    Gaussian.for_rho("1/10", sensitivity=2),
-]
-BAD_NUMBERS = [0, -1, float("nan"), float("inf"), True, "abc", None, 1e301]
 
 
 @pytest.mark.parametrize("make", [lambda: Laplace.for_epsilon(1), lambda: Gaussian.for_loss(1, 1e-5)], ids=["laplace", "gaussian"])
