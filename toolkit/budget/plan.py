@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from toolkit.budget.accuracy import Case
-from toolkit.budget.comparison import Way, answers_at, check_delta, four_ways, other_guesses
 from toolkit.budget.solving import Target, in_words, people_for
 from toolkit.local.protocol import Randomizer
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from toolkit.budget.comparison import Way
 
 
 @dataclass(frozen=True, repr=False)
@@ -55,8 +56,10 @@ class Plan:
         direct = accuracy.without_noise().variance(self.n).max()
         return float(accuracy.variance(self.n).max() / direct) if direct > 0 else math.inf
 
-    def ways(self, delta: float = 1e-6) -> tuple[Way, ...]:
+    def ways(self, delta: float = 1e-6) -> "tuple[Way, ...]":
         """Direct, local, shuffled and central at this epsilon and n."""
+        from toolkit.budget.comparison import check_delta, four_ways  # only now: it brings shuffling, and `import toolkit` is light
+
         return four_ways(self.case, self.epsilon, self.n, self._target, check_delta(delta))
 
     def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
@@ -75,6 +78,8 @@ class Plan:
     def sensitivity(self, prevalences: "tuple[Any, ...] | list[Any] | None" = None) -> "pd.DataFrame":
         """How the answer moves if the guessed prevalence is wrong: the solved quantity at other truths; NaN: out of reach."""
         import pandas as pd
+
+        from toolkit.budget.comparison import answers_at, other_guesses
 
         guesses = tuple(prevalences) if prevalences is not None else other_guesses(self.prevalence)
         known = {
