@@ -90,7 +90,7 @@ class Estimate:
         parts = [f"{label}: {value} ± {se}" for label, value, se, _ in rows[:6]]
         if np.ndim(self.value) == 0:
             _, value, se, interval = rows[0]
-            error = "without an error" if se == "nan" and interval == "nan to nan" else f"± {se} (95 % interval {interval})"
+            error = "without an error" if se == "—" and interval == "— to —" else f"± {se} (95 % interval {interval})"
             parts = [f"{value} {error}"]
         more = [f"… {len(rows) - 6} more"] if len(rows) > 6 else []
         return f"<Estimate {'; '.join(parts + more)}; {self._footing()}>"
@@ -132,6 +132,8 @@ def written(number: float, se: float) -> str:
     >>> written(43067.21, 281.4), written(0.33333, 0.0204), written(5.0, float("nan"))
     ('43,067', '0.333', '5')
     """
+    if math.isnan(number):
+        return "—"
     if not (math.isfinite(number) and math.isfinite(se) and se > 0):
         return f"{number:.4g}"
     return f"{number:,.{max(1 - math.floor(math.log10(se)), 0)}f}"
