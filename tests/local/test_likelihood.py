@@ -33,7 +33,7 @@ def test_the_closed_form_of_forced_designs_is_the_maximum(k: int, truth: float, 
 
 
 def test_shares_that_go_to_zero_slowly_are_found() -> None:
-    """The third share is exactly at the border with zero gradient: expectation-maximisation needs 374,227 rounds to this certificate."""
+    """The third share is exactly at the border with zero gradient: EM needs 374,227 rounds to the same certificate."""
     matrix = np.full((3, 3), 0.4) - 0.2 * np.eye(3)
     shares = maximum_likelihood(matrix, np.array([14.0, 10.0, 16.0]))
     assert np.allclose(shares, [0.25, 0.75, 0], atol=1e-6)
