@@ -156,3 +156,9 @@ def contrast(first, second):
 
     light, dark = sorted((luminance(first), luminance(second)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+def test_a_tick_says_where_it_stands():
+    """Ticks at 17.5 % and 22.5 % were once labelled 18 % and 23 %."""
+    label = show.estimate_intervals([DESIGN.estimate_counts([600, 400])], truth=0.25).xaxis.get_major_formatter()
+    assert [label(place, None) for place in (0.175, 0.2, 0.225)] == ["17.5 %", "20 %", "22.5 %"]

@@ -8,7 +8,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.colors import LinearSegmentedColormap, to_hex
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import PercentFormatter
+from matplotlib.ticker import FuncFormatter
 
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
@@ -198,4 +198,5 @@ def _name_rows(ax: Axes, names: list[str]) -> None:
 
 
 def _percent(ax: Axes, axis: str) -> None:
-    (ax.xaxis if axis == "x" else ax.yaxis).set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    """Ticks in per cent, with the decimal that a tick at 2.5 % needs: rounded, it would stand in the wrong place."""
+    (ax.xaxis if axis == "x" else ax.yaxis).set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
