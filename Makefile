@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab test lint notebooks bench clean
+.PHONY: help install lab app test lint notebooks bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -20,8 +20,11 @@ $(READY): pyproject.toml constraints.txt .make/install.sh
 lab: $(READY)  ## open JupyterLab on the first notebook
 	@JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/$(FIRST) $(AS_ROOT) $(LAB_OPTIONS)
 
+app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without code
+	@$(BIN)/voila notebooks/06_privacy_accuracy_sample_size.ipynb $(APP_OPTIONS)
+
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser
-	@$(BIN)/python -m pytest $(PYTEST_OPTIONS)
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest $(PYTEST_OPTIONS)
 	@$(BIN)/python -m pytest --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 lint: $(READY)  ## style and types

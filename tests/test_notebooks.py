@@ -93,7 +93,7 @@ def test_claims_are_checked_by_asserts(cells):
 
 
 def test_each_has_a_widget_whose_picture_remains_in_the_saved_file(cells):
-    shown = [data for data in bundles_of(cells) if "Explorer" in data.get("text/plain", "")]
+    shown = [data for data in bundles_of(cells) if re.match(r"<\w+(Explorer|Game|Card|View)\b", data.get("text/plain", ""))]
     assert shown
     assert all("image/png" in data for data in shown)
 
@@ -202,3 +202,29 @@ def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path
 
 def without_pictures(text):
     return re.sub(r'"image/png": "[^"]+"', '"image/png": ""', text)
+
+
+def mapped():
+    """Notebook and heading of every entry in the map of the lectures: a number, then headings in quotes; details in brackets."""
+    for row in (FOLDER / "README.md").read_text(encoding="utf-8").partition("## Where each idea")[2].splitlines():
+        number = None
+        where = re.sub(r"\([^)]*\)", "", row.rpartition("|")[0].rpartition("|")[2])
+        for found, heading in re.findall(r'\b(0\d|13)\b|"([^"]+)"', where):
+            number = found or number
+            if heading:
+                yield number, heading
+
+
+def test_the_map_of_the_lectures_leads_to_headings_that_exist():
+    headings = {
+        path.stem[:2]: [
+            line.lstrip("# ")
+            for cell in nbformat.read(path, as_version=4).cells
+            for line in cell.source.splitlines()
+            if cell.cell_type == "markdown" and line.startswith("#")
+        ]
+        for path in NOTEBOOKS
+    }
+    found = list(mapped())
+    assert len(found) > 80
+    assert sorted({entry for entry in found if entry[1] not in headings[entry[0]]}) == []

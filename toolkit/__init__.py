@@ -11,6 +11,7 @@ from toolkit.budget.planning import plan
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.selection import Exponential
+from toolkit.collecting import collect
 from toolkit.core.composition import compose
 from toolkit.core.estimate import Estimate
 from toolkit.core.intervals import Interval
@@ -27,3 +28,5 @@ from toolkit.local.questions import mangat
 from toolkit.local.questions import triangular
 from toolkit.local.questions import unrelated
 from toolkit.local.questions import warner
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey

@@ -1,14 +1,14 @@
-"""The audit catches every planted fault on its first run, and clears the repaired code and everything of ours."""
+"""The audit catches planted faults, and clears everything of ours."""
 
 import time
 
 import numpy as np
 import pytest
 
-from tests.attacks.broken import EPSILON, FAULTS, float_laplace
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.attacks.audit import audit
 from toolkit.attacks.bounds import epsilon_bound
+from toolkit.attacks.gallery import EXHIBITS, float_laplace
 from toolkit.attacks.neighbours import shapes
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
@@ -21,22 +21,14 @@ SHAPES = {name: pair for name, pair in shapes(4).items() if name in ("one above"
 BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds(fault):
+def test_the_default_audit_catches_a_fault_on_its_first_run_within_ten_seconds():
+    """All of the gallery, and their repairs, are audited in test_gallery.py with fewer runs."""
     start = time.perf_counter()
-    verdict = audit(fault.broken, fault.neighbours, epsilon=EPSILON, rng=np.random.default_rng(1))
+    verdict = EXHIBITS["half the noise"].audit(rng=np.random.default_rng(1))
     assert time.perf_counter() - start < 10
     assert verdict.violated, verdict
-    assert verdict.epsilon > EPSILON
+    assert verdict.epsilon > 1
     assert verdict.delta > 0
-
-
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
-def test_the_same_code_without_the_fault_is_cleared(fault):
-    """A true claim is refuted with probability at most 1e-4; ten audits: 1e-3."""
-    verdict = audit(fault.repaired, fault.neighbours, epsilon=EPSILON, runs=20_000, seconds=1, rng=np.random.default_rng(2))
-    assert verdict, verdict
-    assert verdict.epsilon <= EPSILON
 
 
 def chooser(mechanism):
@@ -126,7 +118,7 @@ def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
 
 
 def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
-    verdict = audit(FAULTS[0].broken, (0.0, 1.0), epsilon=1, runs=8000, level=0.99, rng=np.random.default_rng(1))
+    verdict = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=8000, level=0.99, rng=np.random.default_rng(1))
     tail = 0.9 * 0.01 / (2 * len(verdict.tried))
     bounds = [epsilon_bound(trial.seen, trial.n, trial.other, trial.m, tail=tail) for trial in verdict.tried]
     assert verdict.epsilon == pytest.approx(max(bounds))

@@ -64,6 +64,27 @@ def test_the_share_found_is_what_theory_says(sd):
     assert found[1] == pytest.approx(attack.expected_share(256, 1024, sd), abs=0.064)
 
 
+def test_who_knows_the_noise_finds_more_where_answers_are_as_many_as_people_and_never_fewer():
+    """Ten tables of 64 bits: plain least squares amplifies the noise where the number of answers is that of people."""
+    found = {}
+    for count in (32, 64, 96, 256):
+        rng, shares = np.random.default_rng(5), np.zeros(2)
+        for _ in range(10):
+            secret, asked = rng.integers(0, 2, 64), attack.queries(64, count, rng)
+            told = attack.answers(secret, asked, laplace(1), rng)
+            shares += [attack.reconstruct(asked, told, noise_sd=sd).share(secret) / 10 for sd in (0, math.sqrt(2))]
+        found[count] = shares
+    assert all(informed >= plain for plain, informed in found.values())
+    assert found[64][1] > found[64][0] + 0.15
+    assert sorted(found) == sorted(found, key=lambda count: found[count][1])  # more answers never help the people
+
+
+def test_the_pull_towards_one_half_is_that_of_the_posterior_mean():
+    """One person, one answer 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 + v)."""
+    guess = attack.reconstruct(np.array([[True]]), [1.0], noise_sd=2.0).fractional[0]
+    assert guess == pytest.approx(0.5 + 0.5 * 0.25 / (0.25 + 4.0))
+
+
 def test_more_queries_wash_out_noise_beyond_the_root_of_n():
     few, many = (attacked(128, laplace(12), count=count) for count in (512, 20_000))
     assert few < 0.8

@@ -1,8 +1,10 @@
 import os
+from contextlib import ExitStack
 
 import pytest
 from playwright.sync_api import expect
 
+from tests.browser.forms import Phone, served
 from tests.browser.lab import browser_page, chromium, jupyterlab
 
 expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
@@ -29,3 +31,26 @@ def page(folder):
 def lab(folder):
     with jupyterlab(folder) as lab:
         yield lab
+
+
+@pytest.fixture
+def phone(page):
+    """Makes a phone with a survey on it; afterwards nothing must have gone wrong on it that the test did not ask for."""
+    with ExitStack() as rest:
+        made = []
+
+        def make(survey=None, *, beside=None, invited=(), key=None, **options):
+            """A phone of its own, or another tab of the phone that is named."""
+            if beside is not None:
+                made.append(Phone.of(beside.page.context, beside.site))
+                return made[-1]
+            site = rest.enter_context(served(survey, invited=invited, key=key))
+            settings = {"viewport": {"width": 360, "height": 740}, "reduced_motion": "reduce", **options}
+            context = page.context.browser.new_context(**settings)
+            rest.callback(context.close)
+            made.append(Phone.of(context, site))
+            return made[-1]
+
+        yield make
+        for one in made:
+            one.went_well()

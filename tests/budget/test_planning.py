@@ -210,7 +210,7 @@ def test_no_more_errors_than_a_sure_thing():
         ({"epsilon": 1, "n": 300, "population": 200}, "`n` must be at most the population"),
         ({"epsilon": 1, "n": 300, "subgroup": 0}, "`subgroup` must be a share"),
         ({"epsilon": 1, "n": 300, "response": 2}, "`response` must be a share"),
-        ({"epsilon": 1, "n": 300, "compliance": {"lazy": 0.1}}, "self_protective and random"),
+        ({"epsilon": 1, "n": 300, "compliance": {"lazy": 0.1}}, "self_protective, random, candid"),
         ({"epsilon": 1, "n": 300, "compliance": {"random": 1}}, "some people must follow"),
         (
             {"n": 200, "margin": 0.01},

@@ -21,6 +21,9 @@ class Toy(DrawnAtOdds):
     def odds(self) -> Fraction:
         return Fraction(self.truth, self.lie)
 
+    def accepts(self, report: object) -> bool:
+        return report in (0, 1)
+
     def describe(self) -> str:
         return "a toy"
 

@@ -5,6 +5,8 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
 from toolkit.local.likelihood import forced_mle, likelihood_ratios, maximum_likelihood, project_onto_simplex
+from toolkit.local.numeric import square_wave
+from toolkit.local.numeric.bootstrap import SEED, resampled
 
 vectors = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-3, 3))
 
@@ -43,3 +45,13 @@ def test_an_unsettled_likelihood_is_an_error_not_an_answer() -> None:
     matrix = np.array([[0.6, 0.3, 0.1], [0.2, 0.2, 0.6]])
     with pytest.raises(ArithmeticError, match="did not settle"):
         maximum_likelihood(matrix, np.array([3.0, 4.0, 5.0]), tolerance=-1.0)
+
+
+def test_the_maximum_is_found_where_it_is_flat():
+    """Three hundred people with one answer near the end of 81 points: plain Newton equations become singular there."""
+    wave, rng = square_wave((0, 80), 1.0), np.random.default_rng(5)
+    reports = [wave.report(1, lambda bound: int(rng.integers(bound))) for _ in range(300)]
+    matrix, tallies = wave.window.matrix(), resampled(wave.tally(reports).astype(float), 200, np.random.default_rng(SEED))
+    for counts in tallies:  # the bootstrap of an estimate, where it was seen
+        shares, seen = maximum_likelihood(matrix, counts, tolerance=1e-6), counts > 0
+        assert likelihood_ratios(matrix[:, seen], counts[seen] / counts.sum(), shares).max() < 1 + 1e-9

@@ -25,6 +25,20 @@ def test_a_picture_is_the_same_bytes_each_time_and_carries_no_date_or_version():
     assert Image.open(io.BytesIO(base64.b64decode(first))).info.keys() <= {"dpi", "transparency"}
 
 
+def test_a_figure_drawn_anew_is_the_same_bytes_though_the_solver_of_the_layout_rounds_differently_each_time():
+    pictures = {show.explore_mechanism("analytic", epsilon=0.1)._repr_mimebundle_()[0]["image/png"] for _ in range(6)}
+    assert len(pictures) == 1
+
+
+def test_a_picture_that_was_shown_is_still_laid_out_when_it_grows_a_title():
+    ax = show.design_matrix(DESIGN)
+    canvas.png(ax.get_figure())
+    before = ax.get_position().y1
+    ax.set_title("three\nmore\nlines")
+    canvas.png(ax.get_figure())
+    assert ax.get_position().y1 < before - 0.05
+
+
 def test_pictures_do_not_import_pyplot():
     """Nothing stays open, no backend is chosen for the reader, and MPLBACKEND does not matter."""
     code = "import sys; from toolkit import show; sys.exit('matplotlib.pyplot' in sys.modules)"

@@ -75,11 +75,14 @@ class Verdict:
         rows = sorted(self.tried, key=lambda trial: (-trial.epsilon, trial.p_value))
         return pd.DataFrame([[getattr(trial, name) for name in names] for trial in rows], columns=list(names))
 
+    def _neighbours(self) -> str:
+        return "1 pair of neighbours" if len(self.pairs) == 1 else f"{len(self.pairs)} pairs of neighbours"
+
     def _repr_html_(self) -> str:
         rows = [
             ("verdict", self._headline()),
             ("evidence", self.evidence),
-            ("tried", f"{len(self.pairs)} pairs of neighbours, {len(self.tried)} events confirmed, {self.runs:,} runs"),
+            ("tried", f"{self._neighbours()}, {len(self.tried)} events confirmed, {self.runs:,} runs"),
             *(("note", note) for note in self.notes),
         ]
         best = max(self.tried, key=lambda trial: trial.epsilon, default=None)

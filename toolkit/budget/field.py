@@ -7,41 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, probability, refuse, whole
-from toolkit.local.design import Design
+from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.local.compliance import WAYS, Compliance
 
-CONDUCT = ("self_protective", "random")
-
-
-@dataclass(frozen=True)
-class Compliance:
-    """How many do not follow the instructions: say the harmless answer whatever they draw, or answer at random."""
-
-    self_protective: float = 0.0
-    random: float = 0.0
-
-    @property
-    def followers(self) -> float:
-        return 1 - self.self_protective - self.random
-
-    def seen_through(self, design: Design) -> Design:
-        """The design that the reports really come from: its estimates are right for the people as they behave."""
-        return Design.from_matrix(self._mixed(design).tolist(), design.options, design.report_options, design.name)
-
-    def bias(self, design: Design, prevalence: Any) -> float:
-        """How far the estimate is off on average if nobody corrects for it: of yes, or the largest of k options."""
-        truth = np.atleast_1d(np.asarray(prevalence, dtype=np.float64))
-        shares = np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth
-        scores = np.linalg.pinv(design.matrix)
-        off = shares @ (self._mixed(design) - design.matrix) @ scores
-        return float(off[1] if len(shares) == 2 else off[np.argmax(np.abs(off))])
-
-    def _mixed(self, design: Design) -> np.ndarray[Any, np.dtype[np.float64]]:
-        harmless = np.zeros(len(design.report_options))
-        with np.errstate(divide="ignore"):
-            harmless[int(np.argmin(design.matrix[1] / design.matrix[0])) if len(design.options) == 2 else 0] = 1
-        even = np.full(len(harmless), 1 / len(harmless))
-        return np.asarray(self.followers * design.matrix + self.self_protective * harmless + self.random * even)
+__all__ = ["Compliance", "Field", "checked_field"]
 
 
 @dataclass(frozen=True)
@@ -101,9 +70,6 @@ def _share(value: Number, name: str) -> float:
 def _conduct(given: Mapping[str, Number] | Compliance | None) -> Compliance | None:
     if given is None or isinstance(given, Compliance):
         return given
-    if not isinstance(given, Mapping) or not set(given) <= set(CONDUCT):
-        refuse(f"`compliance` must map {' and '.join(CONDUCT)} to shares", "something else", "they are the two ways not to comply")
-    found = Compliance(**{name: float(probability(share, name)) for name, share in given.items()})
-    if found.followers <= 0:
-        refuse("some people must follow the instructions", found.followers, "else the reports say nothing")
-    return found
+    if not isinstance(given, Mapping) or not set(given) <= set(WAYS):
+        refuse(f"`compliance` must map {', '.join(WAYS)} to shares", "something else", "they are the ways not to comply")
+    return Compliance(**dict(given))  # type: ignore[arg-type]

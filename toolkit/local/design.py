@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,8 @@ from toolkit.local.devices import Device, nearest_devices
 from toolkit.local.drawing import draw_reports
 from toolkit.local.encoding import Labels, checked_counts, encode, tally
 from toolkit.local.likelihood import forced_mle, maximum_likelihood, project_onto_simplex
+from toolkit.local.protocol import Asked
+from toolkit.local.reports import is_code
 from toolkit.local.wording import describe
 
 Array = npt.NDArray[np.float64]
@@ -52,6 +54,7 @@ class Design:
     options: Labels
     report_options: Labels
     name: str
+    asks: ClassVar[Asked] = "choice"
 
     def __init__(
         self,
@@ -176,6 +179,10 @@ class Design:
         truths, draws = np.broadcast_arrays(np.asarray(truth), np.asarray(uniform, dtype=np.uint64))
         edges = np.cumsum(self.weights, axis=1).astype(np.uint64)
         return np.asarray((draws[..., None] >= edges[truths]).sum(axis=-1))
+
+    def accepts(self, report: object) -> bool:
+        """Whether a plain JSON value is a report's code."""
+        return is_code(report, len(self.report_options))
 
     def estimate(self, reports: Any, method: Method = "moment") -> Estimate:
         """Shares of the truths behind the reports; of a binary design the prevalence of the last option.

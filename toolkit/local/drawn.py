@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Self
 
 from toolkit.core.loss import Pure
 from toolkit.core.rounding import log_up
+from toolkit.local.protocol import Asked
 from toolkit.local.serial import plain, restored
 
 
@@ -14,6 +15,7 @@ class Drawn(ABC):
     """A frozen dataclass whose fields are names, labels and the integers that a report is drawn with."""
 
     name: ClassVar[str]
+    asks: ClassVar[Asked]
 
     @property
     @abstractmethod
@@ -24,6 +26,10 @@ class Drawn(ABC):
     def loss(self) -> Pure:
         """What one report costs its sender."""
         return Pure(self.epsilon)
+
+    @abstractmethod
+    def accepts(self, report: object) -> bool:
+        """Whether a plain JSON value is something that `report` can return."""
 
     @abstractmethod
     def describe(self) -> str:

@@ -9,6 +9,8 @@ import numpy.typing as npt
 
 Array = npt.NDArray[np.float64]
 
+_RIDGE = 1e-14
+
 
 def project_onto_simplex(shares: Array) -> Array:
     """The nearest point, in Euclidean distance, whose entries are non-negative and sum to one; by one sort.
@@ -60,7 +62,8 @@ def likelihood_ratios(law: Array, weight: Array, shares: Array) -> Array:
 def interior_point(law: Array, weight: Array, rounds: int = 200) -> Array:
     """Newton's method on the optimality conditions: ratios - 1 + slack = 0 and shares * slack = 0, both non-negative.
 
-    The products are driven to zero together, so a share can approach zero at its own pace and still turn back.
+    The products are driven to zero together, so a share can approach zero at its own pace and still turn back. The equations
+    are solved for step / root(shares), which keeps them of one size; the ridge is for matrices that leave a maximum flat.
     """
     k = len(law)
     shares, slack = np.full(k, 1 / k), np.full(k, 0.1)
@@ -68,8 +71,10 @@ def interior_point(law: Array, weight: Array, rounds: int = 200) -> Array:
         relative = law / (shares @ law)
         gain = relative @ weight
         target = 0.1 * float(shares @ slack) / k
-        curvature = (relative * weight) @ relative.T + np.diag(slack / shares)
-        step = np.asarray(np.linalg.solve(curvature, gain - 1 + target / shares), dtype=np.float64)
+        root = np.sqrt(shares)
+        scaled = root[:, None] * relative
+        curvature = (scaled * weight) @ scaled.T + np.diag(slack + _RIDGE)
+        step = root * np.asarray(np.linalg.solve(curvature, root * (gain - 1) + target / root), dtype=np.float64)
         slack_step = (target - slack * step) / shares - slack
         reach = min(_reach(shares, step), _reach(slack, slack_step))
         shares, slack = shares + reach * step, slack + reach * slack_step

@@ -12,6 +12,8 @@ from toolkit.core.randomness import Rng
 Array = npt.NDArray[np.float64]
 Respondents = Literal["sample", "fixed"]
 """Whether people are a random sample, as in a survey, or always the same, so that only the randomization varies."""
+Asked = Literal["choice", "ticks", "number"]
+"""What the answer to a question is."""
 
 
 @runtime_checkable
@@ -27,6 +29,10 @@ class Randomizer(Protocol):
         """What it is called."""
 
     @property
+    def asks(self) -> Asked:
+        """What a person is asked for: one of several options, ticks in several boxes, or a number."""
+
+    @property
     def epsilon(self) -> float:
         """The largest logarithm of a likelihood ratio between two answers, computed exactly and rounded up."""
 
@@ -36,6 +42,9 @@ class Randomizer(Protocol):
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
         """Reports for answers; `rng=None` is the operating system's randomness, for real answers."""
+
+    def accepts(self, report: object) -> bool:
+        """Whether a plain JSON value is a report that could have been sent; what arrives from a stranger must be."""
 
     def estimate(self, reports: Any, /) -> Estimate:
         """What the reports say of the people behind them, with its error."""

@@ -18,10 +18,10 @@ from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, below, check_rng
-from toolkit.local.design import Design
 from toolkit.local.odds import Below, checked_epsilon
 from toolkit.local.protocol import Array, Randomizer, Respondents
 from toolkit.local.restore import restore
+from toolkit.local.sending import one_report
 from toolkit.local.serial import keep_whole
 from toolkit.local.wording import bound_in_words
 
@@ -65,7 +65,7 @@ class Questionnaire:
             t = draw(j + 1)
             chosen.add(j if t in chosen else t)
         asked = [self.questions[number] for number in sorted(chosen)]
-        return {name: _one_report(question, answers[name], draw) for name, question in asked}
+        return {name: one_report(question, answers[name], draw) for name, question in asked}
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
         """For each question the reports of those who were asked.
@@ -140,13 +140,6 @@ class Questionnaire:
 
     def __repr__(self) -> str:
         return f"<Questionnaire of {len(self.questions)} questions, {self.asked} asked: epsilon {self.epsilon:.4g}>"
-
-
-def _one_report(question: Any, answer: Any, draw: Below) -> Any:
-    """A design's report is a map of one draw; the others draw what they need."""
-    if isinstance(question, Design):
-        return int(question.report(answer, draw(question.denominator)))
-    return question.report(answer, draw)
 
 
 def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:

@@ -23,14 +23,22 @@ def times_in(share: Fraction) -> str:
     """
     if share in (0, 1):
         return "always" if share else "never"
+    count, of, exact = frequency(share)
+    return f"{'' if exact else 'about '}{count} time{'' if count == 1 else 's'} in {of:,}"
+
+
+def frequency(share: Fraction) -> tuple[int, int, bool]:
+    """A probability as so many times in so many, small numbers where they will do, and whether that is exact.
+
+    >>> frequency(Fraction(3, 4)), frequency(Fraction(1, 3000))
+    ((3, 4, True), (3, 10000, False))
+    """
     if share.denominator <= 20:
-        count, of, about = share.numerator, share.denominator, ""
-    else:
-        of = 100
-        while min(share, 1 - share) * of < Fraction(3, 2):
-            of *= 10
-        count, about = round(share * of), "" if (share * of).denominator == 1 else "about "
-    return f"{about}{count} time{'' if count == 1 else 's'} in {of:,}"
+        return share.numerator, share.denominator, True
+    of = 100
+    while min(share, 1 - share) * of < Fraction(3, 2):
+        of *= 10
+    return round(share * of), of, (share * of).denominator == 1
 
 
 def bound_in_words(epsilon: float) -> str:

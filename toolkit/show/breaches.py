@@ -5,7 +5,7 @@ from itertools import cycle
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.ticker import FuncFormatter, PercentFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
 from toolkit.attacks.averaging import Belief
 from toolkit.attacks.bounds import advantage, claimed
@@ -123,6 +123,7 @@ def belief_path(paths: Mapping[str, Belief], answer: str | int, *, ax: Axes | No
         ax.plot(range(asked + 1), belief, color=colour, linestyle=dash, linewidth=2.2, label=name)
         words.append(f"{name} {percent(belief[-1])} after {asked} report{'s' if asked > 1 else ''}")
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(ylim=(-0.02, 1.04), xlabel="times asked", ylabel=f"belief in “{answer}”")
     ax.legend(frameon=False, loc="center right")
     return finish(ax, "Asked again and again", f"belief in {answer}: {'; '.join(words)}")

@@ -5,6 +5,8 @@ No pyplot: nothing is kept open behind the reader's back, no backend has to be c
 
 import base64
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from matplotlib.axes import Axes
@@ -62,10 +64,29 @@ def png_bundle(figure: Figure, text: str) -> tuple[dict[str, str], dict[str, Any
 def png(figure: Figure) -> bytes:
     """A figure as PNG with a palette: a quarter of the bytes, which saved notebooks keep for ever, and no date or version."""
     drawn, packed = io.BytesIO(), io.BytesIO()
-    figure.savefig(drawn, format="png", dpi=_DPI * _SHARPNESS)
+    with _settled(figure):
+        figure.savefig(drawn, format="png", dpi=_DPI * _SHARPNESS)
     picture = Image.open(drawn).convert("RGB").quantize(colors=96, dither=Image.Dither.NONE)
     picture.save(packed, format="PNG", optimize=True)
     return packed.getvalue()
+
+
+@contextmanager
+def _settled(figure: Figure) -> Iterator[None]:
+    """Laid out, with rounded places: the last digits of the solver differ from run to run, and pixels would, too."""
+    engine, dpi = figure.get_layout_engine(), figure.dpi
+    figure.set_dpi(_DPI * _SHARPNESS)
+    figure.draw_without_rendering()
+    figure.set_layout_engine("none")
+    for ax in figure.axes:
+        left, bottom, width, height = (round(float(place), 9) for place in ax.get_position().bounds)
+        ax.set_position((left, bottom, width, height))
+        ax.set_in_layout(True)  # which a place set by hand would end
+    try:
+        yield
+    finally:
+        figure.set_layout_engine(engine)
+        figure.set_dpi(dpi)
 
 
 def percent(share: float, decimals: int = 0) -> str:

@@ -127,7 +127,7 @@ def test_the_better_way_is_chosen_and_the_reason_given() -> None:
     assert isinstance(tick_boxes(10, 1.0, most=2), RandomBox)
     assert isinstance(tick_boxes(10, 1.0), RandomBox)
     assert "one random box" in tick_boxes(10, 1.0).reason
-    assert "at most 1 ticks: variance 4.0" in tick_boxes(10, 1.0, most=1).reason
+    assert "at most 1 tick: variance 4.0" in tick_boxes(10, 1.0, most=1).reason
 
 
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])

@@ -18,6 +18,7 @@ from toolkit.local.numeric.means import FiniteMean, Stretched
 from toolkit.local.numeric.window import Window
 from toolkit.local.odds import Below
 from toolkit.local.protocol import Array
+from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
 from toolkit.local.support import Support
 from toolkit.local.wording import bound_in_words, times_in
@@ -203,6 +204,11 @@ class Hybrid(FiniteMean):
 
     def report(self, index: int, draw: Below) -> int:
         return 2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
+
+    def accepts(self, report: object) -> bool:
+        """Where it is never the window's turn, or never the bit's, its reports are not sent."""
+        bit = is_code(report, 2)
+        return self.turn < TURNS if bit else self.turn > 0 and is_code(report, self.kinds)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         turns = below(TURNS, len(index), rng) < self.turn

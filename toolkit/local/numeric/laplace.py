@@ -15,8 +15,11 @@ from toolkit.local.numeric.grid import Steps
 from toolkit.local.numeric.means import Mean
 from toolkit.local.odds import Below, checked_epsilon
 from toolkit.local.protocol import Array
+from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction
 from toolkit.local.wording import bound_in_words
+
+_REACH = 64  # scales of noise; e**-64 is less than 10**-27
 
 
 @dataclass(frozen=True, repr=False)
@@ -67,6 +70,11 @@ class LocalLaplace(Mean):
             minus = draw(2)
             if size or not minus:
                 return index - size if minus else index + size
+
+    def accepts(self, report: object) -> bool:
+        """Noise has no end, but beyond 64 times its scale it is rarer than once in 10**27: such a report is a stranger's."""
+        reach = _REACH * self.scale
+        return is_whole(report) and -reach <= report <= self.steps + reach
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         return np.asarray(index + discrete_laplace(self.scale, len(index), rng), dtype=np.int64)

@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +17,8 @@ from toolkit.local.drawn import Drawn, DrawnAtOdds
 from toolkit.local.encoding import checked_counts
 from toolkit.local.numeric.grid import Grid, Steps, checked_reports
 from toolkit.local.odds import Below
-from toolkit.local.protocol import Array, Respondents
+from toolkit.local.protocol import Array, Asked, Respondents
+from toolkit.local.reports import is_code
 from toolkit.local.serial import fraction, keep_whole
 
 
@@ -28,6 +29,8 @@ class Mean(Drawn):
     low: Fraction
     high: Fraction
     steps: int
+
+    asks: ClassVar[Asked] = "number"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))
@@ -129,6 +132,9 @@ class FiniteMean(DrawnAtOdds, Mean):
     @abstractmethod
     def kinds(self) -> int:
         """How many different reports there are."""
+
+    def accepts(self, report: object) -> bool:
+        return is_code(report, self.kinds)
 
     def _checked(self, reports: Any) -> Steps:
         return checked_reports(reports, self.kinds)

@@ -21,6 +21,7 @@ from toolkit.local.numeric.grid import Steps
 from toolkit.local.numeric.means import Mean
 from toolkit.local.odds import Below
 from toolkit.local.protocol import Array
+from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction
 from toolkit.local.wording import bound_in_words
 
@@ -105,6 +106,16 @@ class Scrambled(Mean):
         while drawn >= self.weights[card]:
             drawn, card = drawn - self.weights[card], card + 1
         return int(self._lines[0][card]) + index * int(self._lines[1][card])
+
+    def accepts(self, report: object) -> bool:
+        if not is_whole(report):
+            return False
+        lines = zip(*(line.tolist() for line in self._lines), strict=True)
+        return any(self._on_line(report - start, slope) for start, slope in lines)
+
+    def _on_line(self, above: int, slope: int) -> bool:
+        """Whether some answer lies this far above the lowest one's report, for one value of the deck."""
+        return above == 0 if slope == 0 else above % slope == 0 and 0 <= above // slope <= self.steps
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         card = Categorical(self.weights).draw(len(index), rng)

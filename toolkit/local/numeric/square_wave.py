@@ -20,7 +20,8 @@ from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
 from toolkit.local.numeric.grid import Grid, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Window
 from toolkit.local.odds import Below, checked_epsilon, odds
-from toolkit.local.protocol import Array, Respondents
+from toolkit.local.protocol import Array, Asked, Respondents
+from toolkit.local.reports import is_code
 from toolkit.local.serial import fraction, keep_whole
 from toolkit.local.support import checked_shares, people_with
 from toolkit.local.wording import bound_in_words, times_in
@@ -43,6 +44,7 @@ class SquareWave(DrawnAtOdds):
     outside: int
 
     name: ClassVar[str] = "square_wave"
+    asks: ClassVar[Asked] = "number"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))
@@ -70,6 +72,9 @@ class SquareWave(DrawnAtOdds):
     def report(self, index: int, draw: Below) -> int:
         """One report for an answer at point `index`, by integer draws alone: the browser's rule."""
         return self.window.report(index, draw)
+
+    def accepts(self, report: object) -> bool:
+        return is_code(report, self.window.reports)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
         """Reports for numbers within the bounds: integers from 0 to steps + width - 1."""

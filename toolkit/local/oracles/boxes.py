@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from toolkit.core.intervals import Interval, IntervalBasis, Shares
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.encoding import Labels
-from toolkit.local.protocol import Array, Respondents
+from toolkit.local.protocol import Array, Asked, Respondents
 from toolkit.local.support import Support, display_note
 
 Ticks = npt.NDArray[np.bool_]
@@ -25,6 +25,8 @@ class Boxes(DrawnAtOdds):
     """Any of `options` may be ticked; the estimate is the share of people who tick each."""
 
     options: Labels
+
+    asks: ClassVar[Asked] = "ticks"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))

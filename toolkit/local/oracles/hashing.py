@@ -16,6 +16,7 @@ from toolkit.local.encoding import Codes
 from toolkit.local.odds import Below
 from toolkit.local.oracles.oracle import Counts, Oracle
 from toolkit.local.progress import chunks
+from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
 from toolkit.local.support import Support
 from toolkit.local.wording import bound_in_words, times_in
@@ -76,6 +77,10 @@ class LocalHash(Oracle):
         drawn = draw(self._total)
         shift = 0 if drawn < self.inside else (drawn - self.inside) // self.outside + 1
         return [(value + shift) % self.values, *factors]
+
+    def accepts(self, report: object) -> bool:
+        row = report if isinstance(report, list) else []
+        return len(row) == 1 + self.digits and all(is_code(residue, self.values) for residue in row)
 
     def _draw(self, codes: Codes, rng: Rng) -> Residues:
         kind = np.min_scalar_type(2 * self.values)  # sums of two residues must fit

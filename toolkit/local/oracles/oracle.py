@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -15,7 +15,7 @@ from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.encoding import Codes, Labels, encode
 from toolkit.local.odds import Below
 from toolkit.local.oracles import limits
-from toolkit.local.protocol import Array, Respondents
+from toolkit.local.protocol import Array, Asked, Respondents
 from toolkit.local.support import Support, checked_shares, checked_support, people_with
 
 Method = Literal["moment", "simplex"]
@@ -27,6 +27,8 @@ class Oracle(DrawnAtOdds):
     """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate."""
 
     options: Labels
+
+    asks: ClassVar[Asked] = "choice"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))

@@ -20,6 +20,7 @@ from toolkit.local.odds import Below
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Counts, Oracle
 from toolkit.local.progress import chunks
+from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole
 from toolkit.local.support import Support
 from toolkit.local.wording import bound_in_words, times_in
@@ -90,6 +91,9 @@ class Subset(Oracle):
         chosen = {other + (other >= code) for other in others}
         return sorted(chosen | {code} if holds else chosen)
 
+    def accepts(self, report: object) -> bool:
+        return isinstance(report, list) and len(report) == self.size and is_set(report, len(self.options))
+
     def k_ary(self) -> Design:
         """The design that a subset of size 1 is: k-ary randomized response, with everything a design can do."""
         if self.size != 1:
@@ -133,13 +137,19 @@ class Subset(Oracle):
 
     def tally(self, reports: Any) -> tuple[Counts, int]:
         if self.size == 1:
-            counts = tally(reports, self.options, "reports")
+            counts = tally(self._ones(reports), self.options, "reports")
             return counts, int(counts.sum())
         packed = bits.as_packed(reports, len(self.options))
         counts = bits.column_sums(packed, len(self.options))
         if counts.sum() != self.size * len(packed):
             refuse(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
         return counts, len(packed)
+
+    def _ones(self, reports: Any) -> Any:
+        """Reports of size 1 as options, also where they came as sets of one code, as phones send them."""
+        if isinstance(reports, list) and reports and all(self.accepts(one) for one in reports):
+            return [self.options[code] for (code,) in reports]
+        return reports
 
     def _simulate(self, answers: Counts, rng: np.random.Generator) -> Counts:
         """Exact support counts. A set is either any set evenly, or one of those that hold the answer, evenly.

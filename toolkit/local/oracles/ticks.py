@@ -22,6 +22,7 @@ from toolkit.local.oracles import bits
 from toolkit.local.oracles.boxes import Boxes, Counts, Rows, Ticks
 from toolkit.local.progress import chunks
 from toolkit.local.protocol import Array, Respondents
+from toolkit.local.reports import is_code, is_set
 from toolkit.local.serial import keep_whole
 from toolkit.local.support import Support, checked_shares, checked_support
 from toolkit.local.wording import bound_in_words, times_in
@@ -65,6 +66,10 @@ class RandomBox(Boxes):
         box = draw(len(self.options))
         kept = draw(self.keep + self.lie) < self.keep
         return [box, int((box in ticks) == kept)]
+
+    def accepts(self, report: object) -> bool:
+        pair = report if isinstance(report, list) else []
+        return len(pair) == 2 and is_code(pair[0], len(self.options)) and is_code(pair[1], 2)
 
     def _draw(self, ticks: Ticks, rng: Rng) -> Counts:
         box = below(len(self.options), len(ticks), rng).astype(np.int64)
@@ -165,6 +170,9 @@ class CappedBoxes(Boxes):
             self._refuse_more(1, 1)
         return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
 
+    def accepts(self, report: object) -> bool:
+        return is_set(report, len(self.options))
+
     def _draw(self, ticks: Ticks, rng: Rng) -> bits.Packed:
         over = int(np.count_nonzero(ticks.sum(axis=1) > self.most))
         if over:
@@ -263,10 +271,11 @@ def tick_boxes(
     share = min(cap / len(names), 0.5)  # everyone ticks as many as allowed, spread evenly
     by_one, by_cap = (float(boxes.variance(share, 1)[0]) for boxes in (one, capped))
     better = "random" if by_one <= by_cap else "capped"
+    limit = f"at most {cap} tick{'' if cap == 1 else 's'}"
     if choice(how or better, "how", ("random", "capped")) == "random":
-        why = f"one random box: variance {by_one:.3g} / n a box, against {by_cap:.3g} / n with at most {cap} ticks"
+        why = f"one random box: variance {by_one:.3g} / n a box, against {by_cap:.3g} / n with {limit}"
         return replace(one, reason=why)
-    why = f"at most {cap} ticks: variance {by_cap:.3g} / n a box, against {by_one:.3g} / n with one random box"
+    why = f"{limit}: variance {by_cap:.3g} / n a box, against {by_one:.3g} / n with one random box"
     return replace(capped, reason=why)
 
 

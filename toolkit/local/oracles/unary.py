@@ -15,6 +15,7 @@ from toolkit.local.odds import Below
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.oracle import Counts, Oracle
 from toolkit.local.progress import chunks
+from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole
 from toolkit.local.support import Support
 from toolkit.local.wording import bound_in_words, times_in
@@ -59,6 +60,9 @@ class Unary(Oracle):
         """The codes of the options held, by one draw below `denominator` an option, in order."""
         draws = [draw(self.denominator) for _ in self.options]
         return [v for v, drawn in enumerate(draws) if drawn < (self.own if v == code else self.other)]
+
+    def accepts(self, report: object) -> bool:
+        return is_set(report, len(self.options))
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
         k = len(self.options)

@@ -1,0 +1,286 @@
+"""Every explorer in one notebook of a real JupyterLab: by keyboard and by mouse, the words on the screen are Python's.
+
+What Python says is held against the toolkit in `tests/show`; here, what the browser shows is held against Python.
+"""
+
+import json
+import time
+from dataclasses import dataclass
+
+import nbformat
+import pytest
+from playwright.sync_api import Locator, Page, expect
+
+from notebooks.freeze import KERNEL
+from tests.browser.lab import in_kernel, run_all
+from toolkit import show
+from toolkit.show import budget_explorer, mechanism_explorer, tradeoff_explorer
+
+pytestmark = pytest.mark.browser
+
+CELLS = {
+    "design": "show.explore_design()",
+    "budget": "show.explore_budget(0.5, questions=3, years=2)",
+    "tradeoff": "show.explore_tradeoff()",
+    "mechanism": "show.explore_mechanism()",
+    "ledger": "show.show_ledger(account)",
+}
+SLIDERS = {
+    "design": {"Epsilon": "epsilon", "Respondents": "n", "Guess of yes": "prevalence"},
+    "budget": {"Epsilon": "epsilon", "Questions": "questions", "Years": "years", "Believed before": "prior"},
+    "tradeoff": {"Epsilon": "epsilon", "Respondents": "n", "Guess of yes": "prevalence"},
+    "mechanism": {"Epsilon": "epsilon", "Sensitivity": "sensitivity"},
+}
+EACH_SLIDER = [(widget, label, trait) for widget, sliders in SLIDERS.items() for label, trait in sliders.items()]
+EACH_WIDGET = list(SLIDERS)
+
+
+@dataclass
+class Shown:
+    """A widget on the screen, and the variable of the same name in the kernel."""
+
+    page: Page
+    name: str
+    element: Locator
+
+    def slider(self, label: str) -> Locator:
+        return self.element.get_by_role("slider", name=label)
+
+    def words(self) -> dict[str, str]:
+        return {line.get_attribute("data-name"): line.text_content() for line in self.element.locator("p[data-name]").all()}
+
+    def in_python(self, code: str) -> object:
+        return json.loads(in_kernel(self.page, f"print(json.dumps({self.name}.{code}))"))
+
+    def agrees(self) -> dict[str, str]:
+        """Wait until the words on the screen are those of the kernel, which has then heard all that was set."""
+        deadline = time.monotonic() + 30
+        while self.words() != (said := self.in_python("describe()")):
+            assert time.monotonic() < deadline, (self.words(), said)
+            self.page.wait_for_timeout(20)
+        return said
+
+
+@pytest.fixture(scope="module")
+def notebook(lab, page, folder) -> Page:
+    """A notebook with every explorer, run."""
+    first = "import json\nfrom toolkit import Approx, Ledger, Pure, show\naccount = Ledger(Approx(1, 1e-5), neighbors='replace')"
+    cells = [first, *(f"{name} = {code}\n{name}" for name, code in CELLS.items())]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": KERNEL})
+    nbformat.write(book, folder / "root" / "notebooks" / "explorers.ipynb")
+    lab.open(page, "notebooks/explorers.ipynb")
+    run_all(page)
+    expect(page.locator(".toolkit-explorer")).to_have_count(len(CELLS))
+    return page
+
+
+@pytest.fixture
+def widget(notebook, request) -> Shown:
+    element = notebook.locator(".toolkit-explorer").nth(list(CELLS).index(request.param))
+    element.scroll_into_view_if_needed()
+    return Shown(notebook, request.param, element)
+
+
+@pytest.mark.parametrize(("widget", "label", "trait"), EACH_SLIDER, indirect=["widget"])
+def test_arrow_keys_move_a_slider_and_the_words_follow(widget, label, trait):
+    before, value = widget.agrees(), widget.in_python(trait)
+    widget.slider(label).focus()
+    for _ in range(2):
+        widget.page.keyboard.press("ArrowRight")
+    on_the_way = widget.words()
+    after = widget.agrees()
+    assert on_the_way == after  # drawn at once, without the kernel
+    assert after != before
+    assert widget.in_python(trait) > value
+    expect(widget.slider(label)).to_be_focused()
+    for _ in range(2):
+        widget.page.keyboard.press("ArrowLeft")
+    assert widget.agrees() == before
+    assert widget.in_python(trait) == value
+
+
+@pytest.mark.parametrize("widget", EACH_WIDGET, indirect=True)
+def test_dragging_redraws_without_the_kernel_which_hears_of_it_at_the_end(widget):
+    before, value = widget.agrees(), widget.in_python("epsilon")
+    place = widget.slider("Epsilon").bounding_box()
+    height = place["y"] + place["height"] / 2
+    widget.page.mouse.move(place["x"] + 0.3 * place["width"], height)
+    widget.page.mouse.down()
+    widget.page.mouse.move(place["x"] + 0.8 * place["width"], height, steps=4)
+    on_the_way = widget.words()
+    assert on_the_way != before
+    assert widget.in_python("epsilon") == value
+    widget.page.mouse.up()
+    assert widget.agrees() == on_the_way
+    assert widget.in_python("epsilon") != value
+    in_kernel(widget.page, f"{widget.name}.epsilon = {value}")
+    assert widget.agrees() == before
+
+
+@pytest.mark.parametrize("widget", EACH_WIDGET, indirect=True)
+def test_an_epsilon_that_is_typed_is_taken_exactly(widget):
+    value = widget.in_python("epsilon")
+    box = widget.element.get_by_label("Epsilon, exactly")
+    box.fill("0.7654")
+    box.press("Enter")
+    widget.agrees()
+    expect(box).to_have_value("0.7654")
+    assert widget.in_python("epsilon") == 0.7654
+    in_kernel(widget.page, f"{widget.name}.epsilon = {value}")
+    widget.agrees()
+
+
+@pytest.mark.parametrize("widget", EACH_WIDGET, indirect=True)
+def test_nothing_moves_while_a_slider_does(widget):
+    value, slider, sizes, widths = widget.in_python("epsilon"), widget.slider("Epsilon"), set(), set()
+    for key in ("Home", "End", "PageDown", "PageUp"):
+        slider.press(key)
+        box = widget.element.bounding_box()
+        sizes.add(box["height"])
+        widths.add((slider.bounding_box()["x"], slider.bounding_box()["width"]))
+    assert (len(sizes), len(widths)) == (1, 1)
+    widget.agrees()
+    in_kernel(widget.page, f"{widget.name}.epsilon = {value}")
+    widget.agrees()
+
+
+@pytest.mark.parametrize("widget", EACH_WIDGET, indirect=True)
+def test_every_picture_and_every_control_has_words_for_those_who_do_not_see(widget):
+    assert widget.element.get_attribute("aria-label")
+    for picture in widget.element.locator("svg[role=img]").all():
+        assert len(picture.get_attribute("aria-label")) > 20
+    for control in widget.element.locator("input, button").all():
+        assert control.get_attribute("data-lm-suppress-shortcuts") == "true"
+        assert control.get_attribute("aria-label") or control.text_content()
+    for slider in widget.element.get_by_role("slider").all():
+        assert slider.get_attribute("aria-valuetext")
+
+
+@pytest.mark.parametrize("widget", ["mechanism"], indirect=True)
+def test_the_noise_is_chosen_by_buttons_and_the_classic_formula_stops_where_it_is_proven(widget):
+    before = widget.agrees()
+    for law in ("Gaussian", "Gaussian, classic formula"):
+        widget.element.get_by_role("button", name=law, exact=True).press("Enter")
+        widget.agrees()
+        expect(widget.element.get_by_role("button", name=law, exact=True)).to_have_attribute("aria-pressed", "true")
+    widget.slider("Epsilon").press("End")
+    widget.agrees()
+    expect(widget.element.get_by_label("Epsilon, exactly")).to_have_value("1")
+    widget.element.get_by_role("button", name="99 %").click()
+    assert "With 99 % chance" in widget.agrees()["error"]
+    in_kernel(widget.page, "mechanism.law, mechanism.epsilon, mechanism.level = 'laplace', 1.0, 0.95")
+    assert widget.agrees() == before
+
+
+@pytest.mark.parametrize("widget", ["tradeoff"], indirect=True)
+def test_a_wanted_margin_is_chosen_by_a_button(widget):
+    widget.element.get_by_role("button", name="5", exact=True).press("Enter")
+    assert widget.agrees()["needed"].startswith("For ±\u00a05 points")
+    assert widget.in_python("margin") == 0.05
+
+
+@pytest.mark.parametrize("widget", ["tradeoff", "mechanism"], indirect=True)
+def test_hypothetical_outcomes_play_and_stop_and_step_for_those_who_prefer_less_motion(widget):
+    button, counter = widget.element.locator("button.play"), widget.element.locator(".player .end")
+    expect(counter).to_have_text("1 of 40")
+    button.click()
+    expect(counter).to_have_text("4 of 40")
+    button.click()
+    stopped = counter.text_content()
+    widget.page.wait_for_timeout(700)
+    assert counter.text_content() == stopped
+    widget.page.emulate_media(reduced_motion="reduce")
+    button.press("Enter")
+    stepped = counter.text_content()
+    widget.page.wait_for_timeout(700)
+    assert counter.text_content() == stepped != stopped
+    widget.page.emulate_media(reduced_motion="no-preference")
+
+
+@pytest.mark.parametrize("widget", ["ledger"], indirect=True)
+def test_a_ledger_that_is_charged_is_shown_after_the_cell_and_after_the_button(widget):
+    expect(widget.element.locator("tbody tr")).to_have_count(0)
+    in_kernel(widget.page, "_ = account.charge(Pure(0.25), 'mean of age')")
+    expect(widget.element.locator("tbody tr")).to_have_count(1)
+    assert "Spent ε\u00a0=\u00a00.25" in widget.agrees()["spent"]
+    other_process = "from IPython import get_ipython; get_ipython().events.unregister('post_run_cell', ledger._ran)"
+    in_kernel(widget.page, f"{other_process}; _ = account.charge(Pure(0.5), 'median of age')")
+    widget.element.get_by_role("button", name="Look again").press("Enter")
+    expect(widget.element.locator("tbody tr")).to_have_count(2)
+    assert "Spent ε\u00a0=\u00a00.75" in widget.agrees()["spent"]
+
+
+@pytest.mark.parametrize("theme", ["Dark", "Light"])
+def test_words_stand_out_from_the_ground_in_both_themes(notebook, theme):
+    notebook.evaluate("theme => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", f"JupyterLab {theme}")
+    notebook.wait_for_selector(f'body[data-jp-theme-light="{str(theme == "Light").lower()}"]', state="attached")
+    for element in notebook.locator(".toolkit-explorer").all():
+        ground, words = (element.evaluate(f"e => getComputedStyle(e).{name}") for name in ("backgroundColor", "color"))
+        assert contrast(ground, words) > 7
+
+
+def contrast(one: str, other: str) -> float:
+    """The ratio of WCAG 2: 4.5 is enough for words, 7 is good."""
+    light = sorted((luminance(one), luminance(other)))
+    return (light[1] + 0.05) / (light[0] + 0.05)
+
+
+def luminance(colour: str) -> float:
+    parts = [float(part) / 255 for part in colour.partition("(")[2].rstrip(")").split(",")[:3]]
+    red, green, blue = (part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+# ---------------------------------------------------------------- the words of the whole grid, without a kernel
+
+MODULE = """async ([module, body, args]) => {
+  const address = URL.createObjectURL(new Blob([module], { type: "text/javascript" }));
+  const kit = await import(address);
+  return JSON.stringify(new Function("kit", "args", body)(kit, JSON.parse(args)));
+}"""
+
+
+def in_browser(page: Page, module: str, body: str, args: object) -> object:
+    return json.loads(page.evaluate(MODULE, [module, body, json.dumps(args)]))
+
+
+def test_the_browser_words_every_budget_as_python_does(page):
+    table = budget_explorer.budget_table()
+    priors = (0.01, 0.1, 0.5, 0.99)
+    settings = [(e, q, y, p) for e in table["epsilons"] for q in table["questions"][::6] for y in (1, 3, 10) for p in priors]
+    body = """return args.settings.map(([e, q, y, p]) =>
+      kit.reading(args.table.words, kit.rowFor(args.table, {}, e, q), y, p).sentences)"""
+    there = in_browser(page, show.BudgetExplorer._esm, body, {"table": table, "settings": settings})
+    rows = {(e, q): budget_explorer.budget_row(e, q) for e, q, _, _ in settings}
+    assert there == [budget_explorer.reading(table["words"], rows[e, q], y, p) for e, q, y, p in settings]
+
+
+def test_the_browser_words_every_mechanism_as_python_does(page):
+    table = mechanism_explorer.mechanism_table()
+    settings = [
+        {"law": law, "epsilon": e, "delta": d, "sensitivity": s, "level": level}
+        for law in mechanism_explorer.LAWS
+        for e in table["epsilons"][::3]
+        for d in table["deltas"]
+        for s in table["sensitivities"][::2]
+        for level in table["levels"][1::2]
+    ]
+    body = "return args.settings.map((one) => kit.reading(args.table.words, kit.rowFor(args.table, {}, one)))"
+    there = in_browser(page, show.MechanismExplorer._esm, body, {"table": table, "settings": settings})
+    rows = [mechanism_explorer.mechanism_row(s["law"], s["epsilon"], s["delta"], s["sensitivity"], s["level"]) for s in settings]
+    assert there == [mechanism_explorer.reading(table["words"], row) for row in rows]
+
+
+def test_the_browser_words_every_tradeoff_as_python_does(page):
+    table = tradeoff_explorer.tradeoff_table()
+    settings = [
+        {"epsilon": e, "n": n, "prevalence": x, "goal": goal}
+        for e in table["epsilons"]
+        for n in table["sizes"][::3]
+        for x in table["prevalences"][::2]
+        for goal in table["goals"][::2]
+    ]
+    body = "return args.settings.map((one) => kit.reading(args.table.words, kit.rowFor(args.table, {}, one)))"
+    there = in_browser(page, show.TradeoffExplorer._esm, body, {"table": table, "settings": settings})
+    rows = (tradeoff_explorer.tradeoff_row(s["epsilon"], s["n"], s["prevalence"], s["goal"]) for s in settings)
+    assert there == [tradeoff_explorer.reading(table["words"], row) for row in rows]

@@ -1,0 +1,195 @@
+"""The form can be seen, read and used: on a narrow screen, enlarged, by night, from right to left, with a screen reader."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.forms import kinds, modes
+from toolkit import warner
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+from toolkit.survey.words import KNOWN, interface
+
+pytestmark = pytest.mark.browser
+
+# All text that is seen, with its colour and the first opaque colour behind it.
+COLOURS = """() => {
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  const found = [];
+  while (walker.nextNode()) {
+    const element = walker.currentNode.parentElement;
+    if (!walker.currentNode.textContent.trim() || !element.getClientRects().length) continue;
+    let behind = element;
+    while (behind && getComputedStyle(behind).backgroundColor === "rgba(0, 0, 0, 0)") behind = behind.parentElement;
+    const ground = getComputedStyle(behind || document.body).backgroundColor;
+    found.push([walker.currentNode.textContent, getComputedStyle(element).color, ground]);
+  }
+  return found;
+}"""
+SMALL = """() => [...document.querySelectorAll("button, select, summary, label.choice, input[type=number], textarea")]
+  .filter((one) => one.getClientRects().length)
+  .map((one) => [one.tagName, one.getBoundingClientRect().width, one.getBoundingClientRect().height])
+  .filter(([, width, height]) => width < 44 || height < 44)"""
+# Every field has a name that a screen reader says, every group a legend, and nothing has a role that it does not fill.
+NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, progress, button, fieldset")]
+  .filter((one) => {
+    if (one.tagName === "PROGRESS" && one.closest("li")) return false; // its number stands beside it
+    const labels = one.labels ? [...one.labels].map((label) => label.innerText).join("") : "";
+    const legend = one.tagName === "FIELDSET" && one.firstElementChild.tagName === "LEGEND" ? one.firstElementChild.innerText : "";
+    return !(labels || legend || one.getAttribute("aria-label") || (one.tagName === "BUTTON" && one.innerText)).trim();
+  })
+  .map((one) => one.outerHTML)"""
+
+
+def luminance(colour):
+    parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(one, other):
+    """WCAG 2.2: (lighter + 0.05) / (darker + 0.05)."""
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
+
+def every_screen(person):
+    """Walks through `modes`, and stops on each screen as it is when all of it is open."""
+    person.open()
+
+    def stop():
+        for summary in person.page.locator("summary").all():
+            summary.click()
+        return person.heading.inner_text()
+
+    yield stop()
+    person.press("I take part")
+    yield stop()
+    person.choose("Yes")
+    person.page.locator("summary", has_text="Try it").click()
+    person.press("Draw 1000 times")
+    person.page.locator("summary", has_text="How can I").click()
+    yield person.heading.inner_text()
+    person.press("Next").press("Continue")
+    yield stop()
+    person.choose("Yes, we can know it").press("Next").choose("Yes")
+    yield stop()
+    person.write("12").choose("No").press("Next").press("Turn the wheel")
+    yield stop()
+    person.choose("Yes")
+    yield stop()
+    person.choose("Same")
+    yield stop()
+    person.write("")
+    yield stop()
+    person.press("Send").sees("Thank you")
+    yield stop()
+
+
+def sound(person):
+    """What holds on every screen."""
+    assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "one must scroll sideways"
+    assert person.page.evaluate(SMALL) == []
+    assert person.page.evaluate(NAMELESS) == []
+    assert person.page.locator("h1").count() == person.page.locator("main").count() == 1
+    assert person.page.locator("[role=status], [role=alert]").count() >= 1
+    assert person.page.locator("form, [name]:not([type=radio]):not([type=checkbox]):not(meta)").count() == 0
+    assert person.page.locator("input:not([autocomplete=off]), textarea:not([autocomplete=off])").count() == 0
+    weak = [
+        (text, round(contrast(words, ground), 2))
+        for text, words, ground in person.page.evaluate(COLOURS)
+        if contrast(words, ground) < 4.5
+    ]
+    assert weak == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_screen_fits_a_small_phone_and_can_be_read_by_day_and_by_night(phone, scheme):
+    person = phone(modes(), color_scheme=scheme)
+    seen = []
+    for heading in every_screen(person):
+        seen.append(heading)
+        sound(person)
+    assert len(seen) == 10
+
+
+def test_at_twice_the_size_nothing_is_cut_off(phone):
+    """200 % of a 640 pixel wide window has the room of 320 pixels; the largest text setting makes words larger still."""
+    person = phone(kinds(), viewport={"width": 320, "height": 480})
+    person.begin()
+    person.page.evaluate("() => { document.documentElement.style.fontSize = '32px'; }")
+    for labels in (["Yes"], ["3"], ["car"]):
+        assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        person.choose(*labels)
+        assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+        person.press("Next")
+
+
+def test_borders_of_fields_and_the_hand_of_the_wheel_stand_out(phone):
+    """WCAG 1.4.11: 3 to 1 for what must be seen to use the page."""
+    for scheme in ("light", "dark"):
+        person = phone(modes(), color_scheme=scheme).begin()
+        style = "element => [getComputedStyle(element).borderTopColor, getComputedStyle(document.body).backgroundColor]"
+        assert contrast(*person.page.locator("label.choice").first.evaluate(style)) >= 3
+        person.choose("Yes")
+        hand = person.page.locator(".hand").evaluate("hand => getComputedStyle(hand, '::before').backgroundColor")
+        for chip in person.page.locator(".row span").all():
+            assert contrast(hand, chip.evaluate("chip => getComputedStyle(chip).backgroundColor")) >= 3
+
+
+def test_the_wheel_turns_and_words_follow_but_not_for_those_who_asked_for_stillness(phone):
+    for motion, turns in (("no-preference", "turn"), ("reduce", "none")):
+        person = phone(modes(), reduced_motion=motion).begin().choose("Yes")
+        assert person.page.locator(".hand").evaluate("hand => getComputedStyle(hand).animationName") == turns
+        person.press("Next").sees("One question about the method")  # the way on is open while it turns
+
+
+def arabic():
+    text = {code: f"text {code}" for code in KNOWN}
+    question = Question("cheated", text, design=warner(p="3/4"), mode="guided")
+    return Survey({**text, "ar": "استطلاع"}, [question], consent=text, languages=KNOWN, practice=False)
+
+
+def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
+    person = phone(arabic(), locale="ar-EG")
+    person.open().sees("استطلاع")
+    root = person.page.evaluate("() => [document.documentElement.lang, document.documentElement.dir]")
+    assert root == ["ar", "rtl"]
+    words = interface(KNOWN)
+    person.press(words["ar"]["take_part"]).sees(words["ar"]["check_title"])
+    box, label = (person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "span"))
+    assert box["x"] > label["x"], "the button stands on the right"
+    assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+    person.page.get_by_label(words["ar"]["check_no"]).check()
+    person.press(words["ar"]["continue"]).press(words["ar"]["next"])
+    person.pin([0])
+    person.press(words["ar"]["turn"])
+    expect(person.page.locator(".lead")).to_contain_text("المس «\u2068لا\u2069»")
+    for code in ("de", "fr", "es", "en"):
+        person.open().press(words[code]["name"])
+        assert person.page.evaluate("() => [document.documentElement.lang, document.documentElement.dir]") == [code, "ltr"]
+        expect(person.button(words[code]["take_part"])).to_be_visible()
+
+
+def test_the_page_takes_the_language_of_the_phone_if_the_survey_has_it(phone):
+    for locale, spoken in (("de-CH", "de"), ("fr-FR", "fr"), ("ja-JP", "ar")):  # ar is the survey's first
+        person = phone(arabic(), locale=locale).open()
+        assert person.page.evaluate("() => document.documentElement.lang") == spoken
+
+
+def test_a_screen_reader_hears_the_heading_of_a_new_screen_and_what_is_wrong(phone):
+    person = phone(modes(practice=False, check=False)).begin()
+    assert person.heading.evaluate("heading => heading === document.activeElement")
+    person.press("Continue")
+    alert = person.page.get_by_role("alert")
+    expect(alert).to_have_text("Please give an answer first.")
+    group = person.page.get_by_role("group", name="Do you work?")
+    assert group.get_attribute("aria-describedby") == alert.get_attribute("id")
+    expect(person.page.get_by_role("progressbar", name="Step 2 of 8")).to_be_visible()
+
+
+def test_without_scripts_the_page_says_that_nothing_was_sent(phone):
+    person = phone(modes(), java_script_enabled=False)
+    person.page.goto(person.site.url)
+    expect(person.page.locator("main")).to_contain_text("Nothing was sent.")

@@ -1,0 +1,296 @@
+"""Sending: one report a phone, the same bytes whatever happens, and success only when the survey's own server says so."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.forms import short
+from tests.survey.desk import sha256
+from toolkit.survey.blind import IssuerKey
+from toolkit.survey.store import State
+
+pytestmark = pytest.mark.browser
+
+TOKEN = "abcdefghijklmnopqrstuv"  # noqa: S105 — of no survey but the one made here
+WAITING = re.compile("No answer from the server yet")
+
+
+def ready(phone, *arguments, fragment="", **rest):
+    """A phone on which all is answered and nothing sent."""
+    return phone(*arguments, **rest).begin(fragment).choose("Yes").press("Next").sees("Before you send")
+
+
+def answering(person, *answers):
+    """The server's answers to the next reports, in order: (status, body, headers); then the server itself."""
+    left = list(answers)
+
+    def handle(route):
+        if not left:
+            return route.continue_()
+        status, body, *headers = left.pop(0)
+        kind = "application/json" if body.startswith("{") else "text/html"
+        return route.fulfill(status=status, body=body, content_type=kind, headers=headers[0] if headers else None)
+
+    person.page.route("**/report", handle)
+    return left
+
+
+def waits(person):
+    person.sees("Sending")
+    expect(person.page.locator("#status")).to_have_text(WAITING)
+
+
+def report_kept(person):
+    return json.loads(next(value for name, value in person.kept().items() if name.endswith(":report")))
+
+
+def one_report(person, sent=None):
+    """However often it was sent: the same bytes each time, and one report stored."""
+    assert len(person.site.memory.reports) == 1
+    assert len(set(sent or person.posts())) == 1
+
+
+def test_offline_the_report_waits_and_goes_out_unchanged_when_the_network_is_back(phone):
+    person = phone(short()).begin()
+    person.page.context.set_offline(True)  # the airplane test: from here on nothing can be sent
+    person.choose("Yes").press("Next").sees("Before you send")
+    body = person.page.locator("details pre").first.text_content()
+    person.press("Send")
+    waits(person)
+    assert report_kept(person)["body"] == body
+    assert person.site.stored == []
+    person.page.context.set_offline(False)
+    person.sees("Thank you")
+    assert {sent.decode() for sent in person.posts()} == {body}
+    one_report(person)
+    assert [name.rpartition(":")[2] for name in person.kept()] == ["done"]
+
+
+def test_a_report_that_waits_outlives_the_page_and_is_not_made_anew(phone):
+    person = ready(phone, short())
+    answering(person, (503, '{"error": "busy"}'))
+    person.press("Send")
+    waits(person)
+    person.page.reload()
+    person.sees("Thank you")
+    one_report(person)
+    assert len(person.posts()) == 2
+
+
+NO_SUCCESS = [
+    (503, '{"error": "The report cannot be stored."}', {"Retry-After": "60"}),
+    (200, "<html>Welcome to the hotel. Please log in.</html>"),
+    (200, '{"stored": "yes"}'),
+    (201, "<html>Created</html>"),
+    (201, '{"stored": "00000000000000000000000000000000"}'),
+    (403, "<html>Forbidden by a proxy</html>"),
+    (410, '{"gone": true}'),
+    (502, '{"error": "Bad gateway"}'),
+]
+
+
+def test_only_201_with_this_key_is_success_and_only_the_survey_server_can_refuse(phone):
+    person = ready(phone, short())
+    answering(person, *NO_SUCCESS)
+    person.press("Send")
+    for sent, answer in enumerate(NO_SUCCESS, start=1):
+        waits(person)
+        assert person.site.stored == [], f"{answer} was taken for success"
+        assert len(person.posts()) == sent, f"{answer} was not followed by another try"
+        person.press("Try now")
+    person.sees("Thank you")
+    one_report(person)
+
+
+def test_it_is_sent_again_by_itself_after_the_time_that_the_server_asks_for(phone):
+    person = ready(phone, short())
+    answering(person, (503, '{"error": "busy"}', {"Retry-After": "1"}))
+    started = person.page.evaluate("() => performance.now()")
+    person.press("Send").sees("Thank you")
+    assert person.page.evaluate("() => performance.now()") - started >= 1000
+    one_report(person)
+
+
+def test_a_refusal_is_said_in_plain_words_and_never_leads_to_a_second_report(phone):
+    """A server that refused on purpose, to be sent new draws of the same answer, is sent the same bytes."""
+    refusals = {
+        410: "The survey is closed",
+        400: "The server did not take",
+        413: "The server did not take",
+        409: "has been changed",
+    }
+    person = ready(phone, short())
+    answering(person, *[(status, '{"error": "no"}') for status in [*refusals, 410]])
+    person.press("Send")
+    for sentence in refusals.values():
+        person.sees("No report was taken")
+        expect(person.page.get_by_text(sentence)).to_be_visible()
+        person.press("Try again")
+    person.sees("No report was taken")
+    expect(person.page.get_by_text(refusals[410])).to_be_visible()
+    person.page.reload()
+    person.sees("Thank you")
+    assert len(person.posts()) == 6
+    one_report(person)
+
+
+def test_a_closed_survey_says_so(phone):
+    person = ready(phone, short())
+    person.site.memory.state = State.CLOSED
+    person.press("Send").sees("No report was taken")
+    expect(person.page.get_by_text("The survey is closed")).to_be_visible()
+
+
+def test_a_double_click_sends_once(phone):
+    person = ready(phone, short())
+    person.button("Send").dblclick()
+    person.sees("Thank you")
+    assert len(person.posts()) == 1
+    one_report(person)
+
+
+def test_of_two_tabs_only_one_report_is_sent(phone):
+    """One after the other, and both at the same moment: what leaves the phone is the same bytes."""
+    first = ready(phone, short())
+    second = phone(beside=first).begin().choose("No").press("Next").sees("Before you send")
+    late = phone(beside=first).begin().choose("No").press("Next").sees("Before you send")
+    send = "() => { [...document.querySelectorAll('button')].find((one) => one.textContent === 'Send').click(); }"
+    first.page.evaluate(send)
+    second.page.evaluate(send)
+    endings = "Thank you"
+    expect(first.heading).to_have_text(endings)
+    expect(second.heading).to_have_text(endings)
+    late.press("Send").sees("Thank you")
+    expect(late.page.get_by_text("This phone has already answered")).to_be_visible()
+    one_report(first, first.posts() + second.posts() + late.posts())
+    assert late.posts() == []
+
+
+OVERTAKEN = """([record]) => {
+  const own = Storage.prototype.setItem;
+  Storage.prototype.setItem = function (name, value) {
+    own.call(this, name, value);
+    if (name.endsWith(":report")) setTimeout(() => own.call(this, name, record), 50);
+  };
+}"""
+
+
+def test_of_two_tabs_that_write_at_the_same_moment_the_last_word_is_what_both_send(phone):
+    """The other tab's report appears on the phone just after this one has written its own."""
+    person = ready(phone, short())
+    body = json.dumps({"survey": person.site.survey.hash, "key": "0" * 32, "answers": {"cheated": 0}, "understood": None})
+    person.page.evaluate(OVERTAKEN, [json.dumps({"key": "0" * 32, "body": body, "link": None})])
+    person.press("Send").sees("Thank you")
+    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+    assert [sent.decode() for sent in person.posts()] == [body]
+
+
+def test_whoever_has_answered_is_not_asked_again(phone):
+    person = ready(phone, short()).press("Send").sees("Thank you")
+    person.page.go_back()
+    person.sees("Thank you")
+    person.page.reload()
+    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+    assert len(person.posts()) == 1
+
+
+def test_the_page_works_where_the_browser_keeps_nothing(phone):
+    person = phone(short())
+    person.page.add_init_script(
+        "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, {get() {throw Error()}})"
+    )
+    person.begin().choose("Yes").press("Next").press("Send").sees("Thank you")
+    one_report(person)
+
+
+# --- personal links
+
+
+def test_a_token_leaves_the_address_at_once_survives_a_reload_and_is_sent_once(phone):
+    person = phone(short(access="token"), invited=[sha256(TOKEN)]).open(f"#t={TOKEN}")
+    assert person.page.url == person.site.url
+    person.page.reload()
+    person.press("I take part").choose("Yes").press("Next").press("Send").sees("Thank you")
+    assert json.loads(person.posts()[0])["token"] == TOKEN
+    assert all(TOKEN not in request.url for request in person.requests)
+    assert list(person.kept().values()) == [f'["{TOKEN}"]'], "the link that was used, so that it is not used again"
+    person.page.goto("about:blank")
+    person.open(f"#t={TOKEN}")
+    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+
+
+def test_a_link_that_was_used_elsewhere_is_refused_and_another_link_is_another_person(phone):
+    other = "b" * 22
+    person = ready(phone, short(access="token"), invited=[sha256(other)], fragment=f"#t={TOKEN}")
+    person.press("Send").sees("No report was taken")
+    expect(person.page.get_by_text("This link has been used already")).to_be_visible()
+    person.page.goto("about:blank")
+    person.begin(f"#t={other}").choose("No").press("Next").press("Send").sees("Thank you")
+    assert len(person.site.stored) == 1
+
+
+def test_a_phone_remembers_every_link_that_was_used_on_it(phone):
+    """A link whose report is stored must not lead to a second report, though another person has answered since."""
+    links = [TOKEN, "b" * 22]
+    person = phone(short(access="token"), invited=map(sha256, links))
+    for link in links:
+        person.begin(f"#t={link}").choose("No").press("Next").press("Send").sees("Thank you")
+        person.page.goto("about:blank")
+    for link in links:
+        person.open(f"#t={link}")
+        expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+        person.page.goto("about:blank")
+    person.open("")
+    assert len(person.posts()) == 2
+
+
+def test_a_report_of_another_person_that_is_refused_does_not_keep_the_next_one_out(phone):
+    """Two tabs with two links; the first was refused for good when the second wants to send."""
+    first = ready(phone, short(access="token"), invited=[sha256("b" * 22)], fragment=f"#t={TOKEN}")
+    second = phone(beside=first).begin(f"#t={'b' * 22}").choose("No").press("Next").sees("Before you send")
+    first.press("Send").sees("No report was taken")
+    second.press("Send").sees("Thank you")
+    assert [json.loads(body)["token"][0] for body in second.posts()] == ["a", "b"]
+    assert len(second.site.stored) == 1
+
+
+def test_a_report_that_waits_is_sent_before_the_next_person_begins(phone):
+    other = "b" * 22
+    person = ready(phone, short(access="token"), invited=[sha256(TOKEN), sha256(other)], fragment=f"#t={TOKEN}")
+    answering(person, (503, '{"error": "busy"}'))
+    person.press("Send")
+    waits(person)
+    person.page.goto("about:blank")
+    person.open(f"#t={other}").sees("Exams")
+    assert len(person.site.stored) == 1
+    person.press("I take part").choose("No").press("Next").press("Send").sees("Thank you")
+    assert len(person.site.stored) == 2
+
+
+def test_without_a_link_the_page_asks_for_it(phone):
+    person = phone(short(access="token")).open().sees("Exams")
+    expect(person.page.get_by_text("Please open the personal link")).to_be_visible()
+
+
+def test_blind_tokens_are_signed_before_the_questions_and_the_report_carries_no_invitation(phone):
+    person = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)])
+    person.open(f"#t={TOKEN}").button("I take part").evaluate("button => { button.click(); button.click(); }")
+    person.sees("Question 1 of 1").page.reload()  # the link works for one token only: the same is signed again
+    person.page.route("**/sign", lambda route: route.abort(), times=1)
+    person.press("I take part")
+    expect(person.page.locator("#status")).to_have_text(WAITING)
+    person.press("I take part").choose("Yes").press("Next").press("Send").sees("Thank you")
+    *signed, report = map(json.loads, person.posts())
+    assert len({json.dumps(one) for one in signed}) == 1
+    assert signed[0]["invitation"] == TOKEN
+    assert TOKEN not in json.dumps(report)
+    assert signed[0]["blinded"] not in json.dumps(report)
+    assert [name.rpartition(":")[2] for name in person.kept()] == ["done"]
+
+
+def test_a_blind_invitation_that_was_used_is_refused_before_any_question(phone):
+    person = phone(short(access="blind"), key=IssuerKey.generate())
+    person.begin(f"#t={TOKEN}").sees("No report was taken")
+    expect(person.page.get_by_text("This link has been used already")).to_be_visible()

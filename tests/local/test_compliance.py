@@ -1,0 +1,122 @@
+"""How far people who do not follow the instructions move an estimate."""
+
+import numpy as np
+import pytest
+
+from toolkit import crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
+from toolkit.local import numeric, oracles
+from toolkit.local.compliance import WAYS, Compliance, one_percent, report_scores, worst_shift
+
+DESIGNS = [
+    warner("2/3"),
+    warner("1/4"),
+    forced("1/6", "1/3"),
+    unrelated("2/3", "1/4"),
+    mangat("2/3"),
+    kuk("7/10", "3/10", draws=2),
+    crosswise("1/6"),
+    triangular("1/4"),
+    k_ary(["a", "b", "c"], epsilon=1.5),
+]
+
+
+def shares_of(design):
+    return np.array([0.85, 0.15]) if len(design.options) == 2 else np.array([0.5, 0.3, 0.2])
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
+    """Expected counts of a survey of a thousand million, as they would arrive, put through the design's own estimator."""
+    conduct, shares = Compliance(**{way: 0.2}), shares_of(design)
+    arrived = (shares @ conduct.seen_through(design).matrix * 1e9).round().astype(np.int64)
+    estimate = design.estimate_counts(arrived)
+    off = np.atleast_1d(estimate.value) - shares[-np.size(estimate.value) :]
+    given = 0.15 if len(shares) == 2 else shares.tolist()
+    assert conduct.bias(design, given) == pytest.approx(off[np.argmax(np.abs(off))], abs=1e-7)
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_the_design_that_reports_really_come_from_estimates_the_truth(design):
+    real, shares = Compliance(self_protective=0.1, random=0.1, candid=0.1).seen_through(design), shares_of(design)
+    arrived = (shares @ real.matrix * 1e9).round().astype(np.int64)
+    assert np.atleast_1d(real.estimate_counts(arrived).value) == pytest.approx(shares[1:] if len(shares) == 2 else shares, abs=1e-6)
+
+
+def test_closed_forms_of_the_literature():
+    """A share g who always say no: x becomes x - g (d + c x) / c; a share r who answer Warner's at random: x + r (1/2 - x)."""
+    die, c, d = forced("1/6", "1/6"), 2 / 3, 1 / 6
+    assert Compliance(self_protective=0.2).bias(die, 0.05) == pytest.approx(-0.2 * (d + c * 0.05) / c)
+    assert 0.05 + Compliance(self_protective=0.2).bias(die, 0.05) == pytest.approx(-0.01)
+    assert 0.02 + Compliance(random=0.1).bias(crosswise("1/6"), 0.02) == pytest.approx(0.02 + 0.1 * 0.48)
+
+
+def test_a_die_left_aside_moves_the_estimate_away_from_one_half():
+    """Truthful reports are over-corrected: (x - 1/6) / (2/3) instead of x."""
+    die = forced("1/6", "1/6")
+    assert 0.3 + Compliance(candid=0.1).bias(die, 0.3) == pytest.approx(0.9 * 0.3 + 0.1 * (0.3 - 1 / 6) / (2 / 3))
+
+
+def test_the_harmless_report_speaks_against_yes_even_when_it_is_called_otherwise():
+    """Crosswise with p below one half: “same” is what people without the trait say most often."""
+    seen = Compliance(self_protective=0.25).seen_through(crosswise("1/6"))
+    assert seen.matrix[:, 1] == pytest.approx(0.75 * crosswise("1/6").matrix[:, 1] + 0.25)
+
+
+def test_one_percent_is_a_hundredth_of_everybody():
+    table = one_percent(warner("3/4"), 0.1)
+    assert list(table) == list(WAYS)
+    assert table == pytest.approx({way: Compliance(**{way: 0.5}).bias(warner("3/4"), 0.1) / 50 for way in WAYS})
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_no_conduct_moves_an_estimate_farther_than_agreed_lies(design):
+    given = 0.15 if len(design.options) == 2 else shares_of(design).tolist()
+    assert max(map(abs, one_percent(design, given).values())) <= worst_shift(design, given) + 1e-12
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=repr)
+def test_the_worst_shift_is_reached_by_the_best_single_lie(design):
+    """One in a hundred reports is replaced by the same report; each is tried, through the design's own estimator."""
+    shares, given = shares_of(design), 0.15 if len(design.options) == 2 else shares_of(design).tolist()
+    honest, moves = shares @ design.matrix, []
+    for lie in np.eye(len(honest)):
+        counts = ((0.99 * honest + 0.01 * lie) * 1e9).round().astype(np.int64)
+        value = np.atleast_1d(design.estimate_counts(counts).value)
+        moves.append(np.abs(value - shares[-len(value) :]).max())
+    assert worst_shift(design, given) == pytest.approx(max(moves), abs=1e-7)
+
+
+def test_published_sizes_at_epsilon_one():
+    """A share b moves yes/no answers by about 2.2 b, and 16 options by about 10 b: b / (p - q), read at the end of the scale."""
+    span = [np.ptp(report_scores(design), axis=0).max() for design in (warner(epsilon=1.0), k_ary(16, epsilon=1.0))]
+    assert span == pytest.approx([2.16, 10.3], abs=0.05)
+
+
+def test_oracles_boxes_and_numbers_have_a_worst_shift_too():
+    subset, bit = oracles.subset(16, 1.0), numeric.one_bit((0, 80), 1.0)
+    p, q = float(subset.support.p), float(subset.support.q)
+    assert worst_shift(subset, np.full(16, 1 / 16)) == pytest.approx(0.01 * ((1 - q) / (p - q) - 1 / 16))
+    assert worst_shift(bit, 20) == pytest.approx(0.01 * (bit.scores([1])[0] - 20))
+    assert worst_shift(bit, 70) == pytest.approx(0.01 * (70 - bit.scores([0])[0]))
+    assert worst_shift(numeric.local_laplace((0, 80), 1.0), 20) == np.inf
+    with pytest.raises(TypeError, match="its estimate is no mean"):
+        worst_shift(numeric.square_wave((0, 80), 1.0), 20)
+
+
+def test_liars_who_choose_their_box_move_it_far_more_than_those_who_cannot():
+    """990 honest people, a tenth of them asked about each of ten boxes; ten liars all say box 0, yes."""
+    boxes = oracles.tick_boxes(10, 1.0, how="random")
+    p, q = float(boxes.support.p), float(boxes.support.q)
+    honest = 99 * (q + 0.2 * (p - q))
+    fooled = (((honest + 10) / 109) - q) / (p - q)
+    assert worst_shift(boxes, 0.2) == pytest.approx(fooled - 0.2)
+    capped = oracles.tick_boxes(10, 1.0, most=1)
+    assert worst_shift(boxes, 0.2) > 3 * worst_shift(capped, 0.2)
+
+
+def test_shares_must_be_shares_and_somebody_must_follow():
+    with pytest.raises(ValueError, match="`random` must lie between 0 and 1"):
+        Compliance(random=1.5)
+    with pytest.raises(ValueError, match="some people must follow"):
+        Compliance(self_protective=0.5, random=0.5)

@@ -1,0 +1,77 @@
+"""Figures of audits: their numbers, marks and words."""
+
+import numpy as np
+import pytest
+from matplotlib.figure import Figure
+
+from toolkit.show import auditing
+
+RNG = np.random.default_rng(1)
+NEAR = RNG.normal(0, 1, 4000), RNG.normal(0.2, 1, 4000)
+FAR = RNG.normal(0, 1, 4000), RNG.normal(3, 1, 4000)
+
+
+def marks(ax):
+    return [line.get_marker() for line in ax.lines if line.get_marker() in ("o", "D", "^", "v")]
+
+
+def test_outcomes_about_as_likely_on_both_are_within_the_band():
+    ax = auditing.outcome_ratios(*NEAR, epsilon=1)
+    assert set(marks(ax)) == {"o"}
+    assert len(marks(ax)) == 12
+    assert ax.get_title(loc="left") == "No outcome speaks against the promise"
+
+
+def test_outcomes_beyond_the_band_stand_out_by_mark_and_colour():
+    ax = auditing.outcome_ratios(*FAR, epsilon=1)
+    dots = [line for line in ax.lines if line.get_marker() in ("o", "D")]
+    assert {dot.get_marker() for dot in dots} == {"o", "D"}
+    assert len({dot.get_color() for dot in dots}) == 2
+    assert "break the promise" in ax.get_title(loc="left")
+
+
+def test_the_dots_are_the_logarithms_of_what_was_seen():
+    ax = auditing.outcome_ratios([0, 0, 0, 1], [0, 1, 1, 1], epsilon=1)
+    dots = [float(line.get_ydata()[0]) for line in ax.lines if line.get_marker() == "o"]
+    assert dots == pytest.approx([np.log(3), -np.log(3)])
+
+
+def test_an_outcome_never_seen_on_one_side_is_an_arrow():
+    ax = auditing.outcome_ratios(np.repeat([0, 1], 300), np.repeat([0, 2], 300), epsilon=1)
+    assert marks(ax) == ["o", "^", "v"]
+    assert "2 of 3 cells" in repr(ax)
+
+
+def test_a_true_ratio_on_the_edge_of_the_band_is_refuted_at_most_once_in_a_hundred_pictures():
+    """Warner's design at its own epsilon, ln 2: every cell is on the edge. 200 pictures, at most 8 refuted: false alarms 1e-3."""
+    rng, refuted = np.random.default_rng(5), 0
+    for _ in range(200):
+        first, second = rng.random(1000) < 1 / 3, rng.random(1000) < 2 / 3
+        refuted += "break" in auditing.outcome_ratios(first, second, epsilon=float(np.log(2))).get_title(loc="left")
+    assert refuted <= 8
+
+
+def test_curves_are_drawn_by_the_number_of_runs_and_the_claim_is_a_line():
+    ax = auditing.bounds_against_runs({"one": [(100_000, 0.9), (1000, 0.4)], "other": [(1000, 1.5)]}, epsilon=1)
+    assert ax.lines[0].get_xdata().tolist() == [1000, 100_000]
+    assert ax.lines[0].get_linestyle() != ax.lines[1].get_linestyle()
+    assert set(ax.lines[-1].get_ydata()) == {1}
+    assert ax.get_xticks().tolist() == [1000, 100_000]
+    assert ax.get_ylim()[1] > 1.5
+
+
+def test_outcomes_must_be_numbers():
+    with pytest.raises(ValueError, match="one a run"):
+        auditing.outcome_ratios([[1, 2]], [[1, 2]], epsilon=1)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda ax: auditing.outcome_ratios(*NEAR, epsilon=1, ax=ax),
+        lambda ax: auditing.bounds_against_runs({"one": [(10, 0.5)]}, epsilon=1, ax=ax),
+    ],
+)
+def test_given_axes_are_drawn_on_and_returned(draw):
+    ax = Figure().add_subplot()
+    assert draw(ax) is ax

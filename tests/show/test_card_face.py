@@ -1,0 +1,78 @@
+import json
+import warnings
+
+import pytest
+
+from toolkit import k_ary, warner
+from toolkit.local import numeric, oracles
+from toolkit.show.answer_card import AnswerCard
+from toolkit.show.card_face import card_face, card_picture
+from toolkit.survey.question import Question
+
+TEXT = {"en": "Have you ever cheated?", "de": "Haben Sie schon einmal geschummelt?"}
+
+
+def words_in(question: Question, language: str | None = None) -> list[str]:
+    return [text.get_text() for text in card_picture(card_face(question, language)).axes[0].texts]
+
+
+def test_the_card_speaks_the_language_that_was_asked_for_or_the_first():
+    question = Question("cheated", TEXT, design=warner(p="3/4"), help={"en": "At any school.", "de": "An jeder Schule."})
+    assert (card_face(question, None)["text"], card_face(question, None)["help"]) == (TEXT["en"], "At any school.")
+    german = card_face(question, "de")
+    assert (german["text"], german["help"], german["options"]) == (TEXT["de"], "An jeder Schule.", ["Nein", "Ja"])
+
+
+def test_the_face_is_plain_data_that_json_keeps():
+    for design in (warner(p="3/4"), oracles.tick_boxes(5, 1.0), numeric.local_laplace((0, 20), 1.0986122886681098)):
+        face = card_face(Question("q", "Which?", design=design), None)
+        assert json.loads(json.dumps(face)) == face
+
+
+def test_limits_are_put_into_the_words():
+    assert (
+        card_face(Question("q", "Hours?", design=numeric.one_bit((-1.5, 80), 1.0)), None)["words"]["number"]
+        == "A number from -1.5 to 80."
+    )
+    boxes = oracles.tick_boxes(40, 1.0, most=1)
+    assert card_face(Question("q", "Which?", design=boxes), None)["words"]["most"] == "Tick at most 1."
+
+
+def test_labels_of_options_and_reports_are_the_question_s():
+    design = k_ary(["a", "b"], epsilon=1.0)
+    face = card_face(Question("q", "Which?", design=design, labels={"a": "Apples", "b": "Pears"}), None)
+    assert face["options"] == face["reports"] == ["Apples", "Pears"]
+
+
+def test_the_picture_shows_the_question_the_odds_and_what_to_press():
+    shown = words_in(Question("cheated", "Have you ever cheated on an exam?", design=warner(p="3/4")))
+    assert shown[0] == "Have you ever cheated on an exam?"
+    assert "3 times in 4" in shown[1]
+    assert shown[2:] == ["No", "Yes", "run the cell to answer"]
+
+
+@pytest.mark.parametrize(
+    ("question", "buttons"),
+    [
+        (Question("q", "Which?", design=oracles.tick_boxes(["a", "b"], 1.0)), ["☐ a", "☐ b"]),
+        (Question("q", "Hours?", design=numeric.one_bit((0, 80), 1.0)), ["A number from 0 to 80", "Answer"]),
+        (Question("q", "Cheated?", design=warner(p="3/4"), mode="guided"), ["Let chance decide"]),
+        (Question("q", "Cheated?", design=warner(p="3/4"), mode="physical", instructions="Throw."), ["No", "Yes"]),
+        (Question("q", "Which?", design=k_ary(100, epsilon=1.0)), [*map(str, range(9)), "…"]),
+    ],
+)
+def test_the_picture_has_the_fields_of_each_kind(question, buttons):
+    assert words_in(question)[2:-1] == buttons
+
+
+def test_long_words_end_inside_the_picture():
+    title = words_in(Question("q", "Have you " + "really " * 60 + "cheated?", design=warner(p="3/4")))[0]
+    assert title.endswith("…")
+    assert title.count("\n") == 1
+
+
+def test_a_script_that_the_picture_s_font_lacks_makes_no_noise():
+    card = AnswerCard(Question("q", "你作弊过吗？", design=warner(p="3/4")))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert "image/png" in card._repr_mimebundle_()[0]

@@ -1,0 +1,76 @@
+import numpy as np
+import pytest
+
+from tests.survey.samples import survey
+from toolkit.show import CollectorView, watch
+from toolkit.survey.background import running
+from toolkit.survey.collector import Collector
+from toolkit.survey.rehearsal import report
+from toolkit.survey.store import Entry, State, open_store
+
+
+@pytest.fixture
+def collector(tmp_path, monkeypatch):
+    """A collection without a server: what is stored is written into it directly."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    store = open_store(f"sqlite:///{tmp_path / 'campus.db'}")
+    store.create(survey(minimum=20, cap=500))
+    store.set_state(State.OPEN)
+    store.close()
+    return Collector.attach(f"sqlite:///{tmp_path / 'campus.db'}")
+
+
+def answer(collector, count):
+    rng, question = np.random.default_rng(count), collector.survey["cheated"]
+    bodies = [
+        f'{{"answers":{{"faculty":{i % 2},"cheated":{report(question, "yes", rng)}}},"understood":true}}' for i in range(count)
+    ]
+    store = open_store(collector.database)
+    store.add([Entry(rng.bytes(16), body) for body in bodies])
+    store.close()
+
+
+def test_the_count_grows_with_the_reports_when_the_browser_asks(collector):
+    view = watch(collector)
+    assert view.table["count"] == 0
+    answer(collector, 7)
+    view._asked(view, {"kind": "refresh"}, [])
+    assert view.table["count"] == 7
+    assert repr(view) == "<CollectorView: 'Exams', open, reports: 7>"
+
+
+def test_estimates_appear_at_the_minimum_and_not_before(collector):
+    view = CollectorView(collector)
+    answer(collector, 19)
+    view.refresh()
+    assert view.table["rows"] == []
+    assert view.describe()["so_far"] == "Estimates are shown from 20 reports on; before, they would mislead."
+    answer(collector, 1)
+    view.refresh()
+    (row,) = view.table["rows"]
+    estimate = collector.results()["cheated"]
+    assert row[0] == "cheated: yes"
+    assert row[1] == f"{estimate.value:.2f} ± {estimate.se:.2f}"
+    assert row[3] == "20"
+    assert view.describe()["so_far"] == "So far: 20 of 20 (100 %) passed the comprehension check."
+
+
+def test_the_state_and_the_promise_of_the_link_are_said(collector):
+    said = watch(collector).describe()
+    assert said["state"] == "The collection is open. At most 500 are taken."
+    assert said["access"].startswith("Anybody with the link may answer.")
+    assert "never leave the phones" in said["private"]
+    collector.pause()
+    assert watch(collector).describe()["state"].startswith("The collection is paused")
+
+
+def test_without_a_server_there_is_no_link_and_no_code(collector):
+    assert running(collector.database) is None
+    table = watch(collector).table
+    assert (table["url"], table["qr"]) == ("", {"size": 0, "path": ""})
+
+
+def test_the_saved_picture_holds_no_link(collector):
+    bundle, _ = watch(collector)._repr_mimebundle_()
+    assert bundle["image/png"]
+    assert "http" not in bundle["text/plain"]

@@ -1,0 +1,118 @@
+"""What every explorer has, whoever wrote it: a fixed repr, a still picture, plain code, numbers refused with a reason."""
+
+import base64
+import io
+import math
+import re
+from functools import partial
+
+import pytest
+import traitlets
+from PIL import Image
+
+from toolkit import Approx, Ledger, show
+from toolkit.show.explorer import STATIC, Between, Explorer, OneOf, Whole, browser_code
+
+LEDGER = Ledger(Approx(1, 1e-5), neighbors="replace")
+for number in range(12):
+    LEDGER.charge(Approx(0.02, 1e-7), f"count of faculty {number}")
+
+EXPLORERS = {
+    "design": show.explore_design,
+    "budget": show.explore_budget,
+    "many answers": partial(show.explore_budget, 0.5, questions=10, years=10),
+    "tradeoff": show.explore_tradeoff,
+    "mechanism": show.explore_mechanism,
+    "gaussian mechanism": partial(show.explore_mechanism, "analytic", epsilon=0.1, sensitivity=100.0),
+    "ledger": partial(show.show_ledger, LEDGER),
+    "composition": show.explore_composition,
+    "reconstruction": show.reconstruction_game,
+    "exact sums": partial(show.reconstruction_game, 1600, noise=0.0),
+}
+SCRIPTS = sorted({path.name for path in STATIC.glob("*.js")} - {"answer_card.js"})  # whose own tests ask for more
+
+
+class Small(Explorer):
+    share = Between(0, 1, "it is a share", strict=True)
+    size = Between(0.1, 2.0, "nothing else is drawn")
+    people = Whole(2, 50)
+    way = OneOf("one", "other")
+
+
+def pytest_generate_tests(metafunc):
+    if "make" in metafunc.fixturenames:
+        metafunc.parametrize("make", EXPLORERS.values(), ids=EXPLORERS)
+
+
+def test_two_widgets_with_the_same_setting_have_the_same_repr_and_show_the_same(make):
+    one, other = make(), make()
+    assert repr(one) == repr(other)
+    assert re.fullmatch(r"<[A-Z]\w+: [^<>\n]+>", repr(one))
+    assert (one.table, one.row, one.describe()) == (other.table, other.row, other.describe())
+
+
+def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(make):
+    widget = make()
+    data, metadata = widget._repr_mimebundle_()
+    assert set(data) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
+    assert data["text/plain"] == repr(widget)
+    image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
+    assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
+
+
+def test_no_text_of_the_still_picture_leaves_it_or_overlaps_another(make):
+    figure = make().picture()
+    figure.savefig(io.BytesIO())
+    page = figure.bbox
+    boxes = [(text.get_text(), text.get_window_extent()) for ax in figure.axes for text in ax.texts if text.get_text()]
+    assert [said for said, box in boxes if box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1] == []
+    assert [(a, b) for i, (a, one) in enumerate(boxes) for b, two in boxes[i + 1 :] if one.overlaps(two)] == []
+
+
+def test_what_goes_to_the_browser_is_small(make):
+    state = make().get_state()
+    assert len(str(state["table"])) + len(str(state["row"])) < 400_000
+
+
+def test_the_browser_code_is_the_kit_and_the_widgets_own_file():
+    assert show.DesignExplorer._esm == browser_code("design_explorer.js")
+    files = [(STATIC / name).read_text(encoding="utf-8") for name in ("kit.js", "pictures.js", "design_explorer.js")]
+    assert browser_code("design_explorer.js") == "\n".join(files)
+    assert show.DesignExplorer._css == (STATIC / "kit.css").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_the_browser_code_is_plain_and_draws_no_randomness_and_knows_no_formula_of_a_design(name):
+    code = (STATIC / name).read_text(encoding="utf-8").replace("http://www.w3.org/2000/svg", "")
+    forbidden = ("import ", "Math.random", "Math.exp", "fetch(", "http:", "innerHTML")
+    assert [word for word in forbidden if word in code] == []
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"share": 0.0}, "`share` must lie strictly between 0 and 1, got 0.0: it is a share"),
+        ({"share": 1.0}, "`share` must lie strictly between 0 and 1"),
+        ({"size": 0.09}, "`size` must lie between 0.1 and 2.0, got 0.09: nothing else is drawn"),
+        ({"size": math.inf}, "`size` must be a finite number"),
+        ({"people": 1}, "`people` must be at least 2"),
+        ({"people": 51}, "`people` must be at most 50, got 51"),
+        ({"way": "third"}, "`way` must be one of one, other, got 'third'"),
+    ],
+)
+def test_a_setting_out_of_bounds_is_refused_with_a_reason(setting, message):
+    with pytest.raises(ValueError, match=message):
+        Small(**setting)
+
+
+@pytest.mark.parametrize("setting", [{"share": "half"}, {"people": 2.5}, {"way": 3}])
+def test_a_setting_of_the_wrong_kind_is_refused(setting):
+    with pytest.raises(traitlets.TraitError):
+        Small(**setting)
+
+
+def test_ends_that_are_not_strict_are_taken_and_settings_are_synced():
+    small = Small(size=2, people=50, share=0.5, way="other")
+    assert (small.size, small.people, small.way) == (2.0, 50, "other")
+    assert Small(size=0.1).size == 0.1  # a float a little above one tenth, which is meant
+    assert {"share", "size", "people", "way", "table", "row"} < set(small.get_state())

@@ -1,0 +1,102 @@
+import pytest
+from IPython.core.events import EventManager, available_events
+
+from toolkit import Approx, Laplace, Ledger, Pure, show
+from toolkit.show import ledger_view
+from toolkit.show.ledger_view import ledger_table
+
+
+@pytest.fixture
+def ledger():
+    kept = Ledger(Pure(1), neighbors="replace")
+    kept.charge(Pure(0.25), "mean of age")
+    kept.release(Laplace.for_epsilon(0.1), 10, "students", rng=None)
+    return kept
+
+
+class Shell:
+    """As much of a notebook as a view looks at."""
+
+    def __init__(self):
+        self.events = EventManager(self, available_events)
+
+
+def test_the_view_says_what_was_spent_and_what_remains(ledger):
+    view = show.show_ledger(ledger)
+    assert repr(view) == "<LedgerView: spent ε = 0.35 of ε = 1, remaining ε = 0.65; charges: 2>"
+    assert {name: text.replace("\u00a0", " ") for name, text in view.describe().items()} == {
+        "spent": "Spent ε = 0.35 of ε = 1; ε = 0.65 remains.",
+        "next": "That is enough for 6 more like the last one (ε = 0.1).",
+        "state": "Charges: 2. Neighbours: one record changes. A charge is never taken back.",
+    }
+    assert view.table["rows"] == [["1", "mean of age", "0.25"], ["2", "students (Laplace)", "0.1"]]
+
+
+def test_an_empty_ledger_says_so():
+    view = show.show_ledger(Ledger(Pure(1)))
+    assert view.describe()["next"] == "Nothing has been charged yet."
+    assert "Neighbours: not said" in view.describe()["state"]
+    assert view.table["rows"] == []
+
+
+def test_a_bar_has_a_segment_a_charge_and_their_sum_is_what_was_spent(ledger):
+    (measure,) = ledger_table(ledger)["measures"]
+    assert measure["segments"] == [0.25, 0.1]
+    assert measure["earlier"] == 0
+    assert measure["told"] == "0.35 of 1 spent"
+
+
+def test_many_charges_are_shown_by_the_latest_and_the_sum_of_the_earlier():
+    ledger = Ledger(Approx(1, 1e-5))
+    for i in range(50):
+        ledger.charge(Approx(0.01, 1e-8), f"count {i}")
+    table = ledger_table(ledger)
+    assert (table["count"], table["earlier"], len(table["rows"])) == (50, 42, 8)
+    for measure, share in zip(table["measures"], (0.5, 0.05), strict=True):
+        assert measure["earlier"] + sum(measure["segments"]) == pytest.approx(share, rel=1e-5)
+    assert table["head"] == ["", "for what", "ε", "δ"]
+
+
+def test_the_scarcer_measure_decides_how_many_more_fit():
+    ledger = Ledger(Approx(1, 1e-5))
+    ledger.charge(Approx(0.01, 4e-6))
+    assert ledger_table(ledger)["sentences"]["next"].startswith("That is enough for 1 more")
+
+
+def test_what_remains_pays_exactly_so_many_more(ledger):
+    for _ in range(6):
+        ledger.charge(Pure(0.1))
+    with pytest.raises(ValueError, match="remains"):
+        ledger.charge(Pure(0.1))
+
+
+def test_a_charge_is_seen_after_the_next_cell_and_after_the_button(ledger, monkeypatch):
+    shell = Shell()
+    monkeypatch.setattr(ledger_view, "get_ipython", lambda: shell)
+    view = show.show_ledger(ledger)
+    ledger.charge(Pure(0.3), "variance")
+    assert view.table["count"] == 2
+    shell.events.trigger("post_run_cell", None)
+    assert view.table["count"] == 3
+    ledger.charge(Pure(0.05), "median")
+    view._handle_custom_msg({"kind": "refresh"}, [])
+    assert view.table["rows"][-1] == ["4", "median", "0.05"]
+
+
+def test_a_closed_view_looks_no_more(ledger, monkeypatch):
+    shell = Shell()
+    monkeypatch.setattr(ledger_view, "get_ipython", lambda: shell)
+    view = show.show_ledger(ledger)
+    view.close()
+    assert shell.events.callbacks["post_run_cell"] == []
+
+
+def test_the_view_cannot_charge(ledger):
+    view = show.show_ledger(ledger)
+    view._handle_custom_msg({"kind": "charge", "epsilon": 0.1}, [])
+    assert len(ledger.entries()) == 2
+
+
+def test_the_still_picture_has_a_line_a_charge(ledger):
+    shown = [text.get_text() for ax in show.show_ledger(ledger).picture().axes for text in ax.texts]
+    assert {"mean of age", "students (Laplace)", "ε: 0.35 of 1 spent"} <= set(shown)

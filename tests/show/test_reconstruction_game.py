@@ -1,0 +1,111 @@
+import math
+
+import pytest
+
+from toolkit import Laplace, Pure, show
+from toolkit.attacks.reconstruction import expected_share
+from toolkit.show.explorer import STATIC
+from toolkit.show.played_games import GAMES, NOISES, PEOPLE, SUMS, played, stored
+from toolkit.show.reconstruction_game import game_row, game_table
+
+
+@pytest.fixture
+def game():
+    return show.reconstruction_game(400, noise=3)
+
+
+def test_the_game_in_one_call_has_sensible_defaults(game):
+    assert repr(show.reconstruction_game()) == repr(game) == "<ReconstructionGame: 400 sums, noise 3>"
+
+
+@pytest.mark.parametrize("setting", [(10, 0.0), (100, 1.0), (400, 3.0), (800, 10.0), (1600, 1600.0)])
+def test_the_stored_games_are_those_that_the_attack_plays_now(setting):
+    assert stored()[setting] == played(*setting)
+
+
+def test_every_setting_of_the_grid_was_played_and_everybody_is_in_every_game():
+    assert set(stored()) == {(sums, noise) for sums in SUMS for noise in NOISES}
+    assert {len(right) for games in stored().values() for right in games} == {PEOPLE}
+    assert {len(games) for games in stored().values()} == {GAMES}
+
+
+def test_exact_sums_of_as_many_groups_as_people_give_everybody_away():
+    assert all(set(right) == {"1"} for sums in SUMS if sums >= PEOPLE for right in stored()[sums, 0.0])
+
+
+def test_the_share_found_is_what_theory_says_where_sums_are_many():
+    """Five games of 100 bits: a standard error of at most 2.3 of 100; 4 of them. The attacker does no worse than theory."""
+    for sums, noise in ((400, 5.0), (800, 7.0), (1600, 10.0), (1600, 20.0)):
+        theory = 100 * expected_share(PEOPLE, sums, math.sqrt(2) * noise)
+        assert game_row(sums, noise)["mean"] == pytest.approx(theory, abs=9.2)
+
+
+def test_noise_that_keeps_a_promise_stops_the_attack():
+    """At epsilon 1 at most 73.2 of 100 on average; all 14 * 5 such games have a standard error of 0.6."""
+    kept = [count for sums in SUMS for noise in NOISES if noise >= sums for count in game_row(sums, noise)["found"]]
+    assert len(kept) > 100
+    assert sum(kept) / len(kept) < 73.2
+
+
+def test_more_noise_never_helps_the_attacker_by_much_and_more_sums_never_hurt_by_much():
+    """Means of five games have a standard error of at most 2.3; the difference of two, 3.2; 4 of them."""
+    rows = game_table()["rows"]
+    for i, j in ((i, j) for i in range(len(SUMS)) for j in range(len(NOISES) - 1)):
+        assert rows[i][j + 1]["mean"] <= rows[i][j]["mean"] + 13
+    for i, j in ((i, j) for i in range(len(SUMS) - 1) for j in range(len(NOISES))):
+        assert rows[i + 1][j]["mean"] >= rows[i][j]["mean"] - 13
+
+
+def test_the_loss_is_that_of_all_sums_together(game):
+    assert game.loss == Pure("400/3")
+    assert sum([Laplace.for_epsilon("1/3").loss] * 400, Pure(0)) == game.loss
+    assert show.reconstruction_game(noise=0).loss == Pure(math.inf)
+
+
+def test_the_sentences_count_the_first_game_and_the_mean_of_all(game):
+    said = game.describe()
+    assert said["found"].startswith(f"The attacker has {game.row['right'][0].count('1')} of 100 secrets right")
+    assert f"{round(sum(game.row['found']) / 5)} of 100" in said["games"]
+    assert "ε\u00a0=\u00a0134" in said["promise"]  # 400 / 3, rounded up
+    assert "bare" not in said
+
+
+def test_without_noise_there_is_no_promise():
+    assert show.reconstruction_game(noise=0).describe()["promise"] == "Exact sums promise nothing: ε is infinite."
+
+
+def test_a_promise_of_epsilon_one_is_said_as_the_share_of_right_guesses():
+    assert "no attack has more than 74 of 100 right" in show.reconstruction_game(100, noise=100).describe()["promise"]
+
+
+def test_a_setting_between_the_steps_of_the_sliders_is_played_at_once(game):
+    game.sums, game.noise = 333, 2.5
+    assert (game.row["sums"], game.row["noise"]) == (333, 2.5)
+    assert game.row["right"] == played(333, 2.5)
+    assert game.found == game.row["right"][0].count("1")
+    assert game.table is game_table()
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"sums": 0}, "`sums` must be at least 1"),
+        ({"sums": 1601}, "`sums` must be at most 1,600"),
+        ({"noise": -1.0}, "`noise` must lie between 0 and 1600.0"),
+    ],
+)
+def test_bad_settings_are_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        show.reconstruction_game(**setting)
+
+
+def test_the_still_picture_fills_those_who_are_found_out(game):
+    found, hidden = (line for line in game.picture().axes[0].lines)
+    assert len(found.get_xdata()) == game.found
+    assert len(hidden.get_xdata()) == PEOPLE - game.found
+    assert found.get_markerfacecolor() != hidden.get_markerfacecolor()
+
+
+def test_the_browser_code_is_plain_and_knows_no_formula():
+    code = (STATIC / "reconstruction_game.js").read_text(encoding="utf-8")
+    assert [word for word in ("import ", "Math.random", "Math.exp", "fetch(", "http:", "innerHTML") if word in code] == []

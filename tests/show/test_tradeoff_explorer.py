@@ -1,0 +1,97 @@
+import pytest
+
+from toolkit import plan, show, warner
+from toolkit.show.tradeoff_explorer import reading, tradeoff_row, tradeoff_table
+from toolkit.show.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, local_epsilon, people_needed, stored
+
+SETTINGS = [(0.1, 300, 0.3, 0.1), (1.0, 1000, 0.1, 0.03), (2.5, 20_000, 0.01, 0.01)]
+
+
+@pytest.fixture
+def explorer():
+    return show.explore_tradeoff(1.0, n=1000, prevalence=0.1, margin=0.03)
+
+
+@pytest.mark.parametrize(("epsilon", "n", "prevalence", "goal"), SETTINGS)
+def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
+    row = tradeoff_row(epsilon, n, prevalence, goal)
+    ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).ways(DELTA)}
+    people = people_needed(epsilon, prevalence, goal)
+    for way in WAYS:
+        assert row["margins"][way] == pytest.approx(ways[way].margin, rel=1e-5)
+        assert row["needed"][way] == people[way]
+    assert row["alone"] == pytest.approx(ways["shuffled"].local_epsilon, rel=1e-5)
+
+
+@pytest.mark.parametrize(("epsilon", "n"), [(0.5, 200), (0.2, 100_000), (4.0, 7000)])
+def test_what_is_kept_of_shuffling_is_what_is_computed(epsilon, n):
+    assert stored()["local"][EPSILONS.index(epsilon)][SIZES.index(n)] == pytest.approx(local_epsilon(epsilon, n), rel=1e-9)
+
+
+def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
+    kept = stored()
+    assert [len(row) for row in kept["local"]] == [len(SIZES)] * len(EPSILONS)
+    for way in WAYS:
+        assert {len(cells) for row in kept["needed"][way] for cells in row} == {len(GOALS)}
+        assert [len(row) for row in kept["needed"][way]] == [len(PREVALENCES)] * len(EPSILONS)
+
+
+def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
+    table = tradeoff_table()
+    for what, slack in (("margins", 1e-5), ("needed", 2e-3)):  # people are searched to three digits for the shuffled
+        flat = {way: [x for row in table[what][way] for cell in row for x in cell] for way in WAYS}
+        for before, after in (("direct", "central"), ("central", "shuffled"), ("shuffled", "local")):
+            assert all(a <= b * (1 + slack) + 1e-9 for a, b in zip(flat[before], flat[after], strict=True)), (what, before)
+
+
+def test_a_setting_between_the_steps_is_planned_afresh(explorer):
+    explorer.epsilon, explorer.n = 1.11, 1234
+    found = plan(warner, prevalence=0.1, epsilon=1.11, n=1234)
+    assert explorer.row["margins"]["local"] == pytest.approx(found.margin, rel=1e-5)
+    assert explorer.row["needed"]["local"] == plan(warner, prevalence=0.1, epsilon=1.11, margin=0.03).n
+    assert explorer.plan == found
+
+
+def test_the_sentences_of_the_first_setting(explorer):
+    assert {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()} == {
+        "margins": "95 % margins, ± points: directly 1.9; with a curator 1.9; shuffled 2.2; locally 6.2.",
+        "trust": "Whom to trust: locally nobody; shuffled, whoever mixes (a report by itself has ε = 3.27); "
+        "a curator, with every answer.",
+        "needed": "For ± 3 points ask 385 people directly, 406 with a curator, 650 shuffled, 4,310 locally.",
+        "order": "Twice as private costs about four times the people locally; a curator's noise fades as people come.",
+    }
+
+
+def test_a_margin_beyond_all_shares_is_told_as_100_points():
+    row = tradeoff_row(0.1, 100, 0.5, 0.03)
+    assert row["margins"]["local"] > 1
+    assert reading({"local": "{local}"}, row) == {"local": "100"}
+
+
+def test_half_the_epsilon_needs_about_four_times_the_people_locally():
+    needed = tradeoff_table()["needed"]["local"]
+    for private, open_ in ((0.1, 0.2), (0.2, 0.4), (0.4, 0.8)):
+        ratio = needed[EPSILONS.index(private)][2][2] / needed[EPSILONS.index(open_)][2][2]
+        assert ratio == pytest.approx(4, rel=0.06)
+
+
+def test_the_table_goes_to_the_browser_once(explorer):
+    before = explorer.table
+    explorer.epsilon, explorer.n, explorer.prevalence, explorer.margin = 2.0, 5000, 0.3, 0.05
+    assert explorer.table is before
+    assert repr(explorer) == "<TradeoffExplorer: epsilon 2, 5,000 respondents, prevalence 0.3, margin 0.05>"
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"epsilon": 0.05}, "`epsilon` must lie between 0.1 and 5.0"),
+        ({"n": 99}, "`n` must be at least 100"),
+        ({"n": 100_001}, "`n` must be at most 100,000"),
+        ({"prevalence": 0.17}, "`prevalence` must be one of 0.01, .*, got 0.17: the table holds these; `plan` takes any"),
+        ({"margin": 0.04}, "`margin` must be one of 0.01, 0.02, 0.03, 0.05, 0.1, got 0.04"),
+    ],
+)
+def test_settings_out_of_bounds_are_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        show.explore_tradeoff(**setting)

@@ -1,0 +1,34 @@
+import pytest
+
+from toolkit.show.words import bound, chance, figure, fill, short, three_digits
+
+
+def test_figures_for_people():
+    assert [figure(x) for x in (0.5, 9.994, 10, 99.94, 100, 12345)] == ["0.50", "9.99", "10.0", "99.9", "100", "12,345"]
+    assert [figure(x, 0) for x in (0, 0.4, 1, 40)] == ["0", "0.4", "1", "40"]
+    assert [chance(x) for x in (0, 0.05, 0.14, 14.3, 99.4, 99.5, 99.99, 100)] == [
+        "0",
+        "under 0.1",
+        "0.1",
+        "14",
+        "99",
+        "99.5",
+        "99.9",
+        "100",
+    ]
+    assert [three_digits(x) for x in (0.6, 7, 999.4, 1234, 1235, 98765)] == [1, 7, 999, 1230, 1240, 98800]
+
+
+def test_a_promised_factor_is_rounded_up_and_nothing_else_is():
+    assert [bound(x) for x in (1.001, 9.991, 10.01, 100.4)] == ["1.01", "10.00", "10.1", "101"]
+    assert [figure(x) for x in (1.001, 9.991, 10.01, 100.4)] == ["1.00", "9.99", "10.0", "100"]
+
+
+def test_sentences_are_filled_by_name_and_a_missing_number_is_noticed():
+    assert fill({"a": "{x} and {y}", "b": "plain"}, {"x": 1, "y": "two"}) == {"a": "1 and two", "b": "plain"}
+    with pytest.raises(KeyError):
+        fill({"a": "{x}"}, {})
+
+
+def test_six_digits_go_to_the_browser():
+    assert (short(123456789.0), short(1 / 3)) == (123457000.0, 0.333333)

@@ -1,0 +1,63 @@
+"""Run by the tests of stores: a server writes in a loop and is killed without warning, again and again.
+
+    python killed.py URL FOLDER KILLS SEED
+
+Each server first sends again what its predecessor had not been answered, then goes on with new reports. What it is about
+to send goes to FOLDER/sent, what was acknowledged to FOLDER/acknowledged, one key a line, each with one write.
+"""
+
+import os
+import random
+import secrets
+import signal
+import sys
+import time
+from pathlib import Path
+
+from toolkit.survey.store import Entry, Outcome, open_store
+
+
+def serve(url: str, folder: Path) -> None:
+    store = open_store(url)
+    sent = os.open(folder / "sent", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    acknowledged = os.open(folder / "acknowledged", os.O_CREAT | os.O_WRONLY | os.O_APPEND)
+    keys = unanswered(folder)
+    while True:
+        outcomes = store.add([report(key) for key in keys])
+        assert set(outcomes) <= {Outcome.STORED, Outcome.REPEATED}
+        os.write(acknowledged, b"".join(key.hex().encode() + b"\n" for key in keys))
+        keys = [secrets.token_bytes(16) for _ in range(1 + secrets.randbelow(20))]
+        os.write(sent, b"".join(key.hex().encode() + b"\n" for key in keys))
+
+
+def report(key: bytes) -> Entry:
+    """The report of a key, made from it so that nobody has to remember it; token and body alike."""
+    return Entry(key, f"the report of {key.hex()}" * 10, key * 2)
+
+
+def lines(path: Path) -> list[bytes]:
+    return [bytes.fromhex(line) for line in path.read_text().split()] if path.exists() else []
+
+
+def unanswered(folder: Path) -> list[bytes]:
+    return sorted(set(lines(folder / "sent")) - set(lines(folder / "acknowledged")))
+
+
+def main() -> None:
+    url, folder, kills, seed = sys.argv[1], Path(sys.argv[2]), *map(int, sys.argv[3:])
+    chance = random.Random(seed)  # noqa: S311
+    open_store(url)  # connects to nothing yet, but loads the driver once for all children
+    for _ in range(kills):
+        before = len(lines(folder / "acknowledged"))
+        child = os.fork()
+        if not child:
+            serve(url, folder)
+        while len(lines(folder / "acknowledged")) == before:  # it works
+            time.sleep(0.002)
+        time.sleep(chance.uniform(0, 0.03))
+        os.kill(child, signal.SIGKILL)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == -signal.SIGKILL
+
+
+if __name__ == "__main__":
+    main()

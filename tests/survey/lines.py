@@ -1,0 +1,124 @@
+"""Plain sockets: clients that browsers are not."""
+
+import datetime as dt
+import ipaddress
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import uvicorn
+
+from toolkit.survey.limits import Limits
+from toolkit.survey.watched import WatchedServer
+
+QUICK = Limits(
+    head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, answer_seconds=0.8, idle_seconds=0.4, linger_seconds=0.3,
+    connections=20,
+)  # fmt: skip
+
+
+@contextmanager
+def watched(app, limits=QUICK, **settings):
+    """A real server in a thread, on a free port."""
+    ready = threading.Event()
+    settings = {"ws": "none", "lifespan": "off", "log_config": None, "proxy_headers": False, "server_header": False, **settings}
+    config = uvicorn.Config(app, timeout_graceful_shutdown=5, **settings)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = WatchedServer(config, limits, ready.set)
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+        thread.start()
+        assert ready.wait(10)
+        try:
+            yield listening.getsockname()[1], server
+        finally:
+            server.should_exit = True
+            thread.join(20)
+            assert not thread.is_alive()
+
+
+@contextmanager
+def line(port, *, host="127.0.0.1", timeout=10.0):
+    with socket.create_connection((host, port), timeout=timeout) as connection:
+        yield connection
+
+
+def read_to_end(connection):
+    """All bytes until the server hangs up, by a good-bye or a reset."""
+    received = b""
+    try:
+        while chunk := connection.recv(65536):
+            received += chunk
+    except ConnectionResetError:
+        pass
+    return received
+
+
+def read_answer(connection):
+    """One answer with a Content-Length: its status, its head and its body; no status if it does not come whole."""
+    received = b""
+    while b"\r\n\r\n" not in received:
+        chunk = connection.recv(65536)
+        if not chunk:
+            return None, received, b""
+        received += chunk
+    head, _, body = received.partition(b"\r\n\r\n")
+    (length,) = [int(field.split(b":")[1]) for field in head.split(b"\r\n") if field.lower().startswith(b"content-length:")]
+    while len(body) < length:
+        chunk = connection.recv(65536)
+        if not chunk:
+            return None, head, body
+        body += chunk
+    return int(head.split(b" ")[1]), head, body
+
+
+def post(body, path="/report", kind="application/json"):
+    return (f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body
+
+
+GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
+
+
+def dribble(connection, data, seconds):
+    """One byte at a time, for so long or until the server has had enough; the seconds that it lasted."""
+    start = time.monotonic()
+    pause = seconds / len(data)
+    try:
+        for byte in data:
+            connection.sendall(bytes([byte]))
+            time.sleep(pause)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    return time.monotonic() - start
+
+
+def flood(connection, data, times):
+    """The same bytes again and again; how many went out before the server hung up."""
+    sent = 0
+    try:
+        for _ in range(times):
+            connection.sendall(data)
+            sent += len(data)
+    except (BrokenPipeError, ConnectionResetError):
+        pass
+    return sent
+
+
+def certificate(folder):
+    """A certificate for this machine that it signed itself."""
+    from cryptography import x509
+    from cryptography.hazmat.primitives import hashes, serialization
+    from cryptography.hazmat.primitives.asymmetric import ec
+
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "localhost")])
+    now, day = dt.datetime.now(dt.UTC), dt.timedelta(days=1)
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
+    made = made.serial_number(1).not_valid_before(now - day).not_valid_after(now + day)
+    made = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
+    (folder / "certificate.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
+    plain = serialization.NoEncryption()
+    pem = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, plain)
+    (folder / "private.pem").write_bytes(pem)
+    return folder / "certificate.pem", folder / "private.pem"

@@ -1,0 +1,43 @@
+"""The server as a process of its own, as `collect()` starts it."""
+
+import json
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from tests.survey.desk import campus
+from toolkit.survey.access import digest, invitations
+from toolkit.survey.store import State, open_store
+
+
+def collection(folder, access="open", invited=0, **changes):
+    """An open collection in a SQLite file: its URL, its survey, its tokens."""
+    url = f"sqlite:///{folder / 'campus.db'}"
+    survey, tokens = campus(access, **changes), invitations(invited) if invited else []
+    store = open_store(url)
+    store.create(survey)
+    if tokens:
+        store.invite(map(digest, tokens))
+    store.set_state(State.OPEN)
+    store.close()
+    return url, survey, tokens
+
+
+def start(url, *options):
+    """A process, when it is ready, and what it said."""
+    command = [sys.executable, "-m", "toolkit.survey.serving", "--database", url, *map(str, options)]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    said = process.stdout.readline()
+    if not said:
+        raise AssertionError(process.communicate(timeout=20)[1])
+    return process, json.loads(said)
+
+
+@contextmanager
+def serving(url, *options):
+    process, said = start(url, *options)
+    try:
+        yield process, said
+    finally:
+        process.kill()
+        process.communicate(timeout=20)

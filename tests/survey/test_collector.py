@@ -1,0 +1,131 @@
+import os
+
+import httpx
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.survey.samples import cheated, faculty, survey
+from toolkit.survey.background import CollectError, running
+from toolkit.survey.collector import Collector, start
+from toolkit.survey.rehearsal import rehearse
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for path in tmp_path.glob("*.db"):
+        server = running(f"sqlite:///{path}")
+        if server is not None:
+            server.stop()
+
+
+def people(count):
+    rng = np.random.default_rng(1)
+    return pd.DataFrame({"faculty": rng.choice(["arts", "law"], count), "cheated": rng.choice(["no", "yes"], count, p=[0.7, 0.3])})
+
+
+@pytest.mark.usefixtures("folder")
+def test_from_start_to_results():
+    asked = survey(minimum=40)
+    collector = start(asked, database="sqlite:///campus.db")
+    assert collector.status().state == "open"
+    assert collector.running() is None
+    assert rehearse(asked, collector.url, people(60), np.random.default_rng(2)) == 60
+    assert collector.status().reports == 60
+    assert collector.running()["cheated"].n == 60
+    assert collector.results(by="faculty")["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
+    assert sorted(collector.reports()["faculty"]) == sorted(people(60)["faculty"])
+    closed = collector.close()
+    assert (closed.state, closed.reports, closed.serving) == ("closed", 60, False)
+    assert repr(collector) == "<Collector of 'Exams': closed, 60 reports>"
+
+
+def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
+    first = start(survey(), database="sqlite:///campus.db")
+    second = start(survey(), database="sqlite:///campus.db")
+    attached = Collector.attach(f"sqlite:///{folder / 'campus.db'}")
+    assert first.url == second.url == attached.url
+
+
+def test_from_another_folder_a_relative_database_is_another_one(folder):
+    start(survey(), database="sqlite:///campus.db")
+    (folder / "elsewhere").mkdir()
+    os.chdir(folder / "elsewhere")
+    with pytest.raises(Exception, match="the database must be there"):
+        Collector.attach("sqlite:///campus.db")
+
+
+@pytest.mark.usefixtures("folder")
+def test_another_survey_in_the_same_database_is_refused():
+    start(survey(), database="sqlite:///campus.db")
+    with pytest.raises(ValueError, match="another"):
+        start(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_closed_collection_is_not_opened_again():
+    start(survey(), database="sqlite:///campus.db").close()
+    with pytest.raises(CollectError, match="closing is final"):
+        start(survey(), database="sqlite:///campus.db")
+
+
+@pytest.mark.usefixtures("folder")
+def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
+    collector = start(survey(), database="sqlite:///campus.db")
+    collector.pause()
+    assert rehearse(survey(), collector.url, people(3), np.random.default_rng(2)) == 0
+    collector.resume()
+    assert rehearse(survey(), collector.url, people(3), np.random.default_rng(2)) == 3
+
+
+@pytest.mark.usefixtures("folder")
+def test_each_invitation_works_once():
+    asked = survey(access="token")
+    collector = start(asked, database="sqlite:///campus.db")
+    links = collector.invitations(4)
+    assert len(set(links)) == 4
+    assert all(link.startswith(collector.url + "#t=") for link in links)
+    assert rehearse(asked, collector.url, people(4), np.random.default_rng(2), links=links) == 4
+    assert rehearse(asked, collector.url, people(4), np.random.default_rng(3), links=links) == 0
+
+
+def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
+    collector = start(survey(access="blind"), database="sqlite:///campus.db")
+    assert (folder / "issuer-key.pem").stat().st_mode & 0o077 == 0
+    page = httpx.get(collector.url).text
+    key = (folder / "issuer-key.pem").read_bytes()
+    collector.close()
+    start(survey(access="blind"), database="sqlite:///next.db")
+    assert (folder / "issuer-key.pem").read_bytes() == key
+    assert '"issuer"' in page
+
+
+@pytest.mark.usefixtures("folder")
+def test_nothing_of_the_researchers_side_is_at_the_respondents_address():
+    collector = start(survey(), database="sqlite:///campus.db")
+    for path in ("status", "results", "close", "reports", "admin", "docs", "openapi.json", "survey.db", "campus.db"):
+        assert httpx.get(collector.url + path).status_code == 404
+
+
+def test_a_public_address_is_the_link(folder):
+    collector = start(survey(), database="sqlite:///campus.db", public_url="https://survey.example/")
+    assert collector.url == collector.status().url == "https://survey.example/"
+    collector.qr(folder / "code.png")
+    assert (folder / "code.png").read_bytes().startswith(b"\x89PNG")
+
+
+@pytest.mark.usefixtures("folder")
+def test_without_a_server_there_is_no_link():
+    collector = start(survey(), database="sqlite:///campus.db")
+    collector.close()
+    with pytest.raises(CollectError, match="there must be a server to link to"):
+        _ = collector.url
+
+
+def test_an_unknown_option_is_refused_before_anything_is_made(folder):
+    with pytest.raises(TypeError):
+        start(survey(), database="sqlite:///campus.db", hots="127.0.0.1")
+    assert not (folder / "campus.db").exists()

@@ -1,0 +1,180 @@
+import dataclasses
+import math
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.survey.samples import CALM, DESIGNS, cheated, faculty
+from toolkit import Pure, k_ary, warner
+from toolkit.local.numeric import one_bit
+from toolkit.local.oracles import tick_boxes
+from toolkit.survey.asking import LONGEST
+from toolkit.survey.phrases import phrases
+from toolkit.survey.question import Question
+
+AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
+TICKS = Question("langs", "Which do you speak?", options=["en", "de", "fr"], multiple=True)
+TEXT = Question("comment", "Anything else?", free_text=True)
+STRANGE = [None, True, False, "", "0", 0.5, -1, 99, math.nan, math.inf, -math.inf, [], [0], [[0]], {}, {"a": 1}, 10**400]
+
+
+def test_kinds_follow_from_the_design_or_from_what_is_given() -> None:
+    kinds = {question.name: (question.kind, question.mode) for question in (faculty(), AGE, TICKS, TEXT, cheated())}
+    assert kinds == {
+        "faculty": ("choice", "plain"),
+        "age": ("number", "plain"),
+        "langs": ("ticks", "plain"),
+        "comment": ("text", "plain"),
+        "cheated": ("choice", "auto"),
+    }
+    assert Question("boxes", "Which?", design=tick_boxes(["a", "b"], 1.0)).kind == "ticks"
+    assert Question("hours", "How many?", design=one_bit((0, 80), 1.0)).kind == "number"
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_a_randomized_question_has_options_bounds_and_loss_of_its_design(design: Any) -> None:
+    question = Question("asked", "What?", design=design)
+    assert question.kind == design.asks
+    assert question.options == getattr(design, "options", ())
+    assert question.bounds == ((design.low, design.high) if design.asks == "number" else None)
+    assert question.loss == design.loss
+    assert question.randomized
+    assert [question.accepts(value) for value in STRANGE] == [design.accepts(value) for value in STRANGE]
+
+
+def test_plain_answers_cost_nothing_that_could_be_counted() -> None:
+    assert faculty().loss == Pure(0)
+    assert not faculty().randomized
+
+
+def accepted(question: Question, values: list[Any]) -> list[Any]:
+    return [value for value in values if question.accepts(value)]
+
+
+def test_plain_answers_are_checked_strictly() -> None:
+    assert accepted(faculty(), [0, 1, *STRANGE]) == [0, 1]
+    assert accepted(TICKS, [[], [0], [0, 2], [2, 0], [0, 0], [3], [True], 0, None, "0", [0.0]]) == [[], [0], [0, 2]]
+    assert accepted(AGE, [18, 99, 99.5, 17.999, 99.6, "20", True, None, math.nan, math.inf, [20], 10**400]) == [18, 99, 99.5]
+    assert accepted(TEXT, ["", "Hello\n\tyou", "😀" * 2000]) == ["", "Hello\n\tyou", "😀" * 2000]
+    assert not accepted(TEXT, ["x" * 2001, "\x00", "\r", "\x7f", "\ud800", None, 3, True, ["x"]])
+
+
+def test_a_bound_that_a_float_cannot_hold_is_read_as_it_was_written() -> None:
+    share = Question("share", "Which share?", bounds=(0, 0.1))
+    assert share.bounds == (0, Fraction(1, 10))
+    assert share.accepts(0.1)
+    assert not share.accepts(math.nextafter(0.1, 1))
+
+
+@CALM
+@given(st.floats() | st.integers())
+def test_numbers_are_accepted_between_the_bounds_and_nowhere_else(value: float) -> None:
+    assert AGE.accepts(value) == (18 <= value <= 99.5)
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "nothing asked for": ({}, "exactly one of `options`, `bounds` and `free_text`, got none"),
+    "two things": ({"options": ["a", "b"], "bounds": (0, 1)}, "got options and bounds"),
+    "an empty list": ({"options": []}, "at least two labels"),
+    "one option": ({"options": ["a"]}, "at least two labels"),
+    "equal options": ({"options": ["1", 1]}, "must be distinct"),
+    "options as a string": ({"options": "ab"}, "must be a list of labels"),
+    "an option with a control character": ({"options": ["a", "b\x00"]}, "plain text"),
+    "a long option": ({"options": ["a", "b" * 101]}, "at most 100 characters"),
+    "too many options": ({"options": [*range(1001)]}, "at most 1000 options"),
+    "bounds in the wrong order": ({"bounds": (1, 0)}, "in order"),
+    "one bound": ({"bounds": (1,)}, "must be two numbers"),
+    "infinite bounds": ({"bounds": (0, math.inf)}, "finite"),
+    "multiple numbers": ({"bounds": (0, 1), "multiple": True}, "`multiple` needs `options`"),
+    "a plain question in a mode": ({"options": ["a", "b"], "mode": "guided"}, "mode"),
+    "instructions for a plain question": ({"options": ["a", "b"], "instructions": "Roll."}, "for randomized questions"),
+    "a label for no option": ({"options": ["a", "b"], "labels": {"c": "C"}}, r"must name options \(a, b\), got 'c'"),
+    "labels as a list": ({"options": ["a", "b"], "labels": ["A", "B"]}, "must be words by option"),
+    "an anchor that is no option": ({"options": ["a", "b"], "anchor": "c"}, "must be one of the options"),
+    "an anchor among ticks": ({"options": ["a", "b"], "multiple": True, "anchor": "a"}, "one answer out of several"),
+    "an anchor of a number": ({"bounds": (0, 9), "anchor": 3}, "one answer out of several"),
+    "an anchor that is a truth value": ({"options": [1, 2], "anchor": True}, "must be one of the options"),
+    "show_if as a string": ({"free_text": True, "show_if": {"faculty": "law"}}, "a list of options"),
+    "an empty show_if": ({"free_text": True, "show_if": {}}, "`show_if` must be options by question"),
+    "required as a word": ({"free_text": True, "required": "no"}, "true or false"),
+    "a design that is none": ({"design": "warner"}, "must be a randomizer"),
+    "other options than the design's": (
+        {"design": warner(p="2/3"), "options": ["no", "yes", "prefer not to say"]},
+        "options of its design",
+    ),
+    "other bounds than the design's": ({"design": one_bit((0, 80), 1.0), "bounds": (0, 90)}, "bounds of its design"),
+    "randomized free text": ({"design": warner(p="2/3"), "free_text": True}, "for plain questions"),
+    "guided without a matrix": ({"design": one_bit((0, 80), 1.0), "mode": "guided"}, 'must be "auto" with one_bit'),
+    "physical without a matrix": ({"design": tick_boxes(4, 1.0), "mode": "physical", "instructions": "Roll."}, 'must be "auto"'),
+    "an unknown mode": ({"design": warner(p="2/3"), "mode": "magic"}, "auto, guided, physical"),
+    "physical without instructions": ({"design": warner(p="5/6"), "mode": "physical"}, "needs `instructions`.*a die"),
+}
+
+
+@pytest.mark.parametrize(("given", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_asked_is_refused_by_name(given: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=rf"(?s)^question 'asked': .*{message}"):
+        Question("asked", "What?", **given)
+
+
+@pytest.mark.parametrize("name", ["", "Cheated", "2nd", "a b", "a-b", "_a", "a" * 41, "a\n", "é", None, 3, "../x", "a.b"])
+def test_names_are_plain(name: Any) -> None:
+    with pytest.raises(ValueError, match="must be up to 40 of a–z"):
+        Question(name, "What?", free_text=True)
+    assert Question("a" * 40, "What?", free_text=True).name == "a" * 40
+
+
+@pytest.mark.parametrize("field", LONGEST)
+def test_every_text_is_checked(field: str) -> None:
+    given = {"name": "asked", "text": "What?", "design": warner(p="2/3")}
+    with pytest.raises(ValueError, match=rf"question 'asked': `{field}` must be plain text, got the character U\+0000"):
+        Question(**{**given, field: "a\x00b"})
+    with pytest.raises(ValueError, match=rf"question 'asked': `{field}` must have at most {LONGEST[field]} characters"):
+        Question(**{**given, field: "x" * (LONGEST[field] + 1)})
+
+
+def test_options_and_bounds_may_repeat_those_of_the_design() -> None:
+    assert cheated(options=["no", "yes"]) == cheated()
+    assert Question("hours", "How many?", design=one_bit((0, 80), 1.0), bounds=[0, 80.0]).bounds == (0, 80)
+
+
+def test_plain_strings_become_the_language_that_is_said() -> None:
+    question = cheated(labels={"yes": "I have", "no": {"de": "Nein"}}, help="Think.").in_language("en")
+    assert question.text == {"en": "Have you ever cheated on an exam?"}
+    assert question.help == {"en": "Think."}
+    assert question.labels == {"yes": {"en": "I have"}, "no": {"de": "Nein"}}
+    assert question.in_language("de") == question
+    assert AGE.in_language("en").bounds == AGE.bounds
+    assert question.warning is None
+
+
+def test_labels_know_options_by_how_they_are_written() -> None:
+    likert = Question("agree", "Agree?", design=k_ary([1, 2, 3], epsilon=1.0), labels={"1": "No", 3: "Yes"}).in_language("en")
+    assert [likert.label(option, "en", phrases("en")) for option in (1, 2, 3)] == ["No", "2", "Yes"]
+
+
+def test_questions_are_frozen_equal_by_value_and_hashable() -> None:
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        cheated().name = "other"  # type: ignore[misc]
+    assert cheated() == cheated()
+    assert cheated() != cheated(design=warner(p="3/4"))
+    assert len({cheated(), cheated(), faculty()}) == 2
+    assert repr(faculty()) == "<Question faculty: choice, plain>"
+
+
+def test_plain_data_leave_out_what_follows_from_the_design() -> None:
+    data = cheated(anchor="no").to_dict()
+    assert data == {
+        "name": "cheated",
+        "text": "Have you ever cheated on an exam?",
+        "design": warner(p="2/3").to_dict(),
+        "mode": "auto",
+        "anchor": "no",
+        "required": True,
+        "multiple": False,
+        "free_text": False,
+    }
+    assert AGE.to_dict()["bounds"] == [18, "199/2"]

@@ -1,0 +1,82 @@
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import chisquare
+
+from tests.survey.samples import DESIGNS, cheated, faculty, submission, survey, survey_with
+from toolkit import Question, warner
+from toolkit.survey import rehearsal
+from toolkit.survey.payload import checked
+from toolkit.survey.rehearsal import rehearse, report
+
+
+@pytest.fixture
+def sent(monkeypatch):
+    """What would go over the network."""
+    bodies = []
+
+    def keep(_url, some):
+        bodies.extend(some)
+        return len(some)
+
+    monkeypatch.setattr(rehearsal, "_sent", keep)
+    return bodies
+
+
+def test_what_is_sent_is_what_an_honest_phone_sends(sent):
+    frame = pd.DataFrame({"faculty": ["arts", "law"] * 10, "cheated": ["yes", "no"] * 10, "understood": [True, False] * 10})
+    assert rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1)) == 20
+    found = [json.loads(checked(survey(), raw).body) for raw in sent]
+    assert sorted(one["understood"] for one in found) == [False] * 10 + [True] * 10
+    assert len({json.loads(raw)["key"] for raw in sent}) == 20
+
+
+def test_a_hidden_question_is_null(sent):
+    asked = survey(faculty(), cheated(show_if={"faculty": ["law"]}))
+    frame = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "yes"]})
+    rehearse(asked, "http://127.0.0.1/", frame, np.random.default_rng(1))
+    found = {answers["faculty"]: answers["cheated"] for answers in (json.loads(raw)["answers"] for raw in sent)}
+    assert found[0] is None
+    assert found[1] in (0, 1)
+    assert [checked(asked, raw) for raw in sent]
+
+
+@pytest.mark.parametrize("truth", ["no", "yes"])
+def test_reports_follow_the_design(truth):
+    """χ² with one degree of freedom, fixed seed; a correct rehearsal would fail one seed in 10,000."""
+    rng, question = np.random.default_rng(4), cheated(design=warner(p="3/4"))
+    counts = np.bincount([report(question, truth, rng) for _ in range(4000)], minlength=2)
+    expected = 4000 * warner(p="3/4").matrix[["no", "yes"].index(truth)]
+    assert chisquare(counts, expected).pvalue > 1e-4
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_kind_of_randomizer_can_be_rehearsed(name):
+    asked = survey_with(DESIGNS[name])
+    question = asked["asked"]
+    truth = {"choice": question.options[0] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}[
+        question.kind
+    ]
+    assert checked(asked, submission(asked, {"asked": report(question, truth, np.random.default_rng(1))}))
+
+
+def test_plain_answers_are_sent_as_they_are():
+    rng = np.random.default_rng(1)
+    assert report(faculty(), "law", rng) == 1
+    assert report(Question("tried", "What?", options=["a", "b"], multiple=True), ["b"], rng) == [1]
+    assert report(Question("age", "Age?", bounds=(0, 99)), np.int64(20), rng) == 20
+    assert report(Question("note", "Why?", free_text=True, warning="Name nobody."), "so", rng) == "so"
+
+
+def test_an_answer_that_nobody_could_tap_is_refused_and_not_quoted():
+    with pytest.raises(ValueError, match="must be one of its options") as refused:
+        report(cheated(), "a secret", np.random.default_rng(1))
+    assert "secret" not in str(refused.value)
+
+
+def test_too_few_links_are_refused():
+    frame = pd.DataFrame({"faculty": ["arts"] * 2, "cheated": ["yes"] * 2})
+    with pytest.raises(ValueError, match="a link for each person, got 1 for 2"):
+        rehearse(survey(access="token"), "http://127.0.0.1/", frame, np.random.default_rng(1), links=["http://127.0.0.1/#t=x"])

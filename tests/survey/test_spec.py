@@ -1,0 +1,319 @@
+import dataclasses
+import json
+import math
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
+from toolkit import Pure, crosswise, forced, k_ary, mangat, warner
+from toolkit.local.numeric import one_bit
+from toolkit.survey import client
+from toolkit.survey.problem import SurveyError
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
+NASTY = [
+    "<script>alert(1)</script>",
+    "</script><img src=x onerror=alert(1)>",
+    "=cmd|' /C calc'!A0",
+    "{0}{often}%s",
+    "\u202e\u200f مرحبا 😀",
+    '"\\\n\t',
+]
+
+
+def test_the_campus_survey_has_every_kind_of_question() -> None:
+    campus = Survey.load(CAMPUS)
+    kinds = {question.name: (question.kind, question.mode) for question in campus.questions}
+    assert kinds == {
+        "faculty": ("choice", "plain"),
+        "year": ("choice", "plain"),
+        "cheated": ("choice", "auto"),
+        "pressure": ("choice", "auto"),
+        "helpers": ("ticks", "auto"),
+        "hours": ("number", "auto"),
+        "paid": ("choice", "physical"),
+        "moon": ("choice", "auto"),
+        "comment": ("text", "plain"),
+    }
+    assert campus.languages == ("en", "de")
+    assert campus["moon"].anchor == "no"
+    assert campus["pressure"].options == (1, 2, 3, 4, 5, "undisclosed")
+    assert campus.loss.epsilon == pytest.approx(2 * math.log(2) + math.log(1.5) + 1.2, abs=1e-6)
+    assert "at most 20 to 1" in campus.consent_text()  # e**2.9918 is 19.92
+    assert "höchstens 20 zu 1" in campus.consent_text("de")
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+def test_a_survey_is_read_back_equal_with_an_equal_hash(tmp_path: Path, suffix: str) -> None:
+    first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"
+    campus = Survey.load(CAMPUS)
+    campus.save(first)
+    again = Survey.load(first)
+    again.save(second)
+    assert again == campus
+    assert again.hash == campus.hash
+    assert again.for_page() == campus.for_page()
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_every_design_is_read_back(tmp_path: Path, design: Any, suffix: str) -> None:
+    made = survey_with(design)
+    made.save(tmp_path / f"a{suffix}")
+    again = Survey.load(tmp_path / f"a{suffix}")
+    assert again == made
+    assert again.hash == made.hash
+    assert again["asked"].design == design
+
+
+@pytest.mark.parametrize("suffix", [".toml", ".json"])
+@pytest.mark.parametrize("words", NASTY)
+def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(tmp_path: Path, words: str, suffix: str) -> None:
+    question = Question(
+        "asked", words, design=k_ary([words, "b"], epsilon=1.0), labels={words: words}, help=words, instructions=words
+    )
+    plain = Question("open", f"Else: {words}?", free_text=True, warning=words, required=False)
+    made = survey(question, plain, consent=words)
+    made.save(tmp_path / f"a{suffix}")
+    assert Survey.load(tmp_path / f"a{suffix}") == made
+    page = json.loads(json.dumps(made.for_page()))
+    shown = page["questions"][0]
+    assert shown["text"] == shown["help"] == shown["instructions"] == shown["options"][0]["label"] == {"en": words}
+    assert words in made.consent_text()
+
+
+def test_plain_data_are_json_without_null_or_float() -> None:
+    def walk(value: Any) -> None:
+        assert isinstance(value, str | int | list | dict), value
+        for inner in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            walk(inner)
+
+    for design in DESIGNS.values():
+        walk(survey_with(design, cap=5).to_dict())
+
+
+def test_the_hash_covers_all_that_people_read_and_all_that_is_drawn() -> None:
+    base = survey()
+    changed = [
+        survey(title_changed := faculty(), cheated(), consent="We study exams!"),
+        survey(faculty(labels={"law": "Law school"}), cheated()),
+        survey(faculty(), cheated(design=warner(p="3/4"))),
+        survey(faculty(), cheated(mode="guided")),
+        survey(faculty(), cheated(help="Think.")),
+        survey(faculty(), cheated(anchor="no")),
+        survey(faculty(required=False), cheated()),
+        survey(cheated(), faculty()),
+        survey(languages=["de"]),
+        survey(practice=False),
+        survey(check=False),
+        survey(access="token"),
+        survey(cap=10),
+        survey(ceiling=2),
+        survey(minimum=31),
+        survey(words={"en": {"next": "Go on"}}),
+    ]
+    assert title_changed == faculty()
+    assert len({base.hash, *(other.hash for other in changed)}) == len(changed) + 1
+    assert survey().hash == base.hash
+    assert len(base.hash) == 64
+
+
+def test_the_hash_covers_the_code_of_the_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    before = survey().hash
+    monkeypatch.setattr(client, "code_hash", lambda: "0" * 64)
+    assert survey().hash != before
+
+
+def test_the_hash_is_the_same_in_another_process() -> None:
+    code = f"from toolkit.survey.spec import Survey; print(Survey.load({str(CAMPUS)!r}).hash)"
+    hashes = {
+        subprocess.run(
+            [sys.executable, "-c", code], check=True, capture_output=True, text=True, env={"PYTHONHASHSEED": seed}
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert hashes == {f"{Survey.load(CAMPUS).hash}\n"}
+
+
+def test_what_the_page_gets() -> None:
+    page = survey(faculty(), cheated(show_if={"faculty": ["law"]}), access="token").for_page()
+    assert list(page) == ["hash", "title", "languages", "access", "consent", "practice", "check", "questions"]
+    assert (page["title"], page["languages"], page["access"], page["check"]) == ({"en": "Exams"}, ["en"], "token", True)
+    assert page["consent"]["own"] == {"en": "We study exams."}
+    assert page["consent"]["promise"]["en"][0].startswith("Nobody, neither we nor the server")
+    assert page["questions"][1]["show_if"] == {"faculty": [1]}
+
+
+def test_texts_in_languages_that_the_survey_does_not_have_stay_at_home() -> None:
+    made = survey(cheated().in_language("en"), consent={"en": "We study.", "fr": "Nous étudions."})
+    assert made.for_page()["consent"]["own"] == {"en": "We study."}
+    assert made.to_dict()["consent"] == {"en": "We study.", "fr": "Nous étudions."}
+
+
+def test_the_practice_question_is_randomized_as_the_first_yes_no_question_is() -> None:
+    def practised(*questions: Question, **changes: Any) -> Any:
+        page = survey(*questions, **changes).for_page()["practice"]
+        return page and (page["name"], page["mode"], page["randomizer"]["weights"])
+
+    physical = {"mode": "physical", "instructions": "Throw a die."}
+    assert practised(cheated()) == ("practice", "auto", [[2, 1], [1, 2]])
+    assert practised(cheated(mode="guided", design=forced("1/6", "1/6"))) == ("practice", "guided", [[5, 1], [1, 5]])
+    assert practised(Question("hours", "How many?", design=one_bit((0, 80), 1.0))) == ("practice", "auto", [[3, 1], [1, 3]])
+    assert practised(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf, check=False) == (
+        "practice",
+        "auto",
+        [[3, 1], [1, 3]],
+    )
+    assert practised(cheated(**physical)) is None
+    assert practised(faculty()) is None
+    assert practised(cheated(), practice=False) is None
+
+
+def test_the_practice_question_costs_nothing_because_it_is_never_sent() -> None:
+    assert survey(cheated()).loss == survey(cheated(), practice=False).loss == warner(p="2/3").loss
+
+
+def test_there_is_no_check_where_nothing_is_randomized() -> None:
+    assert survey(faculty()).check is False
+    assert survey(cheated(mode="physical", instructions="Throw a die.")).check is True
+    assert survey(cheated(), check=False).check is False
+
+
+@pytest.mark.parametrize(("ceiling", "written"), [(7, 7), (6.5, "13/2"), ("20/3", "20/3"), (math.inf, "inf")])
+def test_ceilings_are_kept_exact(ceiling: Any, written: Any, tmp_path: Path) -> None:
+    made = survey(ceiling=ceiling)
+    assert made.to_dict()["ceiling"] == written
+    assert made.ceiling == (math.inf if written == "inf" else Fraction(written))
+    made.save(tmp_path / "a.toml")
+    assert Survey.load(tmp_path / "a.toml") == made
+    assert Survey.from_dict({**made.to_dict(), "ceiling": ceiling}) == made
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "no consent": ({"consent": ""}, "`consent` must not be empty"),
+    "consent of spaces": ({"consent": {"en": "  "}}, "`consent.en` must not be empty"),
+    "no consent at all": ({"consent": None}, "`consent` must be a string"),
+    "languages as a string": ({"languages": "en"}, "must be a list of codes"),
+    "no language": ({"languages": []}, "must be a list of codes"),
+    "a language twice": ({"languages": ["en", "en"]}, "must be distinct"),
+    "a strange language": ({"languages": ["../en"]}, "must be a code"),
+    "an unknown access": ({"access": "closed"}, "open, token, blind"),
+    "a cap of nobody": ({"cap": 0}, "`cap` must be at least 1"),
+    "a cap of a half": ({"cap": 0.5}, "`cap` must be a whole number"),
+    "a cap that is a truth value": ({"cap": True}, "`cap` must be a whole number"),
+    "a negative ceiling": ({"ceiling": -1}, "must not be negative"),
+    "a ceiling that is no number": ({"ceiling": math.nan}, "finite"),
+    "no minimum": ({"minimum": 0}, "`minimum` must be at least 1"),
+    "check as a word": ({"check": "yes"}, "`check` must be true or false"),
+    "practice as a word": ({"practice": 1}, "`practice` must be true or false"),
+    "words as a list": ({"words": ["next"]}, "`words` must be words by language"),
+    "words without names": ({"words": {"en": "next"}}, "`words` must be words by language"),
+    "words that are no strings": ({"words": {"en": {"next": 3}}}, "must be a string"),
+}
+
+
+@pytest.mark.parametrize(("changes", "message"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_be_a_survey_is_refused(changes: dict[str, Any], message: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=message):
+        survey(**changes)
+
+
+@pytest.mark.parametrize("questions", ["cheated", cheated(), [cheated(), "faculty"], None])
+def test_questions_are_a_list_of_questions(questions: Any) -> None:
+    with pytest.raises(TypeError, match="`questions` must be"):
+        Survey("Exams", questions, consent="We study.")
+
+
+def test_surveys_are_frozen_equal_by_value_and_known_by_name() -> None:
+    made = survey()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        made.cap = 3  # type: ignore[misc]
+    assert made == survey()
+    assert len({made, survey()}) == 1
+    assert made["cheated"] == cheated().in_language("en")
+    assert made.loss == Pure(warner(p="2/3").epsilon)
+    with pytest.raises(KeyError, match="must be one of faculty, cheated, got 'age'"):
+        made["age"]
+    with pytest.raises(ValueError, match="`language` must be one of en"):
+        made.consent_text("de")
+
+
+def written(tmp_path: Path, text: str) -> Path:
+    path = tmp_path / "mine.toml"
+    path.write_text(text)
+    return path
+
+
+HEAD = 'title = "Exams"\nconsent = "We study."\n'
+WRONG: dict[str, tuple[str, str]] = {
+    "no consent": ('title = "Exams"\nquestions = []\n', r"^mine.toml: a survey must have `consent`, got none: people must know"),
+    "no questions": (HEAD, r"^mine.toml: a survey must have `questions`"),
+    "an empty list": (f"{HEAD}questions = []\n", r"^mine.toml: a survey must have at least one question"),
+    "questions as a table": (
+        f"{HEAD}[questions]\nname = 'x'\n",
+        r"^mine.toml: `questions` must be a list of tables, got dict: write \[\[questions\]\]",
+    ),
+    "a question as a string": (f"{HEAD}questions = ['x']\n", r"^mine.toml: question 1: a question must be a table"),
+    "no name": (f"{HEAD}[[questions]]\ntext = 'x'\n", r"^mine.toml: question 1: a question must have `name`"),
+    "no text": (f"{HEAD}[[questions]]\nname = 'x'\n", r"^mine.toml: question 'x': a question must have `text`"),
+    "a quota": (
+        f"{HEAD}quota = 3\nquestions = []\n",
+        r"^mine.toml: a survey has the fields .*got 'quota': such rules are not offered",
+    ),
+    "a skip rule": (
+        f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\nskip_to = 'z'\n",
+        r"^mine.toml: question 'x': a question has the fields .*got 'skip_to': the only such rule",
+    ),
+    "a wrong p": (
+        f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\ndesign = {{warner = {{p = 0.5}}}}\n",
+        r"^mine.toml: question 'x': `p` must differ from 1/2, got 1/2: at 1/2 a report says nothing about the answer\.$",
+    ),
+    "a leak": (
+        f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\nrequired = false\ndesign = {{warner = {{p = 0.7}}}}\n",
+        r"^mine.toml: question 'x': a randomized question must be required",
+    ),
+    "no TOML": ("title = \n", r"^mine.toml: .*line 1"),
+    "a strange name": (
+        f"{HEAD}[[questions]]\nname = 'X Y'\ntext = 'y'\nfree_text = true\n",
+        r"^mine.toml: .*a question's `name` must be",
+    ),
+}
+
+
+@pytest.mark.parametrize(("text", "message"), WRONG.values(), ids=WRONG)
+def test_errors_name_the_file_the_question_and_the_remedy(tmp_path: Path, text: str, message: str) -> None:
+    with pytest.raises(SurveyError, match=message):
+        Survey.load(written(tmp_path, text))
+
+
+def test_a_file_that_is_missing_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        Survey.load(tmp_path / "none.toml")
+
+
+def test_a_small_file_is_enough(tmp_path: Path) -> None:
+    made = Survey.load(
+        written(tmp_path, f'{HEAD}[[questions]]\nname = "cheated"\ntext = "Have you?"\ndesign = {{warner = {{p = "2/3"}}}}\n')
+    )
+    assert made == Survey("Exams", [Question("cheated", "Have you?", design=warner(p="2/3"))], consent="We study.")
+
+
+def test_a_file_may_be_in_another_language(tmp_path: Path) -> None:
+    head = 'languages = ["ar"]\ntitle = "استبيان"\nconsent = "نحن ندرس."\n'
+    text = f'{head}[[questions]]\nname = "x"\ntext = "هل؟"\ndesign = {{crosswise = {{p = "1/4"}}}}\n'
+    made = Survey.load(written(tmp_path, text))
+    assert made.consent_text().startswith("لا أحد")
+    assert made["x"].design == crosswise("1/4")
+
+
+def test_data_that_are_no_table_are_refused() -> None:
+    with pytest.raises(TypeError, match="a survey must be a table, got list"):
+        Survey.from_dict([])  # type: ignore[arg-type]

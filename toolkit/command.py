@@ -1,0 +1,190 @@
+"""The command line, `toolkit`: thin, every verb a function of the floors below."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from toolkit.core.checks import refuse
+
+Options = argparse.Namespace
+_DATABASE = "sqlite:///survey.db"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one verb; 0 if it went well, 2 with a sentence on stderr if not."""
+    from toolkit.survey.background import CollectError
+    from toolkit.survey.store import StoreError
+
+    parser = _parser()
+    options = parser.parse_args(arguments)
+    if options.verb is None:
+        parser.print_help()
+        return 2
+    try:
+        options.run(options)
+    except (ValueError, KeyError, OSError, CollectError, StoreError) as problem:
+        said = problem.args[0] if isinstance(problem, KeyError) and problem.args else problem
+        print(f"toolkit {options.verb}: {said}", file=sys.stderr)  # noqa: T201
+        return 2
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="toolkit", description="Ask sensitive questions privately.")
+    verbs = parser.add_subparsers(dest="verb", metavar="verb")
+    serve = _verb(verbs, "serve", _serve, "collect answers to a survey, until it is closed; the server runs in the background")
+    serve.add_argument("survey", help="a .toml or .json file")
+    for name, told in _SERVE.items():
+        serve.add_argument(f"--{name.replace('_', '-')}", help=told)
+    serve.add_argument("--port", type=int, default=0, help="0: any free one")
+    serve.add_argument("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
+    check = _verb(verbs, "check", _check, "read a survey, say what is wrong with it, or what people would agree to", database=False)
+    check.add_argument("survey", help="a .toml or .json file")
+    check.add_argument("--language", help="of the text; the first if left out")
+    for verb, run, told in _PLAIN:
+        _verb(verbs, verb, run, told)
+    invite = _verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
+    invite.add_argument("count", type=int)
+    results = _verb(verbs, "results", _results, "print the estimates")
+    results.add_argument("--by", action="append", help="a plain question; may be repeated")
+    export = _verb(verbs, "export", _export, "write the reports to a .csv or .parquet file, with a codebook")
+    export.add_argument("path")
+    paper = _verb(verbs, "paper", _paper, "write a form for paper, where people throw their own dice", database=False)
+    paper.add_argument("survey", help="a .toml or .json file")
+    paper.add_argument("path", help="an .html file, to print")
+    paper.add_argument("--language", help="the first of the survey if left out")
+    _plan_options(_verb(verbs, "plan", _plan, "how many people, how private or how precise: leave one out", database=False))
+    return parser
+
+
+def _verb(verbs: Any, name: str, run: Callable[[Options], None], told: str, *, database: bool = True) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
+    parser.set_defaults(run=run)
+    if database:
+        parser.add_argument("--database", default=_DATABASE, help=f"sqlite:///file.db or postgresql://… (default {_DATABASE})")
+    return parser
+
+
+_SERVE = {
+    "host": "address to listen on (default: this machine only)",
+    "certificate": "PEM file with the TLS certificate",
+    "private_key": "PEM file with its key",
+    "issuer_key": "PEM file with the key that signs blind tokens",
+    "public_url": "the address that respondents use, if a proxy stands in front",
+    "prefix": "the path below which a proxy passes requests on",
+}
+
+
+def _serve(options: Options) -> None:
+    from toolkit.survey.access import PROMISES
+    from toolkit.survey.collector import start
+    from toolkit.survey.sharing import qr_text
+    from toolkit.survey.spec import Survey
+
+    survey = Survey.load(options.survey)
+    given = {name: getattr(options, name) for name in _SERVE if getattr(options, name) is not None}
+    plain = options.plain_http_beyond_this_machine
+    collector = start(survey, database=options.database, port=options.port, plain_http_beyond_this_machine=plain, **given)
+    _say(qr_text(collector.url), collector.url, "", PROMISES[survey.access])
+    _say(
+        "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, with the same --database."
+    )
+
+
+def _check(options: Options) -> None:
+    from toolkit.survey.spec import Survey
+
+    survey = Survey.load(options.survey)
+    _say(repr(survey), f"hash {survey.hash}", "", survey.consent_text(options.language))
+
+
+def _collector(options: Options) -> Any:
+    from toolkit.survey.collector import Collector
+
+    return Collector.attach(options.database)
+
+
+def _status(options: Options) -> None:
+    status = _collector(options).status()
+    cap = "" if status.cap is None else f" of at most {status.cap:,}"
+    serving = f"served at {status.url}" if status.serving else "no server is running on this machine"
+    _say(f"{status.state}: {status.reports:,} reports{cap}; {serving}")
+
+
+def _pause(options: Options) -> None:
+    _collector(options).pause()
+    _status(options)
+
+
+def _resume(options: Options) -> None:
+    _collector(options).resume()
+    _status(options)
+
+
+def _close(options: Options) -> None:
+    _collector(options).close()
+    _status(options)
+
+
+_PLAIN = (
+    ("status", _status, "how a collection stands"),
+    ("pause", _pause, "take no more reports for now"),
+    ("resume", _resume, "take reports again"),
+    ("close", _close, "end a collection for good, and its server"),
+)
+
+
+def _invite(options: Options) -> None:
+    _say(*_collector(options).invitations(options.count))
+
+
+def _results(options: Options) -> None:
+    results = _collector(options).results(options.by)
+    _say(results.to_frame().to_string(index=False), *results.notes())
+
+
+def _export(options: Options) -> None:
+    from toolkit.survey.export import write
+
+    collector = _collector(options)
+    _say(f"wrote {write(collector.reports(), options.path, collector.survey)}")
+
+
+def _paper(options: Options) -> None:
+    from pathlib import Path
+
+    from toolkit.survey.field import paper
+    from toolkit.survey.spec import Survey
+
+    Path(options.path).write_text(paper(Survey.load(options.survey), options.language), encoding="utf-8")
+    _say(f"wrote {options.path}")
+
+
+def _plan_options(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("design", help="warner, crosswise, triangular, …: a design that is made from an epsilon")
+    for name in ("prevalence", "epsilon", "margin", "power", "detect", "level", "subgroup", "response"):
+        parser.add_argument(f"--{name}", type=float)
+    parser.add_argument("--n", type=int)
+    parser.add_argument("--population", type=int)
+
+
+def _plan(options: Options) -> None:
+    from toolkit.budget.planning import plan
+    from toolkit.local import questions
+
+    design = getattr(questions, options.design, None) if not options.design.startswith("_") else None
+    if not callable(design):
+        refuse("`design` must be a design of yes and no", repr(options.design), "try warner")
+    known = ("prevalence", "epsilon", "margin", "power", "detect", "level", "subgroup", "response", "n", "population")
+    given = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
+    found = plan(design, **given)
+    _say(repr(found), f"invite {found.invited:,} people", *found.notes)
+
+
+def _say(*lines: str) -> None:
+    print(*lines, sep="\n")  # noqa: T201  # a command speaks on stdout
+
+
+if __name__ == "__main__":
+    sys.exit(main())

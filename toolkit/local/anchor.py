@@ -1,0 +1,140 @@
+"""An anchor question: everybody's true answer to it is known, so its reports tell who followed the instructions.
+
+"I have been to the moon" is one. Those who answer at random pull every estimate towards what random answers alone would
+give; the anchor measures how many they are, and takes that out again. It cannot see those who protect themselves with a "no",
+for the truth about the moon is nothing to be afraid of.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate, boundary_note
+from toolkit.core.intervals import Interval
+from toolkit.local.compliance import report_scores
+from toolkit.local.design import Design
+from toolkit.local.encoding import checked_counts, encode, tally
+from toolkit.local.protocol import Array
+
+_ASSUMED = "those who did not follow the instructions are taken to answer at random, the anchor and the question alike"
+
+
+def attention(design: Design, reports: Any, *, truth: str | int | None = None) -> Estimate:
+    """The share of people who followed the instructions of an anchor question, from their reports to it.
+
+    Followers report by the row of the true answer, those who answer at random by even shares u. With d the row less u, a report's
+    score is its entry of d over the squared length of d: 1 on average for followers, 0 for the others.
+
+    Parameters
+    ----------
+    design : of the anchor question.
+    truth : everybody's true answer to it; its first option if left out.
+
+    >>> from toolkit import crosswise
+    >>> round(attention(crosswise(0.15), [True] * 1541 + [False] * 459).value, 4)
+    0.7729
+    """
+    return attention_counts(design, tally(reports, design.report_options, "reports"), truth=truth)
+
+
+def attention_counts(design: Design, counts: npt.ArrayLike, *, truth: str | int | None = None) -> Estimate:
+    """The same from the number of reports of each kind, in the order of `report_options`."""
+    numbers, care = checked_counts(counts, len(design.report_options)), _care(design, truth)
+    n = int(numbers.sum())
+    value = float(numbers @ care / n)
+    spread = float(numbers @ (care - value) ** 2) / (n - 1) if n > 1 else np.nan
+    return _estimated(np.array([value]), np.array([[spread / n]]), n, ("followers",), design, "share who follow, by an anchor", ())
+
+
+def corrected(
+    design: Design, reports: Any, anchor: Any, *, anchor_design: Design | None = None, truth: str | int | None = None
+) -> Estimate:
+    """The estimate of a design, corrected for people who answer at random, whose share an anchor question measures.
+
+    With c what random answers alone would lead to, x the uncorrected estimate and g the share who follow, it is
+    c + (x - c) / g. Its error covers both questions, and that one person answers both (delta method).
+
+    Parameters
+    ----------
+    reports, anchor : of the same people in the same order: to the question, and to the anchor.
+    anchor_design : of the anchor; the design of the question if left out.
+    truth : everybody's true answer to the anchor; its first option if left out.
+
+    >>> from toolkit import warner
+    >>> corrected(warner("3/4"), [True] * 40 + [False] * 60, [True, False, False, False] * 25).value
+    0.3
+
+    References: Y. Atsusaka and R. T. Stevenson, A bias-corrected estimator for the crosswise model with inattentive
+    respondents, Political Analysis 31 (2023), for Warner's matrix.
+    """
+    other = design if anchor_design is None else anchor_design
+    first = encode(reports, design.report_options, "reports").codes
+    second = encode(anchor, other.report_options, "anchor").codes
+    if len(first) != len(second):
+        refuse("`reports` and `anchor` must be of the same people", f"{len(first)} and {len(second)}", "they are read in pairs")
+    shape = (len(design.report_options), len(other.report_options))
+    pairs = np.bincount(first.astype(np.intp) * shape[1] + second, minlength=shape[0] * shape[1])
+    return corrected_counts(design, pairs.reshape(shape), anchor_design=other, truth=truth)
+
+
+def corrected_counts(
+    design: Design, table: npt.ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
+) -> Estimate:
+    """The same from the number of people with each pair of reports: rows are the question's, columns the anchor's."""
+    other = design if anchor_design is None else anchor_design
+    shape, given = (len(design.report_options), len(other.report_options)), np.asarray(table)
+    if given.shape != shape:
+        refuse(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{given.shape}", "it counts people")
+    people = checked_counts(given.ravel(), given.size)
+    n, worth, care = int(people.sum()), report_scores(design), _care(other, truth)
+    naive, follow = (people.reshape(shape).sum(axis=1) @ worth) / n, float(people.reshape(shape).sum(axis=0) @ care) / n
+    if follow <= 0:
+        refuse("the anchor must show that some followed the instructions", "none", "the reports then say nothing")
+    random = worth.mean(axis=0)
+    value = random + (naive - random) / follow
+    # What one person adds to the error: their own score, and their part in the correction of everybody's.
+    part = ((worth - naive)[:, None] - (value - random) * (care - follow)[None, :, None]).reshape(len(people), -1) / follow
+    cov = (part * people[:, None]).T @ part / n / (n - 1) if n > 1 else np.full((len(value),) * 2, np.nan)
+    kept = slice(1, None) if len(value) == 2 else slice(None)
+    words = f"{design.name} design, corrected by an anchor: {100 * follow:.3g} % followed the instructions"
+    notes = (*boundary_note(float(value[1]) if len(value) == 2 else value), _ASSUMED)
+    return _estimated(value[kept], cov[kept, kept], n, design.options[kept], design, words, notes)
+
+
+def _care(design: Design, truth: str | int | None) -> Array:
+    """The score of each report to the anchor: 1 on average for followers, 0 for those who answer at random."""
+    if truth is not None and truth not in design.options:
+        refuse("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
+    row = design.matrix[0 if truth is None else design.options.index(truth)]
+    apart = row - 1 / len(row)
+    if float(apart @ apart) < 1e-12:
+        refuse("the anchor must tell followers from the others", "an even row", "its reports look like random ones")
+    return np.asarray(apart / (apart @ apart))
+
+
+@dataclass(frozen=True, eq=False)
+class _Cut:
+    """Shares with their standard errors and nothing else known: the Wald interval, cut to 0 … 1."""
+
+    value: float | Array
+    se: float | Array
+    methods: tuple[str, ...] = ("wald",)
+
+    def interval(self, level: float, method: str) -> Interval:
+        reach = float(ndtri(0.5 + level / 2)) * np.asarray(self.se)
+        low, high = np.asarray(self.value - reach), np.asarray(self.value + reach)
+        empty, low, high = (high < 0) | (low > 1), np.clip(low, 0, 1), np.clip(high, 0, 1)
+        if low.ndim:
+            return Interval(low, high, level, method, empty)
+        return Interval(float(low), float(high), level, method, bool(empty))
+
+
+def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str, notes: tuple[str, ...]) -> Estimate:
+    se = np.sqrt(np.maximum(np.diag(cov), 0))
+    shown, error = (float(value[0]), float(se[0])) if len(value) == 1 else (value, se)
+    covers = "sampling, randomization and the anchor"
+    return Estimate(shown, error, tuple(labels), cov, n, design.loss, covers, method, notes, _Cut(shown, error))

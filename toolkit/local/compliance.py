@@ -1,0 +1,138 @@
+"""People who do not follow the instructions, and how far they move an estimate.
+
+Randomized answers are right on average only if people do as they were told. Some say the harmless thing whatever the
+die shows, some answer anything, some forget the die and tell the truth. No interval covers that: so say beforehand how much
+of it an estimate could bear, and measure it with an anchor question (`toolkit.local.anchor`).
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import Number, probability, refuse
+from toolkit.local.design import Design
+from toolkit.local.moments import forced_form, scores
+from toolkit.local.protocol import Array
+
+WAYS = ("self_protective", "random", "candid")
+
+
+@dataclass(frozen=True)
+class Compliance:
+    """Shares of people who do not follow the instructions; the others do.
+
+    self_protective : report what speaks most for the first option, as a plain "no", whatever the device shows.
+    random : report anything, evenly.
+    candid : leave the device aside, and report what speaks most for their true answer.
+
+    >>> from toolkit import forced
+    >>> round(Compliance(self_protective=0.2).bias(forced("1/6", "1/6"), 0.05), 3)  # of 5 %, so -1 % is estimated
+    -0.06
+
+    References: L. K. John et al., Organizational Behavior and Human Decision Processes 148 (2018), for such estimates.
+    """
+
+    self_protective: float = 0.0
+    random: float = 0.0
+    candid: float = 0.0
+
+    def __post_init__(self) -> None:
+        for way in WAYS:
+            object.__setattr__(self, way, float(probability(getattr(self, way), way)))
+        if self.followers <= 0:
+            refuse("some people must follow the instructions", f"{self.followers:.3g} of them", "else the reports say nothing")
+
+    @property
+    def followers(self) -> float:
+        return 1 - self.self_protective - self.random - self.candid
+
+    def seen_through(self, design: Design) -> Design:
+        """The design that the reports really come from: its estimates are right for the people as they behave."""
+        return Design.from_matrix(self._mixed(design).tolist(), design.options, design.report_options, design.name)
+
+    def bias(self, design: Design, prevalence: Any) -> float:
+        """How far the design's own estimate is off on average: of yes, or the farthest of k options."""
+        shares = _shares(prevalence)
+        off = shares @ (self._mixed(design) - design.matrix) @ report_scores(design)
+        return float(off[1] if len(shares) == 2 else off[np.argmax(np.abs(off))])
+
+    def _mixed(self, design: Design) -> Array:
+        told, kinds = _telling(design), np.eye(len(design.report_options))
+        aside = self.self_protective * kinds[told[0]] + self.random / len(kinds)
+        return np.asarray(self.followers * design.matrix + aside + self.candid * kinds[told])
+
+
+def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
+    """How far one person in a hundred moves the estimate, by what they do instead of following the instructions.
+
+    >>> from toolkit import warner
+    >>> {way: round(100 * shift, 2) for way, shift in one_percent(warner("3/4"), 0.1).items()}  # in percentage points
+    {'self_protective': -0.6, 'random': 0.4, 'candid': -0.4}
+    """
+    return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
+
+
+def worst_shift(randomizer: Any, truth: Any, share: Number = "1/100") -> float:
+    """How far a share of liars who agree on what to send can move the estimate, at most.
+
+    Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth. Of several
+    options, the one that can be moved farthest is told. Infinite where a report has no bound, as with Laplace noise.
+
+    Parameters
+    ----------
+    randomizer : a design, an oracle, tick boxes, or a randomizer of bounded numbers.
+    truth : a share, one share an option, or a mean.
+    share : of liars among the people.
+
+    >>> from toolkit import warner
+    >>> [round(100 * worst_shift(warner(epsilon=epsilon), 0.1), 1) for epsilon in (1.0, 0.2)]  # in percentage points
+    [1.5, 5.4]
+
+    References: A. Cheu, A. Smith and J. Ullman, Manipulation attacks in local differential privacy (2021).
+    """
+    liars = float(probability(share, "share"))
+    if getattr(randomizer, "name", "") == "random_box":  # all liars say that they were asked about one and the same box
+        k = len(randomizer.options)
+        liars = liars * k / (1 - liars + liars * k)
+    honest = _shares(truth) if isinstance(randomizer, Design) else np.atleast_1d(np.asarray(truth, dtype=np.float64))
+    low, high = _least_and_greatest(randomizer)
+    return liars * float(np.max(np.maximum(high - honest, honest - low)))
+
+
+def report_scores(design: Design) -> Array:
+    """What each report adds to the estimate, one row a report and one column an option: the estimate is the mean row."""
+    return scores(design.matrix, forced_form(design.weights), design.denominator)
+
+
+def _telling(design: Design) -> npt.NDArray[np.intp]:
+    """For each truth the report that speaks most for it: the largest likelihood against the likeliest other truth."""
+    rest = [np.delete(design.matrix, i, axis=0).max(axis=0) for i in range(len(design.options))]
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.argmax(design.matrix / np.array(rest), axis=1))
+
+
+def _shares(prevalence: Any) -> Array:
+    truth = np.atleast_1d(np.asarray(prevalence, dtype=np.float64))
+    return np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth
+
+
+def _least_and_greatest(randomizer: Any) -> tuple[Array, Array]:
+    """The least and the greatest score of a report, for each thing that is estimated."""
+    from toolkit.local.numeric import LocalLaplace  # only now: plans need none of these, and `import toolkit` is light
+    from toolkit.local.numeric.means import FiniteMean
+    from toolkit.local.oracles.boxes import Boxes
+    from toolkit.local.oracles.oracle import Oracle
+
+    if isinstance(randomizer, Design):
+        worth = report_scores(randomizer)
+    elif isinstance(randomizer, FiniteMean):
+        worth = randomizer.scores(np.arange(randomizer.kinds))
+    elif isinstance(randomizer, Oracle | Boxes):
+        worth = (np.array([0.0, 1.0]) - float(randomizer.support.q)) / randomizer.support.slope
+    elif isinstance(randomizer, LocalLaplace):
+        worth = np.array([-np.inf, np.inf])
+    else:
+        refuse("`randomizer` must have reports with scores", type(randomizer).__name__, "its estimate is no mean", TypeError)
+    return np.asarray(worth.min(axis=0)), np.asarray(worth.max(axis=0))

@@ -1,0 +1,207 @@
+"""What does epsilon mean to one person? Odds, guesses, beliefs and bets, over several questions and years.
+
+Python composes the losses and sends the factor by which they may shift the odds. The one step left to the browser is to
+multiply odds by a factor (Bayes' rule), and a test holds it against `Design.posterior`.
+"""
+
+import itertools
+import math
+import operator
+from functools import lru_cache
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.budget.observer import bet
+from toolkit.core.loss import Pure
+from toolkit.local.questions import warner
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
+from toolkit.show.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.still import icons, say
+from toolkit.show.words import at_least, at_most, bound, figure, fill, short
+
+EPSILONS = (
+    *(0.01, 0.02, 0.03, 0.05, 0.07),
+    *(i / 20 for i in range(2, 21)),
+    *(i / 10 for i in range(11, 21)),
+    *(2.5, 3.0, 3.5, 4.0, 5.0, 6.0, 8.0, 10.0),
+)
+QUESTIONS = (1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 20, 30, 50)
+YEARS = tuple(range(1, 11))
+PRIORS = tuple(i / 100 for i in (1, 2, 3, 5, 7, *range(10, 100, 5), 99))
+
+WORDS = {
+    "icons": "Of 100 guesses between two equally likely secrets, up to {right} come out right; without the releases, 50.",
+    "odds": "The odds between any two secrets shift by a factor of up to {factor}.",
+    "belief": "Who believed {prior} % before believes at least {low} % and at most {high} % after.",
+    "bet": "A bet of 1 € on the secret, fair before, is worth up to {stake} € after.",
+    "total": "Questions a year: {questions}; years: {years}; answers in all: {answers}. Together they cost ε\u00a0=\u00a0{total}.",
+    "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost ε\u00a0=\u00a0{each}.",
+}
+
+_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
+_FULL = 100.0  # an epsilon that leaves nothing to tell apart, where the factor still is a number
+_COINS = warner("3/4").epsilon
+
+
+class BudgetExplorer(Explorer):
+    """What does epsilon mean to one person? The loss of one answer, and what many answers come to.
+
+    All that the widget says is about the worst that can be concluded from everything released, by anyone, whatever else
+    they know. What is set in the browser is found again in `epsilon`, `questions`, `years`, `prior` and `loss`.
+
+    Parameters
+    ----------
+    epsilon : the privacy loss of one answer, from 0.01 to 10; small is private.
+    questions : answers that a person gives in a year; up to 50.
+    years : for how many years; up to 10.
+    prior : how strongly an observer believed in the secret before, strictly between 0 and 1.
+    """
+
+    _esm = browser_code("budget_explorer.js")
+
+    epsilon = Between(_LEAST, _MOST, "below it nothing is learned, above it nothing is hidden")
+    questions = Whole(1, QUESTIONS[-1])
+    years = Whole(1, YEARS[-1])
+    prior = Between(0, 1, "at the ends no evidence counts", strict=True)
+
+    def __init__(self, epsilon: float = 1.0, questions: int = 1, years: int = 1, prior: float = 0.1) -> None:
+        super().__init__(table=budget_table(), epsilon=epsilon, questions=questions, years=years, prior=prior)
+
+    @property
+    def loss(self) -> Pure:
+        """What all answers cost together."""
+        return _totals(self.epsilon, self.questions * self.years)[-1]
+
+    def setting(self) -> str:
+        return f"epsilon {self.epsilon:.4g}, questions {self.questions}, years {self.years}, prior {self.prior:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row, self.years, self.prior)
+
+    def picture(self) -> Figure:
+        return _still(self.row, self.years, self.prior, self.describe())
+
+    @traitlets.observe("epsilon", "questions")
+    def _compute(self, _change: object) -> None:
+        self.row = budget_row(self.epsilon, self.questions)
+
+
+def explore_budget(epsilon: float = 1.0, *, questions: int = 1, years: int = 1, prior: float = 0.1) -> BudgetExplorer:
+    """The budget explorer in one call.
+
+    >>> explore_budget(0.5, questions=3)
+    <BudgetExplorer: epsilon 0.5, questions 3, years 1, prior 0.1>
+    """
+    return BudgetExplorer(epsilon, questions, years, prior)
+
+
+@lru_cache(maxsize=1)
+def budget_table() -> dict[str, Any]:
+    """For each epsilon the total and the factor of so many answers as questions and years can make."""
+    answers = sorted({questions * years for questions in QUESTIONS for years in YEARS})
+    rows = [[_totals(epsilon, answers[-1])[count - 1].epsilon for count in answers] for epsilon in EPSILONS]
+    return {
+        "epsilons": list(EPSILONS),
+        "questions": list(QUESTIONS),
+        "years": list(YEARS),
+        "priors": list(PRIORS),
+        "answers": answers,
+        "total": [[short(total) for total in row] for row in rows],
+        "factor": [[short(_factor(total)) for total in row] for row in rows],
+        "each": [_each(count) for count in answers],
+        "words": WORDS,
+    }
+
+
+def budget_row(epsilon: float, questions: int) -> dict[str, Any]:
+    """The same for one epsilon and one number of questions, with an entry a year.
+
+    >>> budget_row(0.5, 2)["total"][:3], budget_row(0.5, 2)["each"][:2]
+    ([1.0, 2.0, 3.0], ['0.549', '0.274'])
+    """
+    counts = [questions * years for years in YEARS]
+    totals = [_totals(epsilon, counts[-1])[count - 1].epsilon for count in counts]
+    return {
+        "epsilon": epsilon,
+        "questions": questions,
+        "total": [short(total) for total in totals],
+        "factor": [short(_factor(total)) for total in totals],
+        "each": [_each(count) for count in counts],
+    }
+
+
+def reading(words: dict[str, str], row: dict[str, Any], years: int, prior: float) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    factor = row["factor"][years - 1]
+    highest = believed(prior, factor)
+    values = {
+        "right": at_most(100 * believed(0.5, factor)),
+        "factor": bound(factor),
+        "prior": figure(100 * prior, 0),
+        "low": at_least(100 * believed(prior, 1 / factor)),
+        "high": at_most(100 * highest),
+        "stake": bound(highest / prior),
+        "questions": row["questions"],
+        "years": years,
+        "answers": row["questions"] * years,
+        "total": bound(row["total"][years - 1]),
+        "each": row["each"][years - 1],
+    }
+    return fill(words, values)
+
+
+def believed(prior: float, factor: float) -> float:
+    """The belief whose odds are those of `prior` times `factor`.
+
+    >>> round(believed(0.1, 3), 4)
+    0.25
+    """
+    odds = prior / (1 - prior) * factor
+    return odds / (1 + odds)
+
+
+@lru_cache(maxsize=64)
+def _totals(epsilon: float, answers: int) -> tuple[Pure, ...]:
+    """What 1, 2, … answers cost together."""
+    return tuple(itertools.accumulate(itertools.repeat(Pure(epsilon), answers), operator.add))
+
+
+def _factor(total: float) -> float:
+    return bet(min(total, _FULL))
+
+
+def _each(answers: int) -> str:
+    """What one of so many answers may cost if all may cost what two coins cost: three digits, rounded down."""
+    share = _COINS / answers
+    digits = 2 - math.floor(math.log10(share))
+    return f"{math.floor(share * 10**digits) / 10**digits:.{digits}f}"
+
+
+def _still(row: dict[str, Any], years: int, prior: float, said: dict[str, str]) -> Figure:
+    canvas = new_figure(width=8.2, height=4.1)
+    parts = canvas.subplot_mosaic([["people", "years"], ["people", "words"]], height_ratios=[2.2, 1.3])
+    icons(parts["people"], math.ceil(100 * believed(0.5, row["factor"][years - 1]) - 1e-9))
+    say(parts["people"], 5.3, said["icons"], said["odds"], said["belief"], said["bet"])
+    _beliefs(parts["years"], row, years, prior)
+    parts["words"].axis("off")
+    say(parts["words"], 1, said["total"], said["each"])
+    parts["people"].set_title("What can be learned about one person?", loc="left", fontsize=11)
+    parts["years"].set_title("And if they are asked again?", loc="left", fontsize=11)
+    setting = f"epsilon {row['epsilon']:.3g} an answer, questions a year: {row['questions']}, years: {years}"
+    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
+    return canvas
+
+
+def _beliefs(ax: Axes, row: dict[str, Any], years: int, prior: float) -> None:
+    """The highest and the lowest belief after so many years; dashed: before."""
+    high, low = ([100 * believed(prior, factor**sign) for factor in row["factor"]] for sign in (1, -1))
+    ax.plot(YEARS, high, color=BLUE, linewidth=2.5)
+    ax.plot(YEARS, low, color=BLUE, linewidth=1.5, linestyle=":")
+    ax.axhline(100 * prior, color=GREY, linestyle="--", linewidth=1.5)
+    ax.text(10, 100 * prior + 2, "before", ha="right", va="bottom", color=INK, fontsize=9)
+    ax.plot([years], [high[years - 1]], "o", color=VERMILLION, markersize=9)
+    ax.set(ylim=(0, 104), ylabel="belief, %", xlabel="years (left: more private)", xticks=YEARS)
+    ax.spines[["top", "right"]].set_visible(False)

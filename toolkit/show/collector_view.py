@@ -1,0 +1,116 @@
+"""A running collection in a notebook: the link and its QR code, how many have answered, and the estimates so far."""
+
+from typing import Any
+
+from matplotlib.figure import Figure
+
+from toolkit.core.estimate import written
+from toolkit.show.canvas import GREY, INK, new_figure
+from toolkit.show.explorer import Explorer, browser_code
+from toolkit.show.still import say
+from toolkit.survey.access import PROMISES
+from toolkit.survey.collector import Collector, Status
+from toolkit.survey.results import Results
+from toolkit.survey.sharing import qr_path
+
+_STATES = {
+    "draft": "The collection is not open yet.",
+    "open": "The collection is open.",
+    "paused": "The collection is paused: phones keep their reports and try again.",
+    "closed": "The collection is closed.",
+}
+_PRIVATE = "True answers never leave the phones. What arrives here is randomized already."
+
+
+class CollectorView(Explorer):
+    """How many have answered, and what do they say so far?
+
+    The view asks again every two seconds while it is on the screen. Estimates appear when the survey's minimum is reached:
+    before, they would mislead. Do not stop a collection because you like the number.
+
+    Parameters
+    ----------
+    collector : the collection to watch.
+    """
+
+    _esm = browser_code("collector_view.js")
+
+    def __init__(self, collector: Collector) -> None:
+        self._collector = collector
+        super().__init__(table=collector_table(collector))
+        self.on_msg(self._asked)
+
+    def refresh(self) -> None:
+        """Look at the collection again."""
+        self.table = collector_table(self._collector)
+
+    def setting(self) -> str:
+        return f"{self.table['title']!r}, {self.table['state']}, reports: {self.table['count']:,}"
+
+    def describe(self) -> dict[str, str]:
+        sentences: dict[str, str] = self.table["sentences"]
+        return sentences
+
+    def picture(self) -> Figure:
+        """The count in words. The link is left out: it would lead nowhere when somebody reads the saved notebook."""
+        canvas = new_figure(width=8.2, height=1.9)
+        ax = canvas.add_subplot()
+        ax.axis("off")
+        ax.set(xlim=(0, 1), ylim=(1, 0))
+        ax.text(0, 0.06, f"{self.table['count']:,} reports", fontsize=20, va="top", color=INK)
+        say(ax, 0.45, self.table["sentences"]["state"], self.table["sentences"]["private"], width=100)
+        canvas.suptitle(
+            f"{self.table['title']}; run the cell for the link and its QR code", x=0.01, ha="left", fontsize=10, color=GREY
+        )
+        return canvas
+
+    def _asked(self, _widget: object, _content: object, _buffers: object) -> None:
+        self.refresh()
+
+
+def watch(collector: Collector) -> CollectorView:
+    """The view of a collection in one call."""
+    return CollectorView(collector)
+
+
+def collector_table(collector: Collector) -> dict[str, Any]:
+    """What is shown now: plain text and numbers."""
+    status, survey = collector.status(), collector.survey
+    results = collector.running()
+    return {
+        "title": survey.title[survey.languages[0]],
+        "state": status.state,
+        "count": status.reports,
+        "url": status.url or "",
+        "qr": qr_path(status.url) if status.url else {"size": 0, "path": ""},
+        "head": ["question", "estimate", "95 % interval", "people"],
+        "rows": [] if results is None else _rows(results),
+        "sentences": _sentences(status, collector, results),
+    }
+
+
+def _sentences(status: Status, collector: Collector, results: Results | None) -> dict[str, str]:
+    survey = collector.survey
+    cap = "" if status.cap is None else f" At most {status.cap:,} are taken."
+    missing = f"Estimates are shown from {survey.minimum:,} reports on; before, they would mislead."
+    return {
+        "state": f"{_STATES[status.state]}{cap}",
+        "access": PROMISES[survey.access],
+        "private": _PRIVATE,
+        "so_far": missing if results is None else " ".join(["So far:", *results.notes()]) if results.notes() else "So far:",
+    }
+
+
+def _rows(results: Results) -> list[list[str]]:
+    rows = []
+    for finding in results.findings:
+        estimate = finding.estimate
+        if not results.survey[finding.question].randomized:
+            continue
+        for option, numbers in estimate.to_frame().iterrows():
+            value, se, low, high = (float(number) for number in numbers)
+            what = f"{finding.question}: {option}" if len(estimate.labels) > 1 or option != "mean" else finding.question
+            rows.append(
+                [what, f"{written(value, se)} ± {written(se, se)}", f"{written(low, se)} to {written(high, se)}", f"{estimate.n:,}"]
+            )
+    return rows

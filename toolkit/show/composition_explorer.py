@@ -1,0 +1,150 @@
+"""What do many releases cost together? The same totals by four rules, and what they mean for one person.
+
+Python composes the losses on a grid and sends totals, odds and guesses; the browser looks them up.
+"""
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.attacks.bounds import advantage
+from toolkit.core.composition import compose
+from toolkit.core.loss import Approx, Pure
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure
+from toolkit.show.composed_totals import DELTAS, EPSILONS, RELEASES, stored, totals
+from toolkit.show.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.still import icons, say
+from toolkit.show.words import at_most, bound, figure, fill, short
+
+WORDS = {
+    "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: ε\u00a0=\u00a0{best}.",
+    "slack": "The best total may fail once in {one_in} times (δ); what is added up never fails.",
+    "icons": "Of 100 guesses between two equally likely secrets, up to {right} come out right; without the releases, 50.",
+    "odds": "The odds between any two secrets shift by a factor of up to {factor}. One release alone: {one}.",
+}
+
+_FULL = 100.0  # an epsilon that leaves nothing to tell apart, where the factor still is a number
+_STYLES = ((GREY, "--"), (ORANGE, "-."), (SKY, ":"), (BLUE, "-"))
+_NAMES = ("added up", "advanced", "zCDP", "optimal")
+
+
+class CompositionExplorer(Explorer):
+    """What do many releases about the same people cost together? With sliders for their number, epsilon and delta.
+
+    What is set in the browser is found again in `releases`, `epsilon`, `delta` and `loss`.
+
+    Parameters
+    ----------
+    releases : how many are published from the same data; up to 365, one a day.
+    epsilon : what each costs, from 0.01 to 2; small is private.
+    delta : how often the best total may fail, from 1e-12 to 0.01; small is private.
+    """
+
+    _esm = browser_code("composition_explorer.js")
+
+    releases = Whole(1, RELEASES[-1])
+    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it a release is blind, above it bare")
+    delta = Between(1e-12, 0.01, "it must be far below one in the number of people, and above nothing")
+
+    def __init__(self, releases: int = 52, epsilon: float = 0.1, delta: float = 1e-6) -> None:
+        super().__init__(table=composition_table(), releases=releases, epsilon=epsilon, delta=delta)
+
+    @property
+    def loss(self) -> Pure | Approx:
+        """What all releases cost by the best rule."""
+        found = compose([Pure(self.epsilon)] * self.releases, self.delta)
+        return found if isinstance(found, Pure | Approx) else found.to_approx(self.delta)
+
+    def setting(self) -> str:
+        return f"{self.releases:,} releases, epsilon {self.epsilon:.4g} each, delta {self.delta:.3g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row)
+
+    def picture(self) -> Figure:
+        return _still(self.row, self.table["releases"], self.describe())
+
+    @traitlets.observe("releases", "epsilon", "delta")
+    def _compute(self, _change: object) -> None:
+        if self.delta:  # while the widget is made, the traits arrive one after the other
+            self.row = composition_row(self.releases, self.epsilon, self.delta)
+
+
+def explore_composition(releases: int = 52, *, epsilon: float = 0.1, delta: float = 1e-6) -> CompositionExplorer:
+    """The composition explorer in one call.
+
+    >>> explore_composition(52, epsilon=0.1)
+    <CompositionExplorer: 52 releases, epsilon 0.1 each, delta 1e-06>
+    """
+    return CompositionExplorer(releases, epsilon, delta)
+
+
+@lru_cache(maxsize=1)
+def composition_table() -> dict[str, Any]:
+    """Cells by delta, epsilon and number of releases: the totals of all rules, the factor of the odds, the right guesses."""
+    return {
+        "releases": list(RELEASES),
+        "epsilons": list(EPSILONS),
+        "deltas": list(DELTAS),
+        "cells": [[[_cell(k, epsilon, delta) for k in RELEASES] for epsilon in EPSILONS] for delta in DELTAS],
+        "words": WORDS,
+    }
+
+
+def composition_row(releases: int, epsilon: float, delta: float) -> dict[str, Any]:
+    """One setting: its cell, and the cells along the number of releases for the curves."""
+    cell, curve = _cell(releases, epsilon, delta), [_cell(k, epsilon, delta) for k in RELEASES]
+    return {"releases": releases, "epsilon": epsilon, "delta": delta, "cell": cell, "curve": curve}
+
+
+@lru_cache(maxsize=4096)
+def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
+    """The totals of the four rules, the factor of the odds by the best, and how many of 100 guesses may be right."""
+    found = stored().get((releases, epsilon, delta)) or totals(releases, epsilon, delta)
+    right = min(advantage(found[0]), advantage(min(found), delta))
+    return [*found, short(math.exp(min(*found, _FULL))), short(50 + 50 * right)]
+
+
+def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    *found, factor, right = row["cell"]
+    values = {
+        "releases": figure(row["releases"], 0),
+        "epsilon": f"{row['epsilon']:.4g}",
+        "basic": bound(found[0]),
+        "best": bound(min(found)),
+        "one_in": figure(1 / row["delta"], 0),
+        "right": at_most(right),
+        "factor": bound(factor),
+        "one": bound(row["curve"][0][4]),
+    }
+    return fill(words, values)
+
+
+def _still(row: dict[str, Any], releases: list[int], said: dict[str, str]) -> Figure:
+    canvas = new_figure(width=8.2, height=3.9)
+    parts = canvas.subplot_mosaic([["totals", "people"], ["words", "people"]], height_ratios=[2.7, 1])
+    _totals(parts["totals"], row, releases)
+    parts["words"].axis("off")
+    say(parts["words"], 1, said["total"], said["slack"])
+    icons(parts["people"], math.ceil(row["cell"][5] - 1e-9))
+    say(parts["people"], 5.3, said["icons"], said["odds"])
+    parts["totals"].set_title("What do they cost together?", loc="left", fontsize=11)
+    parts["people"].set_title("What does that mean for one person?", loc="left", fontsize=11)
+    setting = f"{row['releases']:,} releases, epsilon {row['epsilon']:.3g} each"
+    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
+    return canvas
+
+
+def _totals(ax: Axes, row: dict[str, Any], releases: list[int]) -> None:
+    """The total over the number of releases, one line a rule, with the chosen point."""
+    for place, (name, (colour, dash)) in enumerate(zip(_NAMES, _STYLES, strict=True)):
+        ax.plot(releases, [cell[place] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
+    ax.plot([row["releases"]], [min(row["cell"][:4])], "o", color=VERMILLION, markersize=9)
+    ax.set(xlim=(0, 1.02 * releases[-1]), ylim=(0, None), xlabel="releases", ylabel="total ε")
+    ax.legend(frameon=False, fontsize=9, labelcolor=INK)
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,113 @@
+"""Figures for those who design a survey: what people do to an estimate, shares of many options, and which randomizer suits them."""
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from itertools import cycle
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter
+
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.local import oracles
+from toolkit.local.compliance import WAYS, Compliance
+from toolkit.local.design import Design
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+
+_CONDUCT = {
+    "self_protective": ("say the harmless thing", VERMILLION, "-"),
+    "random": ("answer at random", BLUE, "--"),
+    "candid": ("forget the device, tell the truth", ORANGE, "-."),
+}
+_FAMILIES = {
+    "k-ary": partial(oracles.subset, size=1),
+    "unary": oracles.unary,
+    "optimized unary": oracles.optimized_unary,
+    "subset selection": oracles.subset,
+}
+_LOOKS = ((VERMILLION, "-", "D"), (ORANGE, "--", "s"), (SKY, ":", "^"), (BLUE, "-", "o"))
+_KS = (2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128)
+
+
+def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: Axes | None = None) -> Axes:
+    """What is estimated on average, against the share of people who do something else than they were told.
+
+    >>> from toolkit import warner
+    >>> conduct_lines(warner("3/4"), 0.1, most=0.2)
+    <Picture: estimate of a true 10 % when 20 % do not follow: say the harmless thing -2 %, answer at random 18 %, ...>
+    """
+    if len(design.options) != 2:
+        refuse("`design` must have two options to draw its estimate", len(design.options), "one line shows one share")
+    ax, shares, words = axes(ax, width=7.2, height=3.8), np.linspace(0, most, 61), []
+    for way in WAYS:
+        label, colour, dash = _CONDUCT[way]
+        estimates = [prevalence + Compliance(**{way: float(share)}).bias(design, prevalence) for share in shares]
+        ax.plot(shares, estimates, color=colour, linestyle=dash, linewidth=2.5, label=f"… {label}")
+        words.append(f"{label} {percent(estimates[-1])}")
+    ax.axhline(prevalence, color=INK, linestyle="--", linewidth=1.2, label=f"the truth, {percent(prevalence, 1)}")
+    low, high = ax.get_ylim()
+    ax.axhspan(min(low, -0.01), 0, color=GREY, alpha=0.22, linewidth=0, label="no share can be here")
+    ax.set(xlim=(0, most), ylim=(min(low, -0.01), high))
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
+    ax.set(xlabel="people who do not follow the instructions, but …", ylabel="estimated share, on average")
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    alt = f"estimate of a true {percent(prevalence, 1)} when {percent(most)} do not follow: {', '.join(words)}"
+    return finish(ax, "What the instructions are worth", alt)
+
+
+def option_shares(estimate: Estimate, *, truth: Sequence[float] | None = None, level: float = 0.95, ax: Axes | None = None) -> Axes:
+    """The share of each option with its interval, one row each. A truth that is known is a bar; intervals that miss it are thick.
+
+    >>> from toolkit import k_ary
+    >>> option_shares(k_ary(["bus", "car", "bike"], epsilon=2.0).estimate_counts([50, 30, 20]))
+    <Picture: 95 % intervals: bus 58 % (44 % to 72 %), car 28 % (17 % to 43 %), bike 14 % (4 % to 27 %)>
+    """
+    interval, values = estimate.interval(level), np.atleast_1d(estimate.value)
+    low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
+    ax, rows, words = axes(ax, height=1.2 + 0.32 * len(values)), range(len(values)), []
+    missed = np.zeros(len(values), bool) if truth is None else (np.asarray(truth) < low) | (np.asarray(truth) > high)
+    for row, name in zip(rows, estimate.labels, strict=True):
+        colour, mark, width = (VERMILLION, "D", 3.0) if missed[row] else (BLUE, "o", 1.8)
+        ax.plot([low[row], high[row]], [row, row], color=colour, linewidth=width, solid_capstyle="butt")
+        ax.plot([values[row]], [row], mark, color=colour, markerfacecolor="white" if missed[row] else colour, markersize=6)
+        words.append(f"{name} {percent(values[row])} ({percent(low[row])} to {percent(high[row])})")
+    if truth is not None:
+        ax.plot(list(truth), list(rows), "|", color=INK, markersize=15, markeredgewidth=2)
+        words = [f"{np.count_nonzero(~missed)} of {len(values)} hold the true share"]
+    ax.set_yticks(rows, [str(label) for label in estimate.labels])
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(values) - 0.4, -0.6)
+    ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
+    ax.set_xlabel("share" if truth is None else "share (bar: the truth)")
+    return finish(ax, f"Shares with {100 * level:g} % intervals", f"{100 * level:g} % intervals: {', '.join(words)}")
+
+
+def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | None = None) -> Axes:
+    """How many times the people each randomizer of many options needs, against the least that theory allows.
+
+    >>> options_against_k(1.0, ks=(2, 16, 128))
+    <Picture: people needed at epsilon 1 for 128 options, in multiples of the least possible: k-ary 12.2, unary 1.08, ...>
+    """
+    ax, words = axes(ax, width=7.2, height=3.8), []
+    for (name, points), (colour, dash, mark) in zip(_ratios(epsilon, ks).items(), cycle(_LOOKS)):
+        ax.plot(list(ks), points, color=colour, linestyle=dash, marker=mark, markersize=5, linewidth=2, label=name)
+        words.append(f"{name} {points[-1]:.3g}")
+    ax.set_xscale("log", base=2)
+    ax.set_yscale("log", base=2)
+    ax.set_yticks([1, 2, 4, 8, 16][: 1 + int(np.ceil(np.log2(ax.get_ylim()[1])))])
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
+    ax.minorticks_off()
+    ax.set(xlabel="options (logarithmic)", ylabel="people needed (1: the least possible)")
+    ax.grid(visible=True, color="#DDDDDD", linewidth=0.6)
+    ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
+    alt = f"people needed at epsilon {epsilon:.3g} for {ks[-1]} options, in multiples of the least possible: {', '.join(words)}"
+    return finish(ax, f"Many options, epsilon {epsilon:.3g}: who comes near the limit?", alt)
+
+
+def _ratios(epsilon: float, ks: Sequence[int]) -> Mapping[str, list[float]]:
+    makers: Mapping[str, Any] = _FAMILIES
+    return {name: [make(k, epsilon).ratio_to_limit for k in ks] for name, make in makers.items()}

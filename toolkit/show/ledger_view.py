@@ -1,0 +1,187 @@
+"""What has been spent of a privacy budget, on what, and what remains: a ledger as a bar and a table that stay up to date."""
+
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import Any
+
+from IPython import get_ipython
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.budget.currency import parts, symbols
+from toolkit.budget.ledger import Ledger
+from toolkit.budget.record import Entry
+from toolkit.core.loss import Loss, shown
+from toolkit.show.canvas import BLUE, GREY, INK, SKY, new_figure
+from toolkit.show.explorer import Explorer, browser_code
+from toolkit.show.still import say
+from toolkit.show.words import fill, short
+
+WORDS = {
+    "spent": "Spent {spent} of {ceiling}; {remaining} remains.",
+    "next": "That is enough for {times} more like the last one ({last}).",
+    "state": "Charges: {count}. {neighbors}. A charge is never taken back.",
+}
+_NOTHING = "Nothing has been charged yet."
+_ROWS = 8  # charges that are told apart; all earlier ones are one
+
+
+class LedgerView(Explorer):
+    """What has been spent of a privacy budget, and what remains?
+
+    The view looks at the ledger again after every cell that runs in this notebook, and when its button is pressed (for
+    charges of other processes). It reads; it cannot charge.
+
+    Parameters
+    ----------
+    ledger : the `Ledger` to look at.
+    """
+
+    _esm = browser_code("ledger_view.js")
+
+    def __init__(self, ledger: Ledger) -> None:
+        self._ledger = ledger
+        super().__init__(table=ledger_table(ledger))
+        self.on_msg(self._asked)
+        self._shell = get_ipython()
+        if self._shell is not None:
+            self._shell.events.register("post_run_cell", self._ran)
+
+    def refresh(self) -> None:
+        """Look at the ledger again."""
+        self.table = ledger_table(self._ledger)
+
+    def setting(self) -> str:
+        return f"{self.table['summary']}; charges: {self.table['count']:,}"
+
+    def describe(self) -> dict[str, str]:
+        sentences: dict[str, str] = self.table["sentences"]
+        return sentences
+
+    def picture(self) -> Figure:
+        return _still(self.table)
+
+    def close(self) -> None:
+        """Look no more."""
+        if self._shell is not None:
+            self._shell.events.unregister("post_run_cell", self._ran)
+            self._shell = None
+        super().close()
+
+    def _asked(self, _widget: object, _content: object, _buffers: object) -> None:
+        self.refresh()
+
+    def _ran(self, _result: object = None) -> None:
+        self.refresh()
+
+
+def show_ledger(ledger: Ledger) -> LedgerView:
+    """The view of a ledger in one call.
+
+    >>> from toolkit import Ledger, Pure
+    >>> ledger = Ledger(Pure(1))
+    >>> _ = ledger.charge(Pure(0.25), "mean of age")
+    >>> show_ledger(ledger)
+    <LedgerView: spent ε = 0.25 of ε = 1, remaining ε = 0.75; charges: 1>
+    """
+    return LedgerView(ledger)
+
+
+def ledger_table(ledger: Ledger) -> dict[str, Any]:
+    """A bar for each measure of the ceiling, with a segment a charge, and the latest charges as rows."""
+    entries = ledger.entries()
+    spent, ceiling, remaining = ledger.spent, ledger.ceiling, ledger.remaining
+    return {
+        "summary": f"spent {spent} of {ceiling}, remaining {remaining}",
+        "count": len(entries),
+        "earlier": max(0, len(entries) - _ROWS),
+        "measures": [_measure(entries, ledger, place) for place in range(len(parts(ceiling)))],
+        "head": ["", "for what", *symbols(ceiling)],
+        "rows": [_row(entry) for entry in entries[-_ROWS:]],
+        "sentences": _sentences(entries, ledger),
+    }
+
+
+def _measure(entries: Sequence[Entry], ledger: Ledger, place: int) -> dict[str, Any]:
+    """One bar: shares of the ceiling, the earliest charge first."""
+    limit = parts(ledger.ceiling)[place]
+    charged = [parts(entry.charged)[place] for entry in entries]
+    early, latest = sum(charged[:-_ROWS], Fraction(0)), charged[-_ROWS:]
+    return {
+        "symbol": symbols(ledger.ceiling)[place],
+        "earlier": short(float(early / limit)) if limit else 0.0,
+        "segments": [short(float(amount / limit)) if limit else 0.0 for amount in latest],
+        "told": f"{shown(sum(charged, Fraction(0)))} of {shown(limit)} spent",
+    }
+
+
+def _row(entry: Entry) -> list[str]:
+    what = f"{entry.label or 'no label'}{f' ({entry.mechanism})' if entry.mechanism else ''}"
+    return [str(entry.number), what, *(shown(part) for part in parts(entry.charged))]
+
+
+def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
+    relations = {"replace": "Neighbours: one record changes", "add_remove": "Neighbours: one person comes or goes"}
+    values = {
+        "spent": _tied(ledger.spent),
+        "ceiling": _tied(ledger.ceiling),
+        "remaining": _tied(ledger.remaining),
+        "count": f"{len(entries):,}",
+        "neighbors": relations.get(ledger.neighbors or "", "Neighbours: not said"),
+        "last": _tied(entries[-1].charged) if entries else "",
+        "times": _times(entries[-1], ledger) if entries else "",
+    }
+    said = fill(WORDS, values)
+    return said if entries else {**said, "next": _NOTHING}
+
+
+def _tied(loss: Loss) -> str:
+    """A loss whose symbol and number stay on one line."""
+    return str(loss).replace(" = ", "\u00a0=\u00a0")
+
+
+def _times(last: Entry, ledger: Ledger) -> str:
+    """How many more of the last charge fit into what remains."""
+    pairs = zip(parts(ledger.remaining), parts(last.charged), strict=True)
+    return f"{min((left // price for left, price in pairs if price), default=0):,}"
+
+
+def _still(table: dict[str, Any]) -> Figure:
+    rows, measures = len(table["rows"]) + 1, table["measures"]
+    canvas = new_figure(width=8.2, height=max(2.2 + 0.3 * len(measures), 0.9 + 0.26 * rows))
+    bar, charges = canvas.subplots(1, 2, width_ratios=[1, 1.1])
+    for place, measure in enumerate(measures):
+        _bar(bar, place, measure)
+    bar.set(xlim=(0, 1.004), ylim=(len(measures) + 2.2, -0.7), xticks=[], yticks=[])
+    bar.spines[:].set_visible(False)
+    say(bar, len(measures) - 0.2, *table["sentences"].values(), width=48)
+    _charges(charges, table)
+    bar.set_title("What is left?", loc="left", fontsize=11)
+    charges.set_title("What was it spent on?", loc="left", fontsize=11)
+    canvas.suptitle(f"{table['summary']}; run the cell for the live view", x=0.01, ha="left", fontsize=10, color=GREY)
+    return canvas
+
+
+def _bar(ax: Axes, place: int, measure: dict[str, Any]) -> None:
+    left = 0.0
+    for i, share in enumerate([measure["earlier"], *measure["segments"]]):
+        ax.barh(place, share, left=left, height=0.5, color=GREY if i == 0 else (SKY, BLUE)[i % 2], edgecolor="white", linewidth=0.8)
+        left += share
+    ax.barh(place, 1, height=0.5, facecolor="none", edgecolor=INK, linewidth=1)
+    ax.text(0, place - 0.36, f"{measure['symbol']}: {measure['told']}", va="bottom", color=INK, fontsize=9.5)
+
+
+def _charges(ax: Axes, table: dict[str, Any]) -> None:
+    """The latest charges, a line each."""
+    ax.axis("off")
+    ax.set(xlim=(0, 1), ylim=(max(len(table["rows"]) + 1.5, 6), -0.6))
+    measures = len(table["measures"])
+    longest = 44 - 6 * measures
+    places = [0.05, 0.08, *(1 - 0.15 * (measures - 1 - i) for i in range(measures))]
+    for down, cells in enumerate([table["head"], *table["rows"]]):
+        for column, (across, text) in enumerate(zip(places, cells, strict=True)):
+            side = "right" if column != 1 else "left"
+            told = text if len(text) <= longest else f"{text[:longest]}…"
+            ax.text(across, down, told, ha=side, va="center", color=GREY if down == 0 else INK, fontsize=9)
+    if table["earlier"]:
+        ax.text(0.08, len(table["rows"]) + 1, f"and {table['earlier']:,} earlier", va="center", color=GREY, fontsize=9)

@@ -1,0 +1,148 @@
+"""The promise of differential privacy as pictures: two distributions, their ratio, and what an observer may come to believe."""
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from matplotlib.axes import Axes
+from matplotlib.ticker import FuncFormatter, NullLocator, PercentFormatter
+
+from toolkit.core.checks import refuse
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+
+Array = npt.NDArray[np.float64]
+Law = Mapping[Any, Any]
+"""The probability of each output."""
+
+_LOOKS = ((BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."))
+_MOST_LABELS = 12
+
+
+def output_laws(laws: Mapping[str, Law], *, across: str = "what is released", ax: Axes | None = None) -> Axes:
+    """How likely each output is on each of two or three tables: the more the outlines agree, the less an output tells.
+
+    >>> output_laws({"without Alice": {0: 0.6, 1: 0.4}, "with Alice": {0: 0.4, 1: 0.6}})
+    <Picture: how likely each release is: without Alice most often 0 (60 %), with Alice most often 1 (60 %)>
+    """
+    if not 2 <= len(laws) <= len(_LOOKS):
+        refuse("`laws` must be two or three", len(laws), "they are compared in one picture")
+    outputs = _outputs(laws.values())
+    few = len(outputs) <= _MOST_LABELS  # then they are wide, and a legend would lie on them
+    ax, edges = axes(ax, width=7.2 if few else 6.4), np.arange(len(outputs) + 1) - 0.5
+    words = []
+    for (name, law), (colour, dash) in zip(laws.items(), _LOOKS, strict=False):
+        heights = _heights(law, outputs)
+        ax.stairs(heights, edges, color=colour, linestyle=dash, linewidth=2.2, label=name)
+        ax.stairs(heights, edges, color=colour, fill=True, alpha=0.13)
+        words.append(f"{name} most often {outputs[int(heights.argmax())]} ({percent(heights.max())})")
+    _name_outputs(ax, outputs)
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
+    ax.set(xlabel=across, ylabel="probability", ylim=(0, 1.05 * ax.dataLim.y1), xlim=(edges[0], edges[-1]))
+    ax.legend(frameon=False, loc="center left" if few else "upper right", bbox_to_anchor=(1, 0.5) if few else (1, 1))
+    return finish(ax, "The same release, from neighbouring tables", f"how likely each release is: {', '.join(words)}")
+
+
+def ratios(first: Law, second: Law, *, epsilon: float, across: str = "what is released", ax: Axes | None = None) -> Axes:
+    """For each output how many times as likely it is on the first table as on the second; epsilon allows the shaded band.
+
+    What leaves the band is marked by a diamond. An output that only one table can give has no finite ratio, and stands at the edge.
+
+    >>> ratios({0: 0.6, 1: 0.4}, {0: 0.4, 1: 0.6}, epsilon=0.5)
+    <Picture: ratios from 0.667 to 1.5; epsilon 0.5 allows 0.61 to 1.65: all of 2 outputs are within>
+    """
+    outputs, ax = _outputs([first, second]), axes(ax, height=3.0)
+    limit = math.exp(epsilon)
+    values = _ratios(_heights(first, outputs), _heights(second, outputs))
+    reach = 1.3 * max([limit, *values[np.isfinite(values)], *(1 / values[values > 0])]) ** 1.2
+    ax.axhspan(1 / limit, limit, color=SKY, alpha=0.3, linewidth=0)
+    ax.axhline(1, color=GREY, linestyle=":", linewidth=1.5)
+    shown = np.clip(values, 1 / reach, reach)
+    inside = (values >= (1 - 1e-9) / limit) & (values <= limit * (1 + 1e-9))
+    places = np.arange(len(outputs))
+    ax.plot(places[inside], shown[inside], "o", color=BLUE, markersize=5)
+    ax.plot(places[~inside], shown[~inside], "D", color=VERMILLION, markersize=6, clip_on=False)
+    _name_limits(ax, limit)
+    _name_outputs(ax, outputs)
+    ax.set_yscale("log")
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.set_yticks([tick for tick, _ in _factors(reach)], [text for _, text in _factors(reach)])
+    ax.set(xlabel=across, ylabel="times as likely", ylim=(1 / reach, reach), xlim=(-0.5, len(outputs) - 0.5))
+    outside = int(np.count_nonzero(~inside))
+    alt = f"ratios from {values.min():.3g} to {values.max():.3g}; epsilon {epsilon:.3g} allows {1 / limit:.2f} to {limit:.2f}: "
+    alt += f"{outside} of {len(outputs)} outputs leave it" if outside else f"all of {len(outputs)} outputs are within"
+    return finish(ax, "How much likelier one table makes each release", alt)
+
+
+def belief_band(epsilon: float, points: Sequence[tuple[float, float]] = (), *, ax: Axes | None = None) -> Axes:
+    """What any release with this epsilon can make of any belief about one person; dots are beliefs (before, after).
+
+    Odds change by at most e**epsilon, so a belief b becomes at most b e**epsilon / (1 - b + b e**epsilon).
+
+    >>> belief_band(1.0, [(0.5, 0.7)])
+    <Picture: beliefs before and after a release with epsilon 1: 50 % becomes 27 % to 73 %; 1 of 1 observers is within>
+    """
+    ax, grid, factor = axes(ax, width=5.2, height=4.4), np.linspace(0, 1, 201), math.exp(epsilon)
+    ax.fill_between(grid, _moved(grid, 1 / factor), _moved(grid, factor), color=SKY, alpha=0.4, linewidth=0)
+    ax.plot(grid, grid, color=GREY, linestyle=":", linewidth=1.5)
+    before, after = np.array(points, dtype=float).reshape(-1, 2).T
+    inside = (after >= _moved(before, 1 / factor) - 1e-9) & (after <= _moved(before, factor) + 1e-9)
+    ax.plot(before[inside], after[inside], "o", color=BLUE, markersize=4, alpha=0.7, markeredgewidth=0)
+    ax.plot(before[~inside], after[~inside], "D", color=VERMILLION, markersize=6)
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
+    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="belief before the release", ylabel="belief after it")
+    half = " to ".join(percent(float(_moved(np.array(0.5), f))) for f in (1 / factor, factor))
+    kept = f"; {int(inside.sum())} of {len(before)} observers {'is' if len(before) == 1 else 'are'} within" if len(before) else ""
+    alt = f"beliefs before and after a release with epsilon {epsilon:.3g}: 50 % becomes {half}{kept}"
+    return finish(ax, f"What ε = {epsilon:.3g} lets anybody conclude", alt)
+
+
+def _moved(belief: Array, factor: float) -> Array:
+    return np.asarray(belief * factor / (1 - belief + belief * factor))
+
+
+def _outputs(laws: Any) -> list[Any]:
+    """All outputs, numbers in their order and anything else as it comes."""
+    seen = list(dict.fromkeys(output for law in laws for output in law))
+    return sorted(seen) if all(isinstance(output, int | float | np.number) for output in seen) else seen
+
+
+def _heights(law: Law, outputs: list[Any]) -> Array:
+    return np.array([float(law.get(output, 0)) for output in outputs])
+
+
+def _ratios(first: Array, second: Array) -> Array:
+    """First over second; infinite where only the second is zero, and 1 where both are."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where((first == 0) & (second == 0), 1.0, first / second)
+
+
+def _factors(reach: float) -> list[tuple[float, str]]:
+    """Ticks at 1 and at one or two round factors up and down, with their names: 1/4, 1, 4."""
+    steps = [step for step in (1.25, 1.5, 2, 3, 5, 10, 30, 100, 1000) if step <= reach]
+    chosen = steps[-1:] if len(steps) < 5 else [steps[len(steps) // 2 - 1], steps[-1]]
+    return [*((1 / step, f"1/{step:g}") for step in reversed(chosen)), (1.0, "1"), *((step, f"{step:g}") for step in chosen)]
+
+
+def _name_limits(ax: Axes, limit: float) -> None:
+    """The ends of the band, on its outer side and beyond the dots that may lie on it."""
+    for bound, name, off, side in ((limit, "$e^{ε}$", 5, "bottom"), (1 / limit, "$e^{-ε}$", -5, "top")):
+        ax.annotate(
+            f"{name} = {bound:.3g}",
+            (1, bound),
+            xycoords=("axes fraction", "data"),
+            xytext=(0, off),
+            textcoords="offset points",
+            ha="right",
+            va=side,
+            color=INK,
+            fontsize=9,
+        )
+
+
+def _name_outputs(ax: Axes, outputs: list[Any]) -> None:
+    every = max(1, math.ceil(len(outputs) / _MOST_LABELS))
+    chosen = range((len(outputs) // 2) % every, len(outputs), every)
+    ax.set_xticks(list(chosen), [str(outputs[i]) for i in chosen])

@@ -1,0 +1,200 @@
+// One question, answered inside a notebook. The true answer lives in this tab, until "Next person" at the latest; the kernel
+// is sent the report and nothing else: { kind: "report", q: question, r: report, id: random number }, once, and the same
+// again until the kernel says that it has it. Python puts randomizer.js in front of this file, the same that phones use.
+import { below, gridIndex, instruction, report, words } from "../../survey/static/randomizer.js";
+
+const PATIENCE = 4000; // milliseconds until a report is sent again; doubled each time, up to a minute
+const FEW = 8; // up to so many options are buttons, more are a list
+
+function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
+  if (element.matches("button, input, select")) element.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes the keys
+  element.append(...children);
+  return element;
+}
+
+function pressed(label, action, kind) {
+  const button = make("button", { type: "button", class: kind || "choice" }, label);
+  button.addEventListener("click", (event) => event.detail > 1 || action()); // the second half of a double click is no answer
+  return button;
+}
+
+function nonce() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+/** The reports that the kernel has not confirmed yet. Each is kept as it was, and sent again as it was. */
+function outbox(model, changed) {
+  const waiting = new Map();
+  const transmit = (message, patience) => {
+    waiting.set(message.id, setTimeout(() => transmit(message, Math.min(2 * patience, 60000)), patience));
+    model.send(message);
+    changed(patience > PATIENCE);
+  };
+  const heard = () => {
+    const id = model.get("receipt").id;
+    clearTimeout(waiting.get(id));
+    if (waiting.delete(id)) changed(false);
+  };
+  model.on("change:receipt", heard);
+  return {
+    put: (message) => transmit(message, PATIENCE),
+    holds: (id) => waiting.has(id),
+    size: () => waiting.size,
+    close() {
+      waiting.forEach((timer) => clearTimeout(timer));
+      model.off("change:receipt", heard);
+    },
+  };
+}
+
+/** What is sent, in words: of a matrix design the report's label, of sets their members, of others the numbers themselves. */
+function inWords(card, sent) {
+  const kind = card.randomizer.kind;
+  if (kind === undefined) return card.reports[sent];
+  if (kind === "random_box") return card.options[sent[0]] + ": " + (sent[1] ? card.words.yes : card.words.no);
+  if (kind === "subset" || kind === "unary" || kind === "capped_boxes") return listed(card, sent);
+  return JSON.stringify(sent);
+}
+
+function listed(card, codes) {
+  return codes.map((one) => card.options[one]).join(", ") || card.words.none;
+}
+
+/** What a draw of a guided question asks for, in a sentence or a few. */
+function orders(card, drawn) {
+  const says = instruction(card.randomizer, drawn);
+  const fill = (text, truth, sent) => text.replace("{truth}", card.options[truth]).replace("{report}", card.reports[sent]);
+  if (says.every((sent, truth) => card.reports[sent] === card.options[truth])) return [card.words.tap_truth];
+  if (says.every((sent) => sent === says[0])) return [fill(card.words.tap_this, 0, says[0])];
+  return says.map((sent, truth) => fill(card.words.tap_if, truth, sent));
+}
+
+/** Fields to answer with. `done(answer, answer in words)` is called once, with something the randomizer can take. */
+function fields(card, labels, done) {
+  const problem = make("p", { class: "problem", role: "alert" });
+  const row = (...parts) => [make("div", { class: "row" }, ...parts), problem];
+  if (card.kind === "number") {
+    const box = make("input", { type: "number", step: "any", autocomplete: "off", "aria-label": card.words.number });
+    const read = () => {
+      const [low, high] = card.bounds;
+      const typed = box.value === "" ? NaN : Number(box.value);
+      if (typed >= low && typed <= high) done(typed, String(typed));
+      else problem.textContent = card.words.number;
+    };
+    box.addEventListener("keydown", (event) => {
+      if (event.key !== "Enter") return;
+      event.preventDefault(); // else the same key presses the button that is focused next
+      read();
+    });
+    return [make("p", { class: "faint" }, card.words.number), ...row(box, pressed(card.words.answer, read))];
+  }
+  if (card.kind === "ticks") {
+    const boxes = labels.map(() => make("input", { type: "checkbox", autocomplete: "off" }));
+    const read = () => {
+      const codes = labels.map((_, i) => i).filter((i) => boxes[i].checked);
+      if (card.most && codes.length > card.most) problem.textContent = card.words.most;
+      else done(codes, listed(card, codes));
+    };
+    const lines = boxes.map((box, i) => make("label", { class: "tick" }, box, labels[i]));
+    const hint = card.most ? [make("p", { class: "faint" }, card.words.most)] : [];
+    return [...hint, ...lines, ...row(pressed(card.words.answer, read))];
+  }
+  if (labels.length <= FEW) return row(...labels.map((label, i) => pressed(label, () => done(i, label))));
+  const list = make("select", { "aria-label": card.words.choose, autocomplete: "off" });
+  list.append(make("option", { value: "" }, card.words.choose), ...labels.map((label, i) => make("option", { value: i }, label)));
+  const read = () => {
+    if (list.value === "") problem.textContent = card.words.choose;
+    else done(Number(list.value), labels[Number(list.value)]);
+  };
+  return row(list, pressed(card.words.answer, read));
+}
+
+function render({ model, el }) {
+  const card = model.get("card");
+  const place = make("div", { class: "place" });
+  const status = make("p", { class: "status", role: "status" });
+  const root = make("fieldset", { class: "toolkit-card" }, make("legend", {}, card.text), place, status);
+  const post = outbox(model, tell);
+  let mine = null; // the number of this person's report: never the answer
+
+  /** Where this person's report is, and how many of others are still on their way. */
+  function tell(late) {
+    const sending = post.holds(mine);
+    root.dataset.state = mine === null ? "ready" : sending ? "sending" : "done";
+    const own = { ready: "", sending: late ? card.words.late : card.words.sending, done: card.words.stored }[root.dataset.state];
+    const others = post.size() - (sending ? 1 : 0);
+    status.textContent = [own, others ? card.words.waiting.replace("{n}", others) : ""].filter(Boolean).join(" ");
+  }
+
+  /** A fresh card. Everything of the person before is gone: nothing outside of these elements ever held it. */
+  function ask() {
+    mine = null;
+    const before = [card.words[card.mode], card.help, card.instructions].filter(Boolean).map((part) => make("p", {}, part));
+    const odds = make("details", { open: "" }, make("summary", {}, card.words.odds));
+    odds.append(...card.odds.map((part) => make("p", {}, part)));
+    place.replaceChildren(...before, odds, ...WAYS[card.mode]());
+    tell(false);
+  }
+
+  const WAYS = {
+    auto: () => fields(card, card.options, answered),
+    guided: () => [make("div", { class: "row" }, pressed(card.words.turn, turn))],
+    physical: tapping,
+  };
+
+  function tapping() {
+    return fields(card, card.reports, (sent, said) => send(sent, [[card.words.you_tapped, said]]));
+  }
+
+  /** Guided: one draw, and what to tap for each true answer. The card never hears which it was. */
+  function turn() {
+    const drawn = below(card.randomizer.denominator, words());
+    const told = make("div", { class: "orders", role: "status" }, ...orders(card, drawn).map((part) => make("p", {}, part)));
+    place.replaceChildren(told, ...tapping());
+    focusFirst(place);
+  }
+
+  function answered(truth, said) {
+    const place = card.kind === "number" ? gridIndex(card.randomizer, truth) : truth;
+    const sent = report(card.randomizer, place, words());
+    send(sent, [[card.words.you_answered, said], [card.words.chance, chance(said, sent)]]);
+  }
+
+  function chance(said, sent) {
+    if (card.randomizer.kind !== undefined || !card.reports.includes(said)) return card.words.mixed;
+    return card.reports[sent] === said ? card.words.kept : card.words.changed;
+  }
+
+  function send(sent, path) {
+    const steps = [...path, [card.words.we_send, inWords(card, sent)]];
+    const facts = steps.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
+    place.replaceChildren(
+      make("dl", {}, ...facts),
+      make("p", {}, card.words.once),
+      pressed(card.words.next, next, "next"),
+    );
+    mine = nonce();
+    post.put({ kind: "report", q: card.name, r: sent, id: mine });
+    focusFirst(place);
+  }
+
+  function next() {
+    ask();
+    focusFirst(place);
+  }
+
+  ask();
+  root.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault()); // a key held down
+  el.append(root);
+  return () => post.close();
+}
+
+/** Whoever works by keyboard goes on where the card goes on. */
+function focusFirst(place) {
+  const first = place.querySelector("button, input, select");
+  if (first) first.focus({ preventScroll: true });
+}
+
+export default { render };

@@ -1,0 +1,257 @@
+// The kit of all explorers. Python joins this file, pictures.js and a widget's own into one module. Nothing here knows a formula
+// or draws at random: a widget looks up what Python computed, and asks nothing of the kernel while a slider moves.
+//
+// A *part* is { element, draw(reading, shown, model), listen(choose)?, stop()? }. A reading is { numbers, sentences, shown? }.
+
+const SVG = "http://www.w3.org/2000/svg";
+
+// ---------------------------------------------------------------- numbers and words, as in words.py
+
+/** A number for people: about three digits where nothing else is said; below 1, one decimal at least. */
+export function figure(value, decimals) {
+  if (decimals === undefined) decimals = value < 10 ? 2 : value < 100 ? 1 : 0;
+  else if (value > 0 && value < 1) decimals = Math.max(decimals, 1);
+  const rounded = Math.floor(value * 10 ** decimals + 0.5) / 10 ** decimals; // halves go up, here and in Python
+  return rounded.toLocaleString("en-US", { minimumFractionDigits: decimals, maximumFractionDigits: decimals });
+}
+
+/** A factor that is promised, rounded up. */
+export function bound(factor) {
+  if (factor > 100000) return "100,000 and more";
+  const decimals = factor < 10 ? 2 : factor < 100 ? 1 : 0;
+  return figure(Math.ceil(factor * 10 ** decimals - 1e-9) / 10 ** decimals, decimals);
+}
+
+/** A chance in per cent that is never rounded to impossible or to certain. */
+export function chance(percent) {
+  if (percent > 0 && percent < 0.1) return "under 0.1";
+  return percent >= 99.5 && percent < 100 ? figure(Math.floor(10 * percent) / 10, 1) : figure(percent, 0);
+}
+
+/** The upper end of a chance in per cent, rounded up. */
+export function atMost(percent) {
+  const unit = percent < 1 ? 10 : 1;
+  return figure(Math.ceil(percent * unit - 1e-9) / unit, 0);
+}
+
+/** The lower end of a chance in per cent, rounded down. */
+export function atLeast(percent) {
+  const unit = percent < 1 ? 10 : 1;
+  return figure(Math.floor(percent * unit + 1e-9) / unit, 0);
+}
+
+/** A number with all digits but the first three zero. */
+export function threeDigits(value) {
+  const unit = 10 ** Math.max(0, Math.floor(Math.log10(value)) - 2);
+  return Math.floor(value / unit + 0.5) * unit;
+}
+
+/** Three digits of a number of any size. */
+export function significant(value) {
+  return figure(value >= 100 ? threeDigits(value) : value, Math.max(0, 2 - Math.floor(Math.log10(value))));
+}
+
+/** The sentences that Python worded, with their numbers in place. */
+export function fill(words, values) {
+  const put = (text) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]);
+  return Object.fromEntries(Object.entries(words).map(([name, text]) => [name, put(text)]));
+}
+
+/** Position of the entry nearest to a value. */
+export function nearest(list, value) {
+  let best = 0;
+  list.forEach((entry, i) => {
+    if (Math.abs(entry - value) < Math.abs(list[best] - value)) best = i;
+  });
+  return best;
+}
+
+/** The last entry. */
+function last(list) {
+  return list[list.length - 1];
+}
+
+// ---------------------------------------------------------------- elements
+
+/** Attributes; those that stay are left alone, because the browser would lay everything out again. */
+function set(element, attributes) {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (element.getAttribute(name) !== `${value}`) element.setAttribute(name, value);
+  }
+}
+
+function html(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  set(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+function svg(tag, attributes = {}, ...children) {
+  const element = document.createElementNS(SVG, tag);
+  set(element, attributes);
+  element.append(...children);
+  return element;
+}
+
+// JupyterLab's command mode takes arrow keys away from a focused element unless the element itself says no.
+const KEYS = { "data-lm-suppress-shortcuts": "true" };
+
+// ---------------------------------------------------------------- controls: parts that listen
+
+/**
+ * A slider that walks along steps, with words at both ends, and a box for the exact number where `box` has its limits.
+ * `steps(model)`: the values; `words(value)`: the value as spoken; `text(value)`: as written where there is no box.
+ */
+function slider({ name, label, ends, steps, words, box, text = words }) {
+  const track = html("input", { type: "range", min: 0, step: 1, "aria-label": label, "data-name": name, ...KEYS });
+  const exact = box ? exactBox(name, box) : html("output", { class: "readout" });
+  const [left, right] = ends.map((end) => html("span", { class: "end" }, end));
+  return {
+    name,
+    element: html("div", { class: "line" }, html("span", { class: "name" }, label), left, track, right, exact),
+    draw(_, shown, model) {
+      const list = steps(model);
+      set(track, { max: list.length - 1, "aria-valuetext": words(shown[name]) });
+      track.value = nearest(list, shown[name]);
+      if (box) exact.value = box.whole ? shown[name] : written(shown[name]);
+      else exact.textContent = text(shown[name]);
+    },
+    listen(choose, model) {
+      const moved = (final) => () => choose({ [name]: steps(model)[track.value] }, final);
+      track.addEventListener("input", moved(false));
+      track.addEventListener("change", moved(true));
+      if (box) listenToBox(exact, box.whole, (value) => choose(value === undefined ? {} : { [name]: value }, true));
+    },
+  };
+}
+
+/** A number in a box: four decimals, or four digits of what is too small for them. */
+function written(value) {
+  return Number(Math.abs(value) < 0.01 ? value.toPrecision(4) : value.toFixed(4));
+}
+
+function exactBox(name, { label, least, most, step }) {
+  const limits = { min: least, max: most, step };
+  return html("input", { type: "number", ...limits, "aria-label": label, "data-name": `${name}-box`, ...KEYS });
+}
+
+/** What is typed is brought within the limits when it is entered or left; what is no number is not taken. */
+function listenToBox(input, isWhole, take) {
+  const entered = () => {
+    const typed = isWhole ? Math.round(input.valueAsNumber) : input.valueAsNumber;
+    take(Number.isFinite(typed) ? Math.min(Math.max(typed, Number(input.min)), Number(input.max)) : undefined);
+  };
+  input.addEventListener("change", entered);
+  input.addEventListener("keydown", (event) => event.key === "Enter" && entered());
+}
+
+/** Buttons of which one may be pressed in: `options` are { label, value, title? }. */
+function choices({ name, lead, options }) {
+  const buttons = options.map(({ label, title = "" }) => html("button", { type: "button", title, ...KEYS }, label));
+  return {
+    name,
+    element: html("div", { class: "choices", role: "group", "aria-label": lead }, html("span", {}, lead), ...buttons),
+    draw(_, shown) {
+      buttons.forEach((button, i) => set(button, { "aria-pressed": shown[name] === options[i].value }));
+    },
+    listen(choose) {
+      buttons.forEach((button, i) => button.addEventListener("click", () => choose({ [name]: options[i].value }, true)));
+    },
+  };
+}
+
+/**
+ * Hypothetical outcomes, one after another: `show(place, reading)` draws outcome number `place` of `count`.
+ * Nothing moves until it is asked to; for people who prefer reduced motion each press shows one outcome.
+ */
+function player({ label = "Play", count, show, every = 500 }) {
+  const still = window.matchMedia("(prefers-reduced-motion: reduce)");
+  const button = html("button", { type: "button", class: "play", "data-name": "play", ...KEYS });
+  const counter = html("span", { class: "end" });
+  let [place, timer, last] = [0, undefined, undefined];
+  function paint() {
+    button.textContent = timer ? "⏸ Stop" : still.matches ? `⏭ ${label}: next` : `▶ ${label}`;
+    set(button, { "aria-pressed": timer !== undefined });
+    counter.textContent = `${place + 1} of ${count}`;
+    if (last) show(place, last);
+  }
+  function next() {
+    place = (place + 1) % count;
+    paint();
+  }
+  function stop() {
+    clearInterval(timer);
+    timer = undefined;
+  }
+  button.addEventListener("click", () => {
+    if (timer) stop();
+    else if (!still.matches) timer = setInterval(next, every);
+    next();
+  });
+  return {
+    element: html("div", { class: "player" }, button, counter),
+    draw(reading) {
+      last = reading;
+      paint();
+    },
+    stop,
+  };
+}
+
+// ---------------------------------------------------------------- words and panels
+
+/** A sentence by its name. */
+function said(name) {
+  const element = html("p", { "data-name": name });
+  return { element, draw: ({ sentences }) => (element.textContent = sentences[name]) };
+}
+
+/** Parts under a title. */
+function panel(title, ...parts) {
+  return {
+    element: html("section", {}, html("h4", {}, title), ...parts.map((part) => part.element)),
+    draw: (...all) => parts.forEach((part) => part.draw(...all)),
+    stop: () => parts.forEach((part) => part.stop?.()),
+  };
+}
+
+// ---------------------------------------------------------------- the widget
+
+/**
+ * A widget from its parts. `controls(model)` and `panels(model)` make them, `read(model, chosen)` looks up what they show.
+ * Every move is drawn at once; Python hears of it when a control is let go. What Python changes is drawn, too.
+ */
+function explorer({ question, controls, panels, read }) {
+  function render({ model, el }) {
+    const [inputs, answers, chosen] = [controls(model), panels(model), {}];
+    const names = inputs.map(({ name }) => name).filter(Boolean);
+    function draw() {
+      const reading = read(model, chosen);
+      for (const part of [...inputs, ...answers]) part.draw(reading, reading.shown ?? chosen, model);
+    }
+    function heard() {
+      for (const name of names) chosen[name] = model.get(name);
+      draw();
+    }
+    function choose(change, final) {
+      Object.assign(chosen, change);
+      draw();
+      if (!final) return;
+      for (const [name, value] of Object.entries(chosen)) model.set(name, value);
+      model.save_changes();
+    }
+    for (const input of inputs) input.listen(choose, model);
+    const events = ["table", "row", ...names].map((name) => `change:${name}`).join(" ");
+    model.on(events, heard);
+    const elements = (parts) => parts.map(({ element }) => element);
+    const panes = html("div", { class: "panels" }, ...elements(answers));
+    el.append(html("div", { class: "toolkit-explorer", role: "group", "aria-label": question }, ...elements(inputs), panes));
+    heard();
+    return () => {
+      model.off(events, heard);
+      for (const part of [...inputs, ...answers]) part.stop?.();
+    };
+  }
+  return { render };
+}

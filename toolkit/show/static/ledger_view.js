@@ -1,0 +1,68 @@
+// The view of a ledger: what has been spent of a privacy budget, on what, and what remains?
+
+const [LEFT, WIDTH] = [16, 320];
+
+/** One bar for each measure of the ceiling: a segment a charge, the earliest first; what is empty remains. */
+function budget(measures) {
+  const frames = measures.map((_, i) => svg("rect", { x: LEFT, y: 18 + 46 * i, width: WIDTH, height: 18, class: "frame" }));
+  const spent = measures.map(() => svg("g"));
+  const told = measures.map((_, i) => svg("text", { x: LEFT, y: 12 + 46 * i }));
+  const names = measures.map(({ symbol }, i) => svg("text", { x: 0, y: 31 + 46 * i, class: "value" }, symbol));
+  const element = picture(46 * measures.length, ...names, ...told, ...spent, ...frames);
+  function segments({ earlier, segments: shares }, y) {
+    let x = LEFT;
+    return [earlier, ...shares].map((share, i) => {
+      const shape = svg("rect", { x, y, width: WIDTH * share, height: 18, class: i === 0 ? "prior" : i % 2 ? "yes" : "yes pale" });
+      x += WIDTH * share;
+      return shape;
+    });
+  }
+  return {
+    element,
+    draw({ numbers }) {
+      numbers.measures.forEach((measure, i) => {
+        told[i].textContent = measure.told;
+        spent[i].replaceChildren(...segments(measure, 18 + 46 * i));
+      });
+      set(element, { "aria-label": numbers.measures.map(({ symbol, told: words }) => `${symbol}: ${words}`).join("; ") });
+    },
+  };
+}
+
+/** The latest charges, the newest first. */
+function charges() {
+  const element = html("table");
+  const line = (tag, cells) => html("tr", {}, ...cells.map((cell) => html(tag, tag === "th" ? { scope: "col" } : {}, cell)));
+  return {
+    element,
+    draw({ numbers: { head, rows, earlier } }) {
+      const more = earlier ? [html("tr", {}, html("td"), html("td", { class: "end" }, `and ${figure(earlier, 0)} earlier`))] : [];
+      const body = [...rows].reverse().map((cells) => line("td", cells));
+      element.replaceChildren(html("thead", {}, line("th", head)), html("tbody", {}, ...body, ...more));
+    },
+  };
+}
+
+/** Charges of other processes come by this button; those of this notebook come by themselves. */
+function refresh() {
+  const button = html("button", { type: "button", ...KEYS }, "⟳ Look again");
+  return {
+    element: html("div", { class: "player" }, button),
+    draw() {},
+    listen: (_, model) => button.addEventListener("click", () => model.send({ kind: "refresh" })),
+  };
+}
+
+function panels(model) {
+  return [
+    panel("What is left?", budget(model.get("table").measures), said("spent"), said("next"), said("state")),
+    panel("What was it spent on?", charges()),
+  ];
+}
+
+export function reading(table) {
+  return { numbers: table, sentences: table.sentences };
+}
+
+const question = "Ledger: what has been spent of the privacy budget, and what remains?";
+export default explorer({ question, controls: () => [refresh()], panels, read: (model) => reading(model.get("table")) });

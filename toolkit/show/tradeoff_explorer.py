@@ -1,0 +1,229 @@
+"""Privacy, precision, people: what does the same promise cost when each person keeps it, a shuffler, or a curator?
+
+All margins stand in the table, computed by the same functions as `plan(...).ways()`; the browser looks them up.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, NullFormatter
+from scipy.special import ndtri
+
+from toolkit.budget.accuracy import Case
+from toolkit.budget.plan import Plan
+from toolkit.budget.planning import plan
+from toolkit.central.laplace import Laplace
+from toolkit.core.checks import refuse
+from toolkit.local.questions import warner
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
+from toolkit.show.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.still import say
+from toolkit.show.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, stored
+from toolkit.show.words import figure, fill, short, three_digits
+
+NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}
+WORDS = {
+    "margins": "95 % margins, ± points: directly {direct}; with a curator {central}; shuffled {shuffled}; locally {local}.",
+    "trust": "Whom to trust: locally nobody; shuffled, whoever mixes (a report by itself has ε\u00a0=\u00a0{alone}); a curator, "
+    "with every answer.",
+    "needed": "For ±\u00a0{goal} points ask {direct_n} people directly, {central_n} with a curator, {shuffled_n} shuffled, "
+    "{local_n} locally.",
+    "order": "Twice as private costs about four times the people locally; a curator's noise fades as people come.",
+}
+_STYLES = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
+_LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
+_REACH = float(ndtri(0.975))
+_OUTCOMES = 40
+
+
+class TradeoffExplorer(Explorer):
+    """What does the same promise cost when each person keeps it, a shuffler, or a curator?
+
+    A yes/no question by Warner's design; delta is 1e-6 for the shuffled reports. What is set in the browser is found again
+    in `epsilon`, `n`, `prevalence`, `margin` and `plan`.
+
+    Parameters
+    ----------
+    epsilon : what a person may lose, from 0.1 to 5; small is private.
+    n : number of respondents, from 100 to 100,000.
+    prevalence : a guess of the share of yes: one of 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5.
+    margin : the margin to plan for: one of 0.01, 0.02, 0.03, 0.05, 0.1.
+    """
+
+    _esm = browser_code("tradeoff_explorer.js")
+
+    epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
+    n = Whole(SIZES[0], SIZES[-1])
+    prevalence = Between(0, 1, "it is a share", strict=True)
+    margin = Between(0, 1, "it is a share", strict=True)
+
+    def __init__(self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03) -> None:
+        super().__init__(table=tradeoff_table(), epsilon=epsilon, n=n, prevalence=prevalence, margin=margin)
+
+    @property
+    def plan(self) -> Plan:
+        """The plan that is shown now: `plan.compare()` has all its numbers."""
+        return plan(warner, prevalence=self.prevalence, epsilon=self.epsilon, n=self.n)
+
+    def setting(self) -> str:
+        guess = f"prevalence {self.prevalence:.4g}, margin {self.margin:.4g}"
+        return f"epsilon {self.epsilon:.4g}, {self.n:,} respondents, {guess}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row)
+
+    def picture(self) -> Figure:
+        return _still(self.table, self.row, self.describe())
+
+    @traitlets.validate("prevalence", "margin")
+    def _check(self, proposal: dict[str, Any]) -> float:
+        name, value = proposal["trait"].name, float(proposal["value"])
+        allowed = PREVALENCES if name == "prevalence" else GOALS
+        if value not in allowed:
+            refuse(f"`{name}` must be one of {', '.join(map(str, allowed))}", value, "the table holds these; `plan` takes any")
+        return value
+
+    @traitlets.observe("epsilon", "n", "prevalence", "margin")
+    def _compute(self, _change: object) -> None:
+        self.row = tradeoff_row(self.epsilon, self.n, self.prevalence, self.margin)
+
+
+def explore_tradeoff(epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03) -> TradeoffExplorer:
+    """The tradeoff explorer in one call.
+
+    >>> explore_tradeoff(0.5, n=2000)
+    <TradeoffExplorer: epsilon 0.5, 2,000 respondents, prevalence 0.1, margin 0.03>
+    """
+    return TradeoffExplorer(epsilon, n, prevalence, margin)
+
+
+@lru_cache(maxsize=1)
+def tradeoff_table() -> dict[str, Any]:
+    """Margins and numbers of people in four ways, by epsilon and prevalence, then by n or by the margin to reach."""
+    kept = stored()
+    grid = [[_cell(epsilon, x, locals_) for x in PREVALENCES] for epsilon, locals_ in zip(EPSILONS, kept["local"], strict=True)]
+    draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(WAYS)))
+    return {
+        "epsilons": list(EPSILONS),
+        "sizes": list(SIZES),
+        "prevalences": list(PREVALENCES),
+        "goals": list(GOALS),
+        "margins": {way: [[[short(m) for m in cell[way]] for cell in row] for row in grid] for way in WAYS},
+        "needed": kept["needed"],
+        "alone": [[short(local) for local in row] for row in kept["local"]],
+        "outcomes": [[round(float(z) / _REACH, 4) for z in draw] for draw in draws],
+        "ways": NAMES,
+        "words": WORDS,
+    }
+
+
+def _cell(epsilon: float, prevalence: float, locals_: list[float]) -> dict[str, list[float]]:
+    """The margin of each way for every number of people."""
+    local = Case(warner, prevalence, 0.95).accuracy(epsilon)
+    return {
+        "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
+        "central": [local.with_noise(_curator(epsilon, n)).margin(n) for n in SIZES],
+        "shuffled": [local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)],
+        "local": local.margin(np.array(SIZES)).tolist(),
+    }
+
+
+@lru_cache(maxsize=1024)
+def _noise(epsilon: float) -> float:
+    """The variance that Warner's design adds to one report, which is the same for every prevalence."""
+    return float(Case(warner, 0.5, 0.95).accuracy(epsilon).here.noise[0])
+
+
+@lru_cache(maxsize=1024)
+def _curator(epsilon: float, n: int) -> float:
+    """The variance that a curator's Laplace noise adds to the mean of n people, which one can move by 1 / n, told for one."""
+    return 2 * Laplace.for_epsilon(epsilon, sensitivity=1 / n).scale ** 2 * n
+
+
+@lru_cache(maxsize=256)
+def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> dict[str, Any]:
+    """One setting: from the table where it stands there, else from two plans."""
+    row = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "goal": margin}
+    if epsilon in EPSILONS and n in SIZES:
+        table = tradeoff_table()
+        i, j, k, goal = (EPSILONS.index(epsilon), PREVALENCES.index(prevalence), SIZES.index(n), GOALS.index(margin))
+        margins = {way: table["margins"][way][i][j][k] for way in WAYS}
+        needed = {way: table["needed"][way][i][j][goal] for way in WAYS}
+        return {**row, "margins": margins, "needed": needed, "alone": table["alone"][i][k]}
+    ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).ways(DELTA)}
+    goals = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=margin).ways(DELTA)}
+    return {
+        **row,
+        "margins": {name: short(way.margin) for name, way in ways.items()},
+        "needed": {name: way.n_needed for name, way in goals.items()},
+        "alone": short(ways["shuffled"].local_epsilon),
+    }
+
+
+def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    values = {
+        **{way: _points(100 * row["margins"][way]) for way in WAYS},
+        **{f"{way}_n": figure(three_digits(row["needed"][way]), 0) for way in WAYS},
+        "alone": figure(row["alone"]),
+        "goal": figure(100 * row["goal"], 0),
+    }
+    return fill(words, values)
+
+
+def _points(margin: float) -> str:
+    """A margin in points; shares have none above 100."""
+    return "100" if margin >= 100 else figure(margin, 1 if margin >= 1 else 2)
+
+
+def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> Figure:
+    canvas = new_figure(width=8.2, height=4.2)
+    parts = canvas.subplot_mosaic([["bars", "curves"], ["left", "right"]], height_ratios=[1.7, 1])
+    _intervals(parts["bars"], row)
+    _curves(parts["curves"], table, row)
+    for name, texts in (("left", ["margins", "trust"]), ("right", ["needed", "order"])):
+        parts[name].axis("off")
+        say(parts[name], 1, *(said[text] for text in texts), width=46)
+    parts["bars"].set_title("How precise are these people?", loc="left", fontsize=11)
+    parts["curves"].set_title("How many people are needed?", loc="left", fontsize=11)
+    setting = f"epsilon {row['epsilon']:.3g}, {row['n']:,} respondents, {100 * row['prevalence']:.0f} % guessed to be yes"
+    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
+    return canvas
+
+
+def _intervals(ax: Axes, row: dict[str, Any]) -> None:
+    for place, way in enumerate(WAYS):
+        reach = min(100 * row["margins"][way], 100)
+        ax.barh(place, 2 * reach, left=-reach, height=0.5, color=_STYLES[way][0])
+    ax.axvline(0, color=INK, linestyle="--", linewidth=1.2)
+    ax.set_yticks(range(len(WAYS)), [NAMES[way] for way in WAYS])
+    widest = 112 * min(max(row["margins"].values()), 1)
+    ax.set(xlim=(-widest, widest), ylim=(len(WAYS) - 0.4, -0.6), xlabel="95 % interval: points from the truth")
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+
+
+def _curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
+    place = min(range(len(EPSILONS)), key=lambda i: abs(EPSILONS[i] - row["epsilon"]))
+    for way in WAYS:
+        colour, dash = _STYLES[way]
+        curve = table["margins"][way][place][PREVALENCES.index(row["prevalence"])]
+        ax.plot(SIZES, [100 * margin for margin in curve], color=colour, linestyle=dash, linewidth=2.5, label=NAMES[way])
+        ax.plot([row["n"]], [100 * row["margins"][way]], "o", color=colour, markersize=6)
+    ax.axhline(100 * row["goal"], color=INK, linewidth=1)
+    ax.set(
+        xscale="log",
+        yscale="log",
+        ylim=(min(0.15, 80 * min(row["margins"].values())), 100),
+        xlabel="respondents",
+        ylabel="95 % margin, ± points",
+    )
+    for axis in (ax.xaxis, ax.yaxis):
+        axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
+        axis.set_minor_formatter(NullFormatter())
+    ax.legend(frameon=False, fontsize=8.5, loc="upper right")
+    ax.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,100 @@
+"""Numbers and sentences for people: what Python words here, `static/kit.js` says in the same digits in the browser."""
+
+import math
+from collections.abc import Mapping
+
+_BEYOND = 100_000  # a factor above it promises nothing, whatever it is
+
+
+def figure(value: float, decimals: int | None = None) -> str:
+    """A number for people: about three digits where nothing else is said, thousands apart; below 1, one decimal at least.
+
+    >>> figure(2.0), figure(11.2299), figure(1234.5), figure(0.4, 0)
+    ('2.00', '11.2', '1,235', '0.4')
+    """
+    if decimals is None:
+        decimals = 2 if value < 10 else 1 if value < 100 else 0
+    elif 0 < value < 1:
+        decimals = max(decimals, 1)
+    rounded = math.floor(value * 10**decimals + 0.5) / 10**decimals  # halves go up, here and in the browser
+    return f"{rounded:,.{decimals}f}"
+
+
+def bound(factor: float) -> str:
+    """A factor that is promised, so rounded up.
+
+    >>> bound(2.0), bound(2.0138), bound(54.59815), bound(1e9)
+    ('2.00', '2.02', '54.6', '100,000 and more')
+    """
+    if factor > _BEYOND:
+        return f"{_BEYOND:,} and more"
+    decimals = 2 if factor < 10 else 1 if factor < 100 else 0
+    return figure(math.ceil(factor * 10**decimals - 1e-9) / 10**decimals, decimals)
+
+
+def chance(percent: float) -> str:
+    """A chance in per cent that is never rounded to impossible or to certain.
+
+    >>> chance(0.02), chance(14.2857), chance(99.97)
+    ('under 0.1', '14', '99.9')
+    """
+    if 0 < percent < 0.1:
+        return "under 0.1"
+    return figure(math.floor(10 * percent) / 10, 1) if 99.5 <= percent < 100 else figure(percent, 0)
+
+
+def at_most(percent: float) -> str:
+    """The upper end of a chance in per cent, rounded up.
+
+    >>> at_most(23.2), at_most(0.52), at_most(99.3)
+    ('24', '0.6', '100')
+    """
+    unit = 10 if percent < 1 else 1
+    return figure(math.ceil(percent * unit - 1e-9) / unit, 0)
+
+
+def at_least(percent: float) -> str:
+    """The lower end of a chance in per cent, rounded down.
+
+    >>> at_least(3.98), at_least(0.58), at_least(0.02)
+    ('3', '0.5', '0')
+    """
+    unit = 10 if percent < 1 else 1
+    return figure(math.floor(percent * unit + 1e-9) / unit, 0)
+
+
+def three_digits(value: float) -> float:
+    """A number with all digits but the first three zero: more would pretend.
+
+    >>> three_digits(14003.7), three_digits(58.5)
+    (14000, 59)
+    """
+    unit: int = 10 ** max(0, math.floor(math.log10(value)) - 2)
+    return math.floor(value / unit + 0.5) * unit
+
+
+def significant(value: float) -> str:
+    """Three digits of a number of any size.
+
+    >>> significant(0.029957), significant(5.9915), significant(29957)
+    ('0.0300', '5.99', '30,000')
+    """
+    return figure(three_digits(value) if value >= 100 else value, max(0, 2 - math.floor(math.log10(value))))
+
+
+def fill(words: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
+    """Every sentence with its numbers in place.
+
+    >>> fill({"odds": "a factor of {factor}"}, {"factor": bound(2.0138)})
+    {'odds': 'a factor of 2.02'}
+    """
+    return {name: text.format(**values) for name, text in words.items()}
+
+
+def short(value: float) -> float:
+    """Six digits: what the browser needs, in half the bytes.
+
+    >>> short(2 / 3)
+    0.666667
+    """
+    return float(f"{value:.6g}")

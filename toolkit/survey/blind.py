@@ -1,0 +1,196 @@
+"""Blind signatures: a server admits each invited person once without learning which report is whose. Experimental.
+
+A browser hides a random nonce behind a random factor, the server signs what it cannot read in exchange for an invitation,
+the browser takes the factor away and keeps (nonce, signature). That pair comes with the report; it proves that some
+invited person sent it, and nothing else: for any report and any signing there is a factor that would connect them.
+
+What is signed is nonce || hash of the survey, by RSABSSA-SHA384-PSS-Randomized of RFC 9474, with the nonce as the RFC's
+random prefix. So a token belongs to one survey, and one key serves all respondents of it. Limits: a person is hidden
+among those who hold a token that is not yet spent; the network address is seen by whoever runs the machine; a token can
+be sold. Python's arithmetic takes a time that depends on its operands, hence every signing is blinded again by the server.
+
+References
+----------
+Denis, Jacobs, Wood (2023). RSA Blind Signatures. RFC 9474.
+"""
+
+import hashlib
+import math
+import os
+import secrets
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.core.checks import refuse, whole
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
+
+NONCE_BYTES = 32
+_HASH_BYTES = 48  # SHA-384
+SALT_BYTES = _HASH_BYTES
+_EXPONENT = 65537
+_SIZES = (2048, 3072, 4096)
+
+
+class BlindError(ValueError):
+    """A blinded message, signature or token that does not fit the key; says no more, because it was sent by a stranger."""
+
+
+@dataclass(frozen=True)
+class Issuer:
+    """The public key: what browsers blind for and reports are checked against.
+
+    >>> Issuer(n=3233, e=17).to_dict()
+    {'n': '0ca1', 'e': '11'}
+    """
+
+    n: int
+    e: int
+
+    @property
+    def size(self) -> int:
+        return (self.n.bit_length() + 7) // 8
+
+    @cached_property
+    def _key(self) -> "RSAPublicKey":
+        from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
+
+        return RSAPublicNumbers(self.e, self.n).public_key()
+
+    def verifies(self, message: bytes, signature: bytes, *, salt_bytes: int = SALT_BYTES) -> bool:
+        """Is this a signature of the (prepared) message under this key?"""
+        from cryptography.exceptions import InvalidSignature
+        from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
+        from cryptography.hazmat.primitives.hashes import SHA384
+
+        try:
+            self._key.verify(signature, message, PSS(MGF1(SHA384()), salt_bytes), SHA384())
+        except InvalidSignature:
+            return False
+        return True
+
+    def to_dict(self) -> dict[str, str]:
+        """Hexadecimal, whole bytes: what the page carries."""
+        return {"n": self.n.to_bytes(self.size).hex(), "e": self.e.to_bytes((self.e.bit_length() + 7) // 8).hex()}
+
+
+@dataclass(frozen=True)
+class IssuerKey:
+    """The private key that signs blindly. `repr` does not show it.
+
+    >>> key = IssuerKey.generate(2048)
+    >>> nonce, survey = secrets.token_bytes(32), bytes(32)
+    >>> blinded, inverse = blind(key.issuer, prepare(nonce, survey))
+    >>> key.issuer.verifies(prepare(nonce, survey), unblind(key.issuer, key.sign(blinded), inverse))
+    True
+    """
+
+    issuer: Issuer
+    _d: int = field(repr=False)
+    _p: int = field(repr=False)
+    _q: int = field(repr=False)
+
+    @classmethod
+    def generate(cls, bits: int = 2048) -> "IssuerKey":
+        from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
+
+        if whole(bits, "bits") not in _SIZES:
+            refuse("`bits` must be 2048, 3072 or 4096", bits, "fewer can be broken, others are not in use")
+        return cls._of(generate_private_key(_EXPONENT, bits))
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> "IssuerKey":
+        """Read the key that `save` wrote."""
+        from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
+        from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+        try:
+            key = load_pem_private_key(Path(path).read_bytes(), password=None)
+        except ValueError:
+            key = None
+        if not isinstance(key, RSAPrivateKey):
+            refuse("the issuer's key must be an RSA key in a PEM file without a password", path, "no token could be signed")
+        return cls._of(key)
+
+    @classmethod
+    def _of(cls, key: "RSAPrivateKey") -> "IssuerKey":
+        numbers = key.private_numbers()
+        public = numbers.public_numbers
+        return cls(Issuer(public.n, public.e), numbers.d, numbers.p, numbers.q)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write a new PEM file that only its owner can read; an existing file is never overwritten."""
+        from cryptography.hazmat.primitives import serialization as form
+        from cryptography.hazmat.primitives.asymmetric import rsa
+
+        p, q, d = self._p, self._q, self._d
+        public = rsa.RSAPublicNumbers(self.issuer.e, self.issuer.n)
+        numbers = rsa.RSAPrivateNumbers(p, q, d, rsa.rsa_crt_dmp1(d, p), rsa.rsa_crt_dmq1(d, q), rsa.rsa_crt_iqmp(p, q), public)
+        pem = numbers.private_key().private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with os.fdopen(handle, "wb") as file:
+            file.write(pem)
+
+    def sign(self, blinded: bytes) -> bytes:
+        """The blind signature: blinded ** d mod n, on a base that was blinded once more, and checked before it leaves."""
+        n, e = self.issuer.n, self.issuer.e
+        message = int.from_bytes(blinded)
+        if len(blinded) != self.issuer.size or not 0 < message < n:
+            raise BlindError("A blinded message is a number below the issuer's modulus, in as many bytes.")
+        factor, inverse = _factor(n)
+        signature = self._root(message * pow(factor, e, n) % n) * inverse % n
+        if pow(signature, e, n) != message:  # a fault in one half of the root below would give the key away
+            raise BlindError("The signature could not be made.")
+        return signature.to_bytes(self.issuer.size)
+
+    def _root(self, base: int) -> int:
+        """The d-th power modulo n, by the Chinese remainder theorem: four times faster than modulo n."""
+        p, q, d = self._p, self._q, self._d
+        mod_p, mod_q = pow(base, d % (p - 1), p), pow(base, d % (q - 1), q)
+        return mod_q + (mod_p - mod_q) * pow(q, -1, p) % p * q
+
+
+def prepare(nonce: bytes, message: bytes) -> bytes:
+    """What is signed: the random prefix and the message (here: the survey's hash)."""
+    if len(nonce) != NONCE_BYTES:
+        raise BlindError("A nonce has 32 bytes.")
+    return nonce + message
+
+
+def blind(issuer: Issuer, prepared: bytes, *, salt: bytes | None = None, inverse: int | None = None) -> tuple[bytes, int]:
+    """The browser's first step, in Python: (blinded message, inverse of the factor). Salt and inverse are given by tests only."""
+    n, e = issuer.n, issuer.e
+    encoded = int.from_bytes(_encoded(prepared, n.bit_length() - 1, secrets.token_bytes(SALT_BYTES) if salt is None else salt))
+    if math.gcd(encoded, n) != 1:
+        raise BlindError("This message would factor the modulus.")
+    factor, inverse = _factor(n) if inverse is None else (pow(inverse, -1, n), inverse)
+    return (encoded * pow(factor, e, n) % n).to_bytes(issuer.size), inverse
+
+
+def unblind(issuer: Issuer, signature: bytes, inverse: int) -> bytes:
+    """The browser's second step: the signature of the prepared message. Whether it is one, `Issuer.verifies` says."""
+    if len(signature) != issuer.size:
+        raise BlindError("A blind signature has as many bytes as the issuer's modulus.")
+    return (int.from_bytes(signature) * inverse % issuer.n).to_bytes(issuer.size)
+
+
+def _factor(n: int) -> tuple[int, int]:
+    """A uniform invertible number below n, and its inverse."""
+    while True:
+        factor = 1 + secrets.randbelow(n - 1)
+        if math.gcd(factor, n) == 1:
+            return factor, pow(factor, -1, n)
+
+
+def _encoded(message: bytes, bits: int, salt: bytes) -> bytes:
+    """EMSA-PSS (RFC 8017, 9.1.1) with SHA-384 and MGF1, in `bits` bits."""
+    length = (bits + 7) // 8
+    digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
+    block = bytes(length - len(salt) - _HASH_BYTES - 2) + b"\x01" + salt
+    mask = b"".join(hashlib.sha384(digest + i.to_bytes(4)).digest() for i in range(-(-len(block) // _HASH_BYTES)))
+    masked = bytearray(a ^ b for a, b in zip(block, mask, strict=False))
+    masked[0] &= 0xFF >> (8 * length - bits)
+    return bytes(masked) + digest + b"\xbc"

@@ -1,0 +1,173 @@
+"""`Collector`: start a collection, watch it, close it, read it; from a notebook or the command line."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from toolkit.core.checks import refuse, whole
+from toolkit.survey import background
+from toolkit.survey.results import Results, estimate
+from toolkit.survey.spec import Survey
+from toolkit.survey.store import State, Store, open_store, settled
+from toolkit.survey.table import table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Status:
+    """How a collection stands. `serving` : whether a server on this machine answers for it."""
+
+    state: str
+    reports: int
+    cap: int | None
+    serving: bool
+    url: str | None
+
+
+class Collector:
+    """A running or finished collection: its database, and its server, which goes on when this object is gone.
+
+    Make one with `toolkit.collect(survey)`, or for an existing database with `Collector.attach(database)`.
+    """
+
+    def __init__(self, database: str, public_url: str | None = None) -> None:
+        self.database = settled(database)
+        self._public_url = public_url
+        self._store: Store = open_store(self.database)
+        self.survey: Survey = self._store.survey()
+
+    @classmethod
+    def attach(cls, database: str) -> "Collector":
+        """The collection in a database, as after a kernel's restart; its server runs on if it did."""
+        return cls(database)
+
+    @classmethod
+    def _made(cls, survey: Survey, database: str, public_url: str | None) -> "Collector":
+        store = open_store(settled(database))
+        store.create(survey)
+        store.close()
+        return cls(database, public_url)
+
+    @property
+    def url(self) -> str:
+        """The link for respondents: what you said that they use, or the server's own address."""
+        server = background.running(self.database)
+        if self._public_url is not None:
+            return self._public_url
+        if server is None:
+            refuse("there must be a server to link to", "none", "start it again with collect()", background.CollectError)
+        return server.url
+
+    def status(self) -> Status:
+        server = background.running(self.database)
+        url = self._public_url or (server.url if server else None)
+        return Status(self._store.state().value, self._store.count(), self.survey.cap, server is not None, url)
+
+    def reports(self) -> "pd.DataFrame":
+        """All reports, one row a person, in random order."""
+        return table(self.survey, self._store.reports())
+
+    def results(self, by: Sequence[str] | str | None = None) -> Results:
+        """Estimates for each question, in all or by plain questions."""
+        return estimate(self.survey, self.reports(), by)
+
+    def running(self) -> Results | None:
+        """The estimates so far; none below the survey's minimum, where they would mislead more than tell."""
+        return self.results() if self._store.count() >= self.survey.minimum else None
+
+    def invitations(self, count: int) -> list[str]:
+        """That many links that work once. They are not kept here: whoever has the list can tell nothing from the reports."""
+        from toolkit.survey.access import digest, invitations, link
+
+        tokens = invitations(whole(count, "count"))
+        self._store.invite(digest(token) for token in tokens)
+        return [link(self.url, token) for token in tokens]
+
+    def pause(self) -> None:
+        """Take no more reports for now; phones keep theirs and try again."""
+        self._store.set_state(State.PAUSED)
+
+    def resume(self) -> None:
+        """Take reports again."""
+        self._store.set_state(State.OPEN)
+
+    def close(self) -> Status:
+        """End the collection for good: no more reports, no server, and no trace of their order in the database."""
+        server = background.running(self.database)
+        if server is not None:
+            server.stop()
+        self._store.set_state(State.CLOSED)
+        return self.status()
+
+    def qr(self, path: str | Path) -> None:
+        """Write the link as a QR code to a PNG file."""
+        from toolkit.survey.sharing import qr_png
+
+        qr_png(self.url, str(path))
+
+    def __repr__(self) -> str:
+        status = self.status()
+        count = f"{status.reports:,} report{'' if status.reports == 1 else 's'}"
+        return f"<Collector of {self.survey.title[self.survey.languages[0]]!r}: {status.state}, {count}>"
+
+
+def start(
+    survey: Survey,
+    *,
+    database: str = "sqlite:///survey.db",
+    host: str = "127.0.0.1",
+    port: int = 0,
+    certificate: str | Path | None = None,
+    private_key: str | Path | None = None,
+    issuer_key: str | Path | None = None,
+    public_url: str | None = None,
+    prefix: str = "",
+    plain_http_beyond_this_machine: bool = False,
+) -> Collector:
+    """Start collecting: make the database, open the collection, serve the form; or find the one that runs already.
+
+    Parameters
+    ----------
+    database : sqlite:///file.db, or postgresql://user@host/database?schema=name.
+    host, port : where to listen. Beyond this machine it needs `certificate` and `private_key` (PEM files).
+    issuer_key : PEM file of the key that signs blind tokens; made if there is none.
+    public_url, prefix : the address that respondents use, and the path below which requests come, if a proxy stands in front.
+    plain_http_beyond_this_machine : serve without TLS to other machines; anybody on the way could change the page.
+    """
+    collector = Collector._made(survey, database, public_url)
+    _open(collector)
+    if background.running(collector.database) is None:
+        options = {
+            "host": host,
+            "port": port,
+            "certificate": certificate,
+            "private_key": private_key,
+            "issuer_key": _issuer_key(survey, issuer_key),
+            "plain_http_beyond_this_machine": plain_http_beyond_this_machine,
+            "prefix": prefix or None,
+        }
+        background.started(collector.database, options)
+    return collector
+
+
+def _open(collector: Collector) -> None:
+    """A draft is opened; what was paused stays so, and what was closed is closed."""
+    state = State(collector.status().state)
+    if state is State.CLOSED:
+        refuse("the collection must not be closed", "closed", "closing is final: use another database", background.CollectError)
+    if state is State.DRAFT:
+        collector.resume()
+
+
+def _issuer_key(survey: Survey, path: str | Path | None) -> Path | None:
+    if survey.access != "blind":
+        return None
+    from toolkit.survey.blind import IssuerKey
+
+    target = Path(path or "issuer-key.pem")
+    if not target.exists():
+        IssuerKey.generate().save(str(target))
+    return target

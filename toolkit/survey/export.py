@@ -1,0 +1,71 @@
+"""Reports and results as files for other programs, with a codebook that says what they mean."""
+
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from toolkit.core.checks import refuse
+from toolkit.local.design import Design
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_FORMULA = re.compile(r"^[=+\-@\t\r]")
+SUFFIXES = (".csv", ".parquet")
+
+
+def write(frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None) -> Path:
+    """Write a frame as .csv or .parquet; with a survey, its codebook comes beside it, as name.codebook.json.
+
+    In a CSV file a text that a spreadsheet would take for a formula gets a leading apostrophe, as "=1+1" in a comment.
+    """
+    target = Path(path)
+    if target.suffix not in SUFFIXES:
+        refuse(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
+    if target.suffix == ".csv":
+        frame.map(harmless).to_csv(target, index=False)
+    else:
+        frame.to_parquet(target, index=False)
+    if survey is not None:
+        note = target.with_name(f"{target.stem}.codebook.json")
+        note.write_text(json.dumps(codebook(survey), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+    return target
+
+
+def harmless(value: Any) -> Any:
+    """A text that no spreadsheet takes for a formula; anything else as it is.
+
+    >>> harmless("=HYPERLINK(1)"), harmless("fine"), harmless(-3)
+    ("'=HYPERLINK(1)", 'fine', -3)
+    """
+    return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
+
+
+def codebook(survey: Survey) -> dict[str, Any]:
+    """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this toolkit."""
+    language = survey.languages[0]
+    return {
+        "title": survey.title[language],
+        "hash": survey.hash,
+        "epsilon": survey.loss.epsilon,
+        "consent": survey.consent_text(),
+        "columns": {question.name: _column(question, language) for question in survey.questions},
+    }
+
+
+def _column(question: Question, language: str) -> dict[str, Any]:
+    text = question.text if isinstance(question.text, str) else question.text[language]
+    found: dict[str, Any] = {"text": text, "kind": question.kind, "mode": question.mode}
+    if question.options:
+        found["options"] = list(question.options)
+    if question.anchor is not None:
+        found["anchor"] = question.anchor
+    if question.design is None:
+        return {**found, "randomized": False}
+    found |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
+    if isinstance(question.design, Design):
+        found["reading"] = "weights[truth][report] / denominator is the probability of a report, given the truth"
+    return found

@@ -1,0 +1,128 @@
+"""What a collection's store must do, whichever database is behind it: states, outcomes, entries, and the verbs.
+
+A collection is one survey, the reports to it, and who may still send one. What is kept of a report is the phone's random
+key and its body; there is no column for a time, an order, an address or a token. `add` checks and stores a batch in one
+transaction and returns when it is durable, so that an answer to a phone can be trusted; whatever went wrong, sending the
+same report again is right, because its key is stored once.
+
+What the files still show while a collection runs, and what closing it does about that, is told in `sqlite.py` and
+`postgres.py`.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Protocol
+
+from toolkit.core.checks import refuse
+from toolkit.survey.spec import Survey
+
+KEY_BYTES, HASH_BYTES = 16, 32
+
+
+class State(Enum):
+    """Where a collection stands: draft → open ⇄ paused → closed. Closed is final."""
+
+    DRAFT = "draft"
+    OPEN = "open"
+    PAUSED = "paused"
+    CLOSED = "closed"
+
+
+class Outcome(Enum):
+    """What became of one report. STORED and REPEATED are both good news: it is there, once."""
+
+    STORED = "stored"
+    REPEATED = "repeated"  # the same key with the same body was there already
+    CONFLICT = "conflict"  # the same key with another body was there already
+    PAUSED = "paused"  # draft or paused: later, perhaps
+    CLOSED = "closed"
+    FULL = "full"  # the survey's cap is reached
+    SPENT = "spent"  # the token is unknown or used up
+
+
+class StoreError(Exception):
+    """The store cannot answer now (locked, no room, no database); the message never quotes a report.
+
+    Nothing is half stored. Whether all of it was stored may be unknown, if the connection broke in the last moment;
+    sending the same again after `retry_after` seconds is right in any case.
+    """
+
+    def __init__(self, message: str, retry_after: int = 5) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
+
+
+@dataclass(frozen=True, repr=False)
+class Entry:
+    """One report on its way into the store. It has no `repr` of its content: that would end in a log.
+
+    `pass_` is None in open mode, else the SHA-256 of the token (token mode) or of the nonce (blind mode).
+
+    >>> Entry(bytes(16), "{}")
+    <Entry>
+    """
+
+    key: bytes
+    body: str
+    pass_: bytes | None = None
+
+    def __post_init__(self) -> None:
+        """What no database could hold is refused here, so that it cannot spoil a batch."""
+        _bytes(self.key, "key", KEY_BYTES)
+        if self.pass_ is not None:
+            _bytes(self.pass_, "pass_", HASH_BYTES)
+        if not isinstance(self.body, str) or "\0" in self.body or not _encodes(self.body):
+            refuse("`body` must be text that a database can hold", "something else", "a zero or half a character cannot be stored")
+
+    def __repr__(self) -> str:
+        return "<Entry>"
+
+
+class Store(Protocol):
+    """A collection in a database. Every method may be called from any thread; each is one transaction."""
+
+    def create(self, survey: Survey) -> None:
+        """Make the collection, as a draft. The same survey again is fine; a database with anything else in it is refused."""
+
+    def survey(self) -> Survey:
+        """The survey, as it was created."""
+
+    def hash(self) -> str:
+        """The survey's hash when it was created: another one today means that the client's code has changed since."""
+
+    def state(self) -> State: ...
+
+    def set_state(self, state: State) -> None:
+        """Move on. Closing removes the tokens and rewrites the reports in the order of their random keys; it may be repeated."""
+
+    def add(self, batch: Sequence[Entry]) -> list[Outcome]:
+        """Store a batch in one transaction; the outcomes in the same order, when they are durable."""
+
+    def count(self) -> int:
+        """How many reports there are."""
+
+    def reports(self) -> Iterator[str]:
+        """Their bodies, in the order of their random keys; no lock is held between two of them."""
+
+    def invite(self, hashes: Iterable[bytes]) -> None:
+        """Let in whoever has the token with this SHA-256. One that was let in before is not let in again, spent or not."""
+
+    def issue(self, invitation: bytes, blinded: bytes) -> bool:
+        """Whether an invitation is good for a signature of this blinded message (by SHA-256): the first time, or the same again."""
+
+    def close(self) -> None:
+        """Close the connection, not the collection."""
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _bytes(value: object, name: str, length: int) -> None:
+    if not isinstance(value, bytes) or len(value) != length:
+        refuse(f"`{name}` must be {length} bytes", "others", "equal ones must be recognised")

@@ -1,0 +1,173 @@
+"""`Question`: what one person is asked, and how the answer is hidden before it leaves the phone."""
+
+import re
+from collections.abc import Mapping, Sequence
+from copy import copy
+from dataclasses import dataclass, fields
+from fractions import Fraction
+from typing import Any, Literal, TypeGuard
+
+from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.loss import Pure
+from toolkit.local.design import Design
+from toolkit.local.encoding import Labels
+from toolkit.local.protocol import Randomizer
+from toolkit.local.reports import is_code, is_set
+from toolkit.survey.asking import LONGEST, final
+from toolkit.survey.labels import label
+from toolkit.survey.problem import naming
+from toolkit.survey.text import Frozen, Text, Words, in_language
+
+Kind = Literal["choice", "ticks", "number", "text"]
+Mode = Literal["auto", "guided", "physical", "plain"]
+
+LONGEST_ANSWER = 2000
+"""Characters of free text."""
+
+_NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+_STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Question:
+    """One question. With a `design` its answer is randomized on the respondent's device; without one it is sent as it is.
+
+    Parameters
+    ----------
+    name : a short name, such as "cheated": it heads a column of the results.
+    text, help, instructions, warning : what people read; a string, or strings by language.
+    design : any randomizer; None for a plain question.
+    options : of a plain question, with `multiple` any of them may be ticked; else `bounds` of a number, or `free_text`.
+    labels : how options and reports are shown, by option.
+    mode : "auto": the phone randomizes. "guided": it shows what chance says, the person taps the result. "physical": the person
+        has a coin or a die of their own, as the `instructions` say.
+    anchor : the option that is everybody's true answer: how often it seems to be missed measures inattention.
+    show_if : {plain question: [options]}; asked only if all of those were answered so.
+    required : whether a plain question must be answered.
+
+    >>> from toolkit import warner
+    >>> Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
+    <Question cheated: choice, auto, epsilon 0.6931>
+    """
+
+    name: str
+    text: str | Text
+    design: Randomizer | None
+    options: Labels
+    labels: Frozen[str | int, str | Text]
+    mode: Mode
+    help: str | Text | None
+    instructions: str | Text | None
+    anchor: str | int | None
+    show_if: Frozen[str, Labels] | None
+    required: bool
+    bounds: tuple[Fraction, Fraction] | None
+    multiple: bool
+    free_text: bool
+    warning: str | Text | None
+
+    def __init__(
+        self,
+        name: str,
+        text: Words,
+        *,
+        design: Randomizer | None = None,
+        options: Sequence[str | int] | None = None,
+        labels: Mapping[Any, Words] | None = None,
+        mode: str = "auto",
+        help: Words | None = None,  # noqa: A002
+        instructions: Words | None = None,
+        anchor: str | int | None = None,
+        show_if: Mapping[str, Sequence[str | int]] | None = None,
+        required: bool = True,
+        bounds: Sequence[Number] | None = None,
+        multiple: bool = False,
+        free_text: bool = False,
+        warning: Words | None = None,
+    ) -> None:
+        given = {key: value for key, value in locals().items() if key != "self"}
+        if not isinstance(name, str) or not _NAME.fullmatch(name):
+            rule = "a question's `name` must be up to 40 of a–z, 0–9 and _, starting with a letter"
+            refuse(rule, repr(name)[:60], "it heads a column of the results")
+        with naming(f"question {name!r}"):
+            for key, value in final(given).items():
+                object.__setattr__(self, key, value)
+
+    @property
+    def kind(self) -> Kind:
+        """What a person is asked for."""
+        if self.design is not None:
+            return self.design.asks
+        if self.options:
+            return "ticks" if self.multiple else "choice"
+        return "text" if self.free_text else "number"
+
+    @property
+    def randomized(self) -> bool:
+        """Whether the answer is hidden."""
+        return self.design is not None
+
+    @property
+    def report_options(self) -> Labels:
+        """The reports of a design that is a matrix, in the order of their codes."""
+        return self.design.report_options if isinstance(self.design, Design) else ()
+
+    @property
+    def loss(self) -> Pure:
+        """What one report costs its sender. A plain answer is not protected at all, and not counted."""
+        return self.design.loss if self.design is not None else Pure(0)
+
+    def accepts(self, value: object) -> bool:
+        """Whether a plain JSON value is a report, or a plain answer, that this question can have.
+
+        >>> year = Question("year", "Year of study?", options=[1, 2, 3])
+        >>> year.accepts(2), year.accepts(3), year.accepts(True)
+        (True, False, False)
+        """
+        if self.design is not None:
+            return self.design.accepts(value)
+        if self.free_text:
+            return isinstance(value, str) and len(value) <= LONGEST_ANSWER and not _STRANGE.search(value)
+        if self.bounds is not None:
+            return _is_number(value) and self.bounds[0] <= exact(value, "answer") <= self.bounds[1]
+        return (is_set if self.multiple else is_code)(value, len(self.options))
+
+    def label(self, option: str | int, language: str, phrases: Mapping[str, str]) -> str:
+        """How an option, or a report, is shown in a language."""
+        given = self.labels.get(option)
+        return label(option, None if given is None else in_language(given, language), language, phrases)
+
+    def in_language(self, language: str) -> "Question":
+        """The same question, with every plain string in the given language."""
+        question = copy(self)
+        for name in LONGEST:
+            if (words := getattr(self, name)) is not None:
+                object.__setattr__(question, name, in_language(words, language))
+        labels = {option: in_language(words, language) for option, words in self.labels.items()}
+        object.__setattr__(question, "labels", Frozen(labels))
+        return question
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data: what was given, without what follows from the design; nothing in it is null."""
+        derived = {"options", "bounds"} if self.randomized else set()
+        data = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name not in derived}
+        return {key: value for key, value in data.items() if value not in (None, [], {})}
+
+    def __repr__(self) -> str:
+        cost = f", epsilon {self.loss.epsilon:.4g}" if self.randomized else ""
+        return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """A number that is neither a truth value nor infinite nor missing."""
+    return type(value) is int or (type(value) is float and value - value == 0)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else str(value)
+    if isinstance(value, Mapping):
+        return {str(key): _plain(item) for key, item in value.items()}
+    if isinstance(value, tuple):
+        return [_plain(item) for item in value]
+    return value.to_dict() if isinstance(value, Randomizer) else value

@@ -1,0 +1,294 @@
+"""`Survey`: questions, consent and languages in one frozen thing with a hash, checked by the linter when it is made."""
+
+import inspect
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import Number, choice, refuse, whole
+from toolkit.core.loss import Amount, Pure
+from toolkit.local.questions import warner
+from toolkit.survey import consent as consenting
+from toolkit.survey import files, linter
+from toolkit.survey.canonical import digest
+from toolkit.survey.designs import read_design
+from toolkit.survey.odds import USUAL
+from toolkit.survey.phrases import OWN, Own, phrases
+from toolkit.survey.problem import naming
+from toolkit.survey.question import Question
+from toolkit.survey.shown import shown_question
+from toolkit.survey.text import Frozen, Text, Words, checked_language, checked_string, checked_words, in_language
+from toolkit.survey.unknown import refuse_unknown
+
+ACCESS = ("open", "token", "blind")
+
+
+@dataclass(frozen=True, init=False, repr=False)
+class Survey:
+    """Questions to the same people, with everything that they read and everything that they are promised.
+
+    Parameters
+    ----------
+    title, consent : what people read first; a string, or strings by language. The promise is added to it by itself.
+    questions : in the order in which they are asked.
+    languages : the first is that of plain strings.
+    practice, check : a question to try it out, never sent; a question on how it works, whose result is sent.
+    access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
+    cap : the largest number of reports. minimum : reports below which no estimate is shown.
+    ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
+    words : the page's own words, by language and name, for languages that the toolkit does not know.
+
+    >>> from toolkit import warner
+    >>> question = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
+    >>> survey = Survey("Exams", [question], consent="We study how exams are taken.")
+    >>> survey, survey.loss
+    (<Survey 'Exams': 1 question, 1 randomized, epsilon 0.6931, in en>, Pure(0.6931471805599454))
+    """
+
+    title: Text
+    questions: tuple[Question, ...]
+    consent: Text
+    languages: tuple[str, ...]
+    practice: bool
+    check: bool
+    access: str
+    cap: int | None
+    ceiling: Amount
+    minimum: int
+    words: Frozen[str, Text] | None
+
+    def __init__(
+        self,
+        title: Words,
+        questions: Sequence[Question],
+        *,
+        consent: Words,
+        languages: Sequence[str] = ("en",),
+        practice: bool = True,
+        check: bool = True,
+        access: str = "open",
+        cap: int | None = None,
+        ceiling: Number = USUAL,
+        minimum: int = 30,
+        words: Own | None = None,
+    ) -> None:
+        codes = _languages(languages)
+        asked = _questions(questions, codes[0])
+        hidden = any(question.randomized for question in asked)
+        made = {
+            "title": in_language(checked_words(title, "title", 200), codes[0]),
+            "questions": asked,
+            "consent": in_language(checked_words(consent, "consent", 20_000), codes[0]),
+            "languages": codes,
+            "practice": _flag(practice, "practice") and any(question.mode in ("auto", "guided") for question in asked),
+            "check": _flag(check, "check") and hidden,
+            "access": choice(access, "access", ACCESS),
+            "cap": None if cap is None else whole(cap, "cap"),
+            "ceiling": Pure(ceiling).amount,
+            "minimum": whole(minimum, "minimum"),
+            "words": _words(words, codes),
+        }
+        for key, value in made.items():
+            object.__setattr__(self, key, value)
+        self._lint()
+
+    def _lint(self) -> None:
+        from toolkit.survey.words import interface
+
+        linter.check_names(self.questions)
+        for language in self.languages:
+            phrases(language, self.words)
+        interface(self.languages, self.interface_words)
+        linter.check_translations({"title": self.title, "consent": self.consent}, self.questions, self.languages, self.words)
+        linter.check_conditions(self.questions)
+        linter.check_leaks(self.questions)
+        linter.check_loss(self.questions, Pure(self.ceiling), self.check)
+        linter.check_size(self.questions)
+
+    @property
+    def loss(self) -> Pure:
+        """What one respondent spends at most: the losses of all reports, added up; see `toolkit.survey.consent.loss`."""
+        return consenting.loss(self.questions)
+
+    @property
+    def interface_words(self) -> dict[str, dict[str, str]]:
+        """The researcher's words for the page itself, without those for the promise."""
+        given: Own = self.words or {}
+        return {code: {key: text for key, text in words.items() if not key.startswith(OWN)} for code, words in given.items()}
+
+    @cached_property
+    def hash(self) -> str:
+        """SHA-256, in hexadecimal, of all that people read, the designs, and the code that randomizes: what is agreed to."""
+        from toolkit.survey.client import code_hash
+        from toolkit.survey.words import interface
+
+        words = interface(self.languages, self.interface_words)
+        return digest({"survey": self.to_dict(), "page": self._page(), "words": words, "code": code_hash()})
+
+    def consent_text(self, language: str | None = None) -> str:
+        """What people agree to, as plain text: the consequence, your own words, the odds of each question, and the rest."""
+        code = self.languages[0] if language is None else choice(language, "language", self.languages)
+        first, *rest = self._promise(code)
+        odds = consenting.odds_in_all(self.questions, code, self.words)
+        return "\n\n".join([first, self.consent[code], *rest[:1], *odds, *rest[1:]])
+
+    def for_page(self) -> dict[str, Any]:
+        """What the browser gets: plain data for JSON."""
+        return {"hash": self.hash, **self._page()}
+
+    def _page(self) -> dict[str, Any]:
+        others = {question.name: question for question in self.questions}
+        return {
+            "title": {code: self.title[code] for code in self.languages},
+            "languages": list(self.languages),
+            "access": self.access,
+            "consent": {
+                "own": {code: self.consent[code] for code in self.languages},
+                "promise": {code: self._promise(code) for code in self.languages},
+            },
+            "practice": shown_question(self._practice(), self.languages, own=self.words) if self.practice else None,
+            "check": self.check,
+            "questions": [shown_question(question, self.languages, others, self.words) for question in self.questions],
+        }
+
+    def _promise(self, language: str) -> list[str]:
+        return consenting.promise(self.questions, language, check=self.check, access=self.access, own=self.words)
+
+    def _practice(self) -> Question:
+        """An innocent question, randomized as the first yes/no question is; it is never sent."""
+        text = {code: phrases(code, self.words)["practice"] for code in self.languages}
+        for question in self.questions:
+            same = question.options == question.report_options == ("no", "yes")
+            if same and question.mode in ("auto", "guided") and math.isfinite(question.loss.epsilon):
+                return Question("practice", text, design=question.design, mode=question.mode)
+        return Question("practice", text, design=warner(p="3/4"))
+
+    def __getitem__(self, name: str) -> Question:
+        for question in self.questions:
+            if question.name == name:
+                return question
+        known = ", ".join(question.name for question in self.questions)
+        refuse(f"a question of this survey must be one of {known}", repr(name)[:60], "there is no other", KeyError)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON and TOML: nothing in it is null, and designs are their integers."""
+        data = {
+            "title": dict(self.title),
+            "languages": list(self.languages),
+            "consent": dict(self.consent),
+            "practice": self.practice,
+            "check": self.check,
+            "access": self.access,
+            "cap": self.cap,
+            "ceiling": int(self.ceiling) if self.ceiling == self.ceiling // 1 != math.inf else str(self.ceiling),
+            "minimum": self.minimum,
+            "words": None if self.words is None else {code: dict(words) for code, words in self.words.items()},
+            "questions": [question.to_dict() for question in self.questions],
+        }
+        return {key: value for key, value in data.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
+        """The survey that `to_dict` wrote, or that a person wrote: designs may be given by name, as in a file."""
+        if not isinstance(data, Mapping):
+            refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
+        known = list(inspect.signature(cls).parameters)
+        refuse_unknown(data, known, "a survey")
+        for name in ("title", "consent", "questions"):
+            if name not in data:
+                refuse(f"a survey must have `{name}`", "none", _NEEDED[name])
+        given = dict(data)
+        if given.get("ceiling") == "inf":
+            given["ceiling"] = math.inf
+        given["questions"] = _read_questions(data["questions"])
+        return cls(**given)
+
+    @classmethod
+    def load(cls, path: str | Path) -> "Survey":
+        """The survey in a .toml or .json file."""
+        with naming(Path(path).name):
+            return cls.from_dict(files.read(path))
+
+    def save(self, path: str | Path) -> None:
+        """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash."""
+        files.write(path, self.to_dict())
+
+    def __repr__(self) -> str:
+        count, hidden = len(self.questions), sum(question.randomized for question in self.questions)
+        asked = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
+        return (
+            f"<Survey {self.title[self.languages[0]]!r}: {asked}, epsilon {self.loss.epsilon:.4g}, in {', '.join(self.languages)}>"
+        )
+
+
+_NEEDED = {
+    "title": "people must know what they answer",
+    "consent": "people must know what they agree to: say who asks, and what for",
+    "questions": "there is nothing to answer",
+}
+
+
+def _languages(given: Sequence[str]) -> tuple[str, ...]:
+    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
+        refuse("`languages` must be a list of codes", type(given).__name__, 'write ["en", "de"]', TypeError)
+    codes = tuple(checked_language(code) for code in given)
+    if len(set(codes)) < len(codes):
+        refuse("`languages` must be distinct", ", ".join(codes), "people choose one of them")
+    return codes
+
+
+def _questions(given: Sequence[Question], language: str) -> tuple[Question, ...]:
+    if isinstance(given, str | Question) or not isinstance(given, Sequence):
+        refuse("`questions` must be a list of questions", type(given).__name__, "they are asked in its order", TypeError)
+    for question in given:
+        if not isinstance(question, Question):
+            refuse("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
+    return tuple(question.in_language(language) for question in given)
+
+
+def _words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] | None:
+    if not given:
+        return None
+    if not isinstance(given, Mapping) or not all(isinstance(words, Mapping) for words in given.values()):
+        refuse("`words` must be words by language and name", type(given).__name__, 'write {it = {next = "Avanti"}}', TypeError)
+    if unused := [code for code in given if code not in languages]:
+        rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
+        refuse(rule, repr(unused[0])[:40], "nobody would see them")
+    return Frozen({code: Frozen(_strings(words, code)) for code, words in given.items()})
+
+
+def _strings(words: Mapping[str, str], code: str) -> dict[str, str]:
+    return {str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()}
+
+
+def _flag(value: object, name: str) -> bool:
+    if not isinstance(value, bool):
+        refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
+    return value
+
+
+def _read_questions(given: Any) -> list[Question]:
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        refuse("`questions` must be a list of tables", type(given).__name__, "write [[questions]] before each", TypeError)
+    return [_read_question(item, place) for place, item in enumerate(given, start=1)]
+
+
+def _read_question(given: Any, place: int) -> Question:
+    name = given.get("name") if isinstance(given, Mapping) else None
+    with naming(f"question {name!r}"[:60] if name is not None else f"question {place}"):
+        if not isinstance(given, Mapping):
+            refuse("a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError)
+        refuse_unknown(given, list(inspect.signature(Question).parameters), "a question")
+        for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
+            if field not in given:
+                refuse(f"a question must have `{field}`", "none", why)
+        design = {"design": read_design(given["design"], **_around(given))} if "design" in given else {}
+    return Question(**{**given, **design})
+
+
+def _around(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a design may take from its question."""
+    return {key: given.get(key) for key in ("options", "bounds")}

@@ -1,0 +1,47 @@
+"""Reports at rest: the store at a URL, SQLite by default, PostgreSQL for large collections.
+
+    store = open_store("sqlite:///campus.db")
+    store.create(survey)
+    store.set_state(State.OPEN)
+    store.add([Entry(key, body)])
+
+What a store promises is told in `protocol.py`, what its files still show in `sqlite.py` and `postgres.py`.
+"""
+
+from pathlib import Path
+
+from toolkit.core.checks import refuse
+from toolkit.survey.protocol import Entry, Outcome, State, Store, StoreError
+
+__all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "open_store", "settled"]
+
+
+def open_store(url: str, *, readonly: bool = False) -> Store:
+    """The store at a URL: sqlite:///relative.db, sqlite:////absolute.db, postgresql://host/database?schema=name.
+
+    Nothing is opened or made before it is used. `readonly` is for notebooks that look while a server writes.
+
+    >>> open_store("mysql://localhost/survey")
+    Traceback (most recent call last):
+    ValueError: `database` must begin with sqlite:/// or postgresql://, got 'mysql://': no other database is known.
+    """
+    scheme, _, rest = url.partition("://")
+    if scheme == "sqlite" and rest.startswith("/"):
+        from toolkit.survey.sqlite import sqlite_store
+
+        return sqlite_store(rest[1:], readonly)
+    if scheme in ("postgresql", "postgres"):
+        from toolkit.survey.postgres import postgres_store
+
+        return postgres_store(url, readonly)
+    refuse("`database` must begin with sqlite:/// or postgresql://", repr(scheme[:20] + "://"), "no other database is known")
+
+
+def settled(url: str) -> str:
+    """The same database from whatever folder it is looked for: a relative file becomes an absolute one.
+
+    >>> settled("postgresql://host/campus")
+    'postgresql://host/campus'
+    """
+    scheme, _, path = url.partition(":///")
+    return f"{scheme}:///{Path(path).expanduser().absolute()}" if scheme == "sqlite" and path else url

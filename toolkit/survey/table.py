@@ -1,0 +1,64 @@
+"""Reports as a table: one row a person, one column a question, in words that an analyst reads."""
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+UNDERSTOOD = "understood"
+"""The column with the result of the comprehension check."""
+
+
+def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
+    """A frame of what a store holds, in the order of its random keys, so that the order says nothing.
+
+    A choice is its label ("yes"), a number is itself, and a report that is a list of numbers is its JSON text, so that every
+    column can be counted, compared and written to a file. What was not asked, or left out, is missing.
+
+    >>> from toolkit import warner
+    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="2/3"))], consent="Why we ask.")
+    >>> table(survey, ['{"answers":{"cheated":1},"understood":true}'])
+      cheated  understood
+    0     yes        True
+    """
+    import pandas as pd
+
+    people = [json.loads(body) for body in bodies]
+    columns = {
+        question.name: [cell(question, person["answers"][question.name]) for person in people] for question in survey.questions
+    }
+    if survey.check:
+        columns[UNDERSTOOD] = [person[UNDERSTOOD] for person in people]
+    return pd.DataFrame(columns)
+
+
+def cell(question: Question, value: Any) -> Any:
+    """One answer as it stands in a table."""
+    if value is None:
+        return None
+    if isinstance(value, list):
+        return json.dumps(value, separators=(",", ":"))
+    labels = _labels(question)
+    return labels[value] if labels else value
+
+
+def value_of(question: Question, found: Any) -> Any:
+    """The code, number or list behind a cell, whatever the engine made of it: 3.0 for 3, or "3" read from a file."""
+    if isinstance(found, str) and found.startswith("["):
+        return json.loads(found)
+    plain = int(found) if isinstance(found, float) and found.is_integer() else found
+    if labels := _labels(question):
+        names = {str(label): code for code, label in enumerate(labels)}
+        return names.get(str(plain), -1)  # -1 is no report of any question
+    return plain
+
+
+def _labels(question: Question) -> tuple[str | int, ...]:
+    """What codes stand for: the reports of a matrix, or the options of a plain choice."""
+    plain = question.kind == "choice" and not question.randomized
+    return question.options if plain else question.report_options

@@ -1,0 +1,104 @@
+"""Words in one or more languages: what people read in a survey is plain text, nothing else.
+
+Markup has no meaning here: a page shows every character as it is. Line breaks are kept; control characters are refused.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias, TypeVar
+
+from toolkit.core.checks import refuse
+
+K = TypeVar("K")
+V = TypeVar("V", covariant=True)
+
+_CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
+_STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_RIGHT_TO_LEFT = frozenset(["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"])
+_SCRIPTS = {"arab": True, "hebr": True, "thaa": True, "nkoo": True, "syrc": True, "latn": False, "cyrl": False, "deva": False}
+
+
+class Frozen(Mapping[K, V]):
+    """A dictionary that cannot be changed, so that what holds it stays what was checked.
+
+    >>> Frozen({"en": "Yes"})["en"], Frozen({"a": 1}) == {"a": 1}
+    ('Yes', True)
+    """
+
+    __slots__ = ("_items",)
+
+    def __init__(self, items: Mapping[K, V]) -> None:
+        self._items = dict(items)
+
+    def __getitem__(self, key: K) -> V:
+        return self._items[key]
+
+    def __iter__(self) -> Iterator[K]:
+        return iter(self._items)
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __hash__(self) -> int:
+        return hash(frozenset(self._items.items()))
+
+    def __repr__(self) -> str:
+        return repr(self._items)
+
+
+Text: TypeAlias = Frozen[str, str]
+"""Language code → words."""
+
+Words: TypeAlias = str | Mapping[str, str]
+"""What may be given: words by language, or a plain string in the survey's first language."""
+
+
+def checked_words(value: object, name: str, longest: int) -> str | Text:
+    """Words as given, without anything that is not text: no control characters, not empty, not endless."""
+    if isinstance(value, str):
+        return checked_string(value, name, longest)
+    if not isinstance(value, Mapping):
+        refuse(f"`{name}` must be a string, or strings by language", type(value).__name__, 'write {en = "…", de = "…"}', TypeError)
+    if not value:
+        refuse(f"`{name}` must not be empty", "no language", "people must be able to read it")
+    return Frozen({checked_language(code): checked_string(words, f"{name}.{code}", longest) for code, words in value.items()})
+
+
+def checked_string(words: object, name: str, longest: int) -> str:
+    """Words in one language, as they are."""
+    if not isinstance(words, str):
+        refuse(f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError)
+    if not words.strip():
+        refuse(f"`{name}` must not be empty", "only spaces" if words else "an empty string", "people must be able to read it")
+    if len(words) > longest:
+        refuse(f"`{name}` must have at most {longest} characters", len(words), "nobody reads more on a phone")
+    if found := _STRANGE.search(words):
+        refuse(f"`{name}` must be plain text", f"the character U+{ord(found.group()):04X}", "line breaks and tabs are allowed")
+    return words
+
+
+def checked_language(code: object) -> str:
+    """A language code such as "en", "de-AT" or "zh-Hant"."""
+    if not isinstance(code, str) or not _CODE.fullmatch(code):
+        refuse("a language must be a code such as en, de or pt-BR", repr(code)[:40], "browsers and screen readers go by it")
+    return code
+
+
+def right_to_left(language: str) -> bool:
+    """Whether a language is written from right to left; a script in the code, as in "ku-Arab", decides.
+
+    >>> right_to_left("ar"), right_to_left("en"), right_to_left("ku-Arab"), right_to_left("he-Latn")
+    (True, False, True, False)
+    """
+    first, *rest = language.lower().split("-")
+    return next((_SCRIPTS[part] for part in rest if part in _SCRIPTS), first in _RIGHT_TO_LEFT)
+
+
+def in_language(words: str | Text, language: str) -> Text:
+    """A plain string is in the language that is said here; words by language stay as they are."""
+    return Frozen({language: words}) if isinstance(words, str) else words
+
+
+def missing(text: Text, languages: Sequence[str]) -> tuple[str, ...]:
+    """The languages that a text is not there in."""
+    return tuple(language for language in languages if language not in text)
