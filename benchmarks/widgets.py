@@ -23,6 +23,7 @@ from tests.browser.lab import browser_page, jupyterlab, run_all
 
 LIMIT = 20  # ms
 STEPS = 30
+PAUSE = 150  # ms between steps, so that what a step sends to the kernel is over before the next
 EXPLORERS = {
     "design": "show.explore_design()",
     "budget": "show.explore_budget(0.5, questions=3)",
@@ -48,9 +49,12 @@ def delays(page: Page, slider: Locator) -> list[float]:
     slider.evaluate(LISTEN)
     slider.focus()
     for step in range(STEPS):
-        page.keyboard.press("ArrowRight" if step % 10 < 5 else "ArrowLeft")
-        page.wait_for_function(f"() => window.delays.length > {step}", polling=10)
-    return list(page.evaluate("() => window.delays"))
+        page.keyboard.press("ArrowLeft" if step % 10 < 5 else "ArrowRight")
+        page.wait_for_timeout(PAUSE)
+    found = list(page.evaluate("() => window.delays"))
+    if len(found) != STEPS:
+        raise RuntimeError(f"{len(found)} of {STEPS} steps were drawn")
+    return found
 
 
 def frames(page: Page, widget: Locator, slider: Locator) -> tuple[int, int]:
@@ -65,7 +69,7 @@ def frames(page: Page, widget: Locator, slider: Locator) -> tuple[int, int]:
     session.send("Page.startScreencast", {"format": "png", "everyNthFrame": 1})
     slider.focus()
     for step in range(STEPS):
-        page.keyboard.press("ArrowRight" if step % 10 < 5 else "ArrowLeft")
+        page.keyboard.press("ArrowLeft" if step % 10 < 5 else "ArrowRight")
         page.wait_for_timeout(33)
     session.send("Page.stopScreencast")
     return len(seen), sum(blank(image, widget) for image in seen)

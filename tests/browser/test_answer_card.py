@@ -139,7 +139,9 @@ def test_what_is_sent_depends_on_the_report_and_not_on_the_truth(notebook, card)
     assert [len(seen) for seen in frames.values()] == [1, 1]
     for report, ((frame,),) in frames.items():
         assert frame.endswith(f'"content":{{"kind":"report","q":"cheated","r":{report},"id":"…"}}}}}}')
-    assert [request.partition("/lab/api/")[2].partition(" ")[0] for request in requests] in ([], ["workspaces/default"])
+    asked = [request.partition("/lab/api/")[2].partition(" ")[0] for request in requests]
+    assert len(asked) <= 1
+    assert [path for path in asked if not re.fullmatch(r"workspaces/(default|auto-\w)", path)] == []
     assert kept(notebook) == sorted([*here, *[0, 1] * (TRIALS // 2)])
     assert saved(notebook) == before
 

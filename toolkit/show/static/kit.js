@@ -80,6 +80,11 @@ function set(element, attributes) {
   }
 }
 
+/** Text; the same text is left alone. */
+function write(element, text) {
+  if (element.textContent !== `${text}`) element.textContent = text;
+}
+
 function html(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);
   set(element, attributes);
@@ -107,21 +112,30 @@ function slider({ name, label, ends, steps, words, box, text = words }) {
   const track = html("input", { type: "range", min: 0, step: 1, "aria-label": label, "data-name": name, ...KEYS });
   const exact = box ? exactBox(name, box) : html("output", { class: "readout" });
   const [left, right] = ends.map((end) => html("span", { class: "end" }, end));
+  let value;
+  function tell() {
+    if (box) exact.value = box.whole ? value : written(value);
+    else write(exact, text(value));
+  }
   return {
     name,
     element: html("div", { class: "line" }, html("span", { class: "name" }, label), left, track, right, exact),
     draw(_, shown, model) {
       const list = steps(model);
-      set(track, { max: list.length - 1, "aria-valuetext": words(shown[name]) });
-      track.value = nearest(list, shown[name]);
-      if (box) exact.value = box.whole ? shown[name] : written(shown[name]);
-      else exact.textContent = text(shown[name]);
+      value = shown[name];
+      set(track, { max: list.length - 1, "aria-valuetext": words(value) });
+      track.value = nearest(list, value);
+      tell();
     },
     listen(choose, model) {
       const moved = (final) => () => choose({ [name]: steps(model)[track.value] }, final);
       track.addEventListener("input", moved(false));
       track.addEventListener("change", moved(true));
-      if (box) listenToBox(exact, box.whole, (value) => choose(value === undefined ? {} : { [name]: value }, true));
+      if (!box) return;
+      listenToBox(exact, box.whole, (typed) => {
+        choose(typed === undefined ? {} : { [name]: typed }, true);
+        tell(); // what was not taken is replaced by what is shown
+      });
     },
   };
 }
@@ -171,9 +185,9 @@ function player({ label = "Play", count, show, every = 500 }) {
   const counter = html("span", { class: "end" });
   let [place, timer, last] = [0, undefined, undefined];
   function paint() {
-    button.textContent = timer ? "⏸ Stop" : still.matches ? `⏭ ${label}: next` : `▶ ${label}`;
+    write(button, timer ? "⏸ Stop" : still.matches ? `⏭ ${label}: next` : `▶ ${label}`);
     set(button, { "aria-pressed": timer !== undefined });
-    counter.textContent = `${place + 1} of ${count}`;
+    write(counter, `${place + 1} of ${count}`);
     if (last) show(place, last);
   }
   function next() {
@@ -204,7 +218,7 @@ function player({ label = "Play", count, show, every = 500 }) {
 /** A sentence by its name. */
 function said(name) {
   const element = html("p", { "data-name": name });
-  return { element, draw: ({ sentences }) => (element.textContent = sentences[name]) };
+  return { element, draw: ({ sentences }) => write(element, sentences[name]) };
 }
 
 /** Parts under a title. */
@@ -218,15 +232,22 @@ function panel(title, ...parts) {
 
 // ---------------------------------------------------------------- the widget
 
+const MOMENT = 100; // ms
+
 /**
  * A widget from its parts. `controls(model)` and `panels(model)` make them, `read(model, chosen)` looks up what they show.
- * Every move is drawn at once; Python hears of it when a control is let go. What Python changes is drawn, too.
+ * Every move is drawn at once; Python hears of it when a control is let go, a moment later, because keys come in quick
+ * succession and every message makes JupyterLab paint, too. What Python changes is drawn; what is drawn already is not.
  */
 function explorer({ question, controls, panels, read }) {
   function render({ model, el }) {
     const [inputs, answers, chosen] = [controls(model), panels(model), {}];
     const names = inputs.map(({ name }) => name).filter(Boolean);
+    let [drawn, sending] = [[], undefined];
     function draw() {
+      const now = ["table", "row"].map((name) => model.get(name)).concat(names.map((name) => chosen[name]));
+      if (now.every((value, i) => value === drawn[i])) return;
+      drawn = now;
       const reading = read(model, chosen);
       for (const part of [...inputs, ...answers]) part.draw(reading, reading.shown ?? chosen, model);
     }
@@ -236,10 +257,12 @@ function explorer({ question, controls, panels, read }) {
     }
     function choose(change, final) {
       Object.assign(chosen, change);
+      if (!final) drawn = []; // a slider may stand elsewhere than what is shown
       draw();
       if (!final) return;
       for (const [name, value] of Object.entries(chosen)) model.set(name, value);
-      model.save_changes();
+      clearTimeout(sending);
+      sending = setTimeout(() => model.save_changes(), MOMENT);
     }
     for (const input of inputs) input.listen(choose, model);
     const events = ["table", "row", ...names].map((name) => `change:${name}`).join(" ");

@@ -21,7 +21,7 @@ function budget(measures) {
     element,
     draw({ numbers }) {
       numbers.measures.forEach((measure, i) => {
-        told[i].textContent = measure.told;
+        write(told[i], measure.told);
         spent[i].replaceChildren(...segments(measure, 18 + 46 * i));
       });
       set(element, { "aria-label": numbers.measures.map(({ symbol, told: words }) => `${symbol}: ${words}`).join("; ") });

@@ -103,8 +103,8 @@ function losses() {
       plot.trace(top, [ACROSS.from, ACROSS.to].map((end) => [end, 1]));
       plot.trace(low, [ACROSS.from, ACROSS.to].map((end) => [end, -1]));
       plot.trace(curve, numbers.shares);
-      ticks[0].textContent = numbers.factor;
-      ticks[2].textContent = `1 / ${numbers.factor}`;
+      write(ticks[0], numbers.factor);
+      write(ticks[2], `1 / ${numbers.factor}`);
       set(plot.element, { "aria-label": sentences.ratio });
     },
   };

@@ -52,7 +52,7 @@ function bars({ names, kinds, values, text, label, most = 100, left = 76 }) {
       values(numbers).forEach((value, i) => {
         set(shapes[i], { width: across(value) });
         set(ends[i], { x: left + 6 + across(value) });
-        ends[i].textContent = text(value, i);
+        write(ends[i], text(value, i));
       });
       set(element, { "aria-label": label(sentences) });
     },
@@ -144,7 +144,7 @@ function dotplot({ values, reach, label, height = 96, size = 342 / 35 }) {
       while (dots.childNodes.length < places.length) dots.append(svg("circle", { r: 0.44 * size }));
       places.forEach(([cx, cy], i) => set(dots.childNodes[i], { cx, cy }));
       marks.forEach((mark, i) => {
-        mark.textContent = i === 2 ? "0" : `${i < 2 ? "−" : "+"}${significant((Math.abs(i - 2) * most) / 2)}`;
+        write(mark, i === 2 ? "0" : `${i < 2 ? "−" : "+"}${significant((Math.abs(i - 2) * most) / 2)}`);
       });
       set(element, { "aria-label": label(sentences) });
     },

@@ -78,7 +78,7 @@ function spreads(names) {
       margins.map((margin) => [across(-margin), across(margin)]).forEach(([low, high], i) => {
         set(shapes[i], { x: low, width: Math.max(high - low, 1.5) });
       });
-      [`−${figure(most, 0)} points`, "truth", `+${figure(most, 0)} points`].forEach((text, i) => (ticks[i].textContent = text));
+      [`−${figure(most, 0)} points`, "truth", `+${figure(most, 0)} points`].forEach((text, i) => write(ticks[i], text));
       set(element, { "aria-label": sentences.margins });
     },
   };
