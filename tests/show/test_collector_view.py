@@ -64,6 +64,12 @@ def test_the_state_and_the_promise_of_the_link_are_said(collector):
     assert watch(collector).describe()["state"].startswith("The collection is paused")
 
 
+@pytest.mark.parametrize(("url", "near"), [("http://127.0.0.1:8000/", True), ("https://survey.example/", False)])
+def test_a_link_that_no_phone_can_reach_says_so(collector, url, near):
+    told = watch(Collector(collector.database, public_url=url)).describe()["reach"]
+    assert told.startswith("This link works on this computer only.") == near
+
+
 def test_without_a_server_there_is_no_link_and_no_code(collector):
     assert running(collector.database) is None
     table = watch(collector).table

@@ -1,6 +1,7 @@
 """A running collection in a notebook: the link and its QR code, how many have answered, and the estimates so far."""
 
 from typing import Any
+from urllib.parse import urlsplit
 
 from matplotlib.figure import Figure
 
@@ -13,12 +14,14 @@ from toolkit.survey.collector import Collector, Status
 from toolkit.survey.results import Results
 from toolkit.survey.sharing import qr_path
 
+_HERE = ("127.0.0.1", "localhost", "::1")
 _STATES = {
     "draft": "The collection is not open yet.",
     "open": "The collection is open.",
     "paused": "The collection is paused: phones keep their reports and try again.",
     "closed": "The collection is closed.",
 }
+_NEAR = "This link works on this computer only. Phones need `host`, `certificate` and `private_key`, or a proxy: see `collect`."
 _PRIVATE = "True answers never leave the phones. What arrives here is randomized already."
 
 
@@ -95,6 +98,7 @@ def _sentences(status: Status, collector: Collector, results: Results | None) ->
     missing = f"Estimates are shown from {survey.minimum:,} reports on; before, they would mislead."
     return {
         "state": f"{_STATES[status.state]}{cap}",
+        "reach": _NEAR if urlsplit(status.url or "").hostname in _HERE else "",
         "access": PROMISES[survey.access],
         "private": _PRIVATE,
         "so_far": missing if results is None else " ".join(["So far:", *results.notes()]) if results.notes() else "So far:",

@@ -67,7 +67,7 @@ function watcher() {
 
 function panels() {
   return [
-    panel("Answer here", invitation(), said("access")),
+    panel("Answer here", invitation(), said("reach"), said("access")),
     panel("Who has answered?", counter(), said("state"), said("private"), said("so_far"), estimates()),
   ];
 }
