@@ -1,4 +1,4 @@
-"""The audit catches planted faults, and clears everything of ours."""
+"""The audit catches every planted fault on its first run, and clears everything of ours."""
 
 import time
 
@@ -21,10 +21,11 @@ SHAPES = {name: pair for name, pair in shapes(4).items() if name in ("one above"
 BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 
 
-def test_the_default_audit_catches_a_fault_on_its_first_run_within_ten_seconds():
-    """All of the gallery, and their repairs, are audited in test_gallery.py with fewer runs."""
+@pytest.mark.parametrize("name", EXHIBITS)
+def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds(name):
+    """With fewer runs the same faults, and their repairs, are audited in test_gallery.py."""
     start = time.perf_counter()
-    verdict = EXHIBITS["half the noise"].audit(rng=np.random.default_rng(1))
+    verdict = EXHIBITS[name].audit(rng=np.random.default_rng(1))
     assert time.perf_counter() - start < 10
     assert verdict.violated, verdict
     assert verdict.epsilon > 1
