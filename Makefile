@@ -24,8 +24,8 @@ app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without
 	@$(BIN)/voila notebooks/06_privacy_accuracy_sample_size.ipynb $(APP_OPTIONS)
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder $(PYTEST_OPTIONS)
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
+	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(PYTEST_OPTIONS)
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 lint: $(READY)  ## style and types
 	@$(BIN)/ruff check .

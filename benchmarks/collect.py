@@ -67,7 +67,7 @@ def ours(url: str) -> dict[str, float]:
     store = open_store(url)
     store.create(asked)
     store.set_state(State.OPEN)
-    with running("-m", "toolkit.survey.serving", "--database", url) as port:
+    with running("-m", "toolkit.survey.serving.process", "--database", url) as port:
         found = measured(port, report(asked))
     assert store.count() >= found["rate"]
     store.close()

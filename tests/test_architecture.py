@@ -61,25 +61,28 @@ def test_every_file_says_what_it_is(path: Path) -> None:
 
 
 def test_tests_mirror_the_package() -> None:
-    """A file has its test_<file>.py, or is imported by name in a test of the mirrored folder."""
+    """A file has its test_<file>.py, or is imported by name in a test of the mirrored folder or of one around it."""
     untested = []
     for path in FILES:
         folder = ROOT / "tests" / path.parent.relative_to(PACKAGE)
+        around = [above for above in (folder, *folder.parents) if ROOT / "tests" in above.parents]
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         if path.name != "__init__.py" and not (folder / f"test_{path.name}").exists():
-            named = {target for test in folder.glob("*.py") for target in imports(test)}
+            named = {target for one in around for test in one.glob("*.py") for target in imports(test)}
             if name not in named:
                 untested.append(name)
     assert untested == []
 
 
-def test_there_are_no_import_cycles() -> None:
-    graph = {}
-    for path in FILES:
-        name = ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
-        graph[name] = {target for target in imports(path) if target.startswith("toolkit.")}
+@pytest.mark.parametrize("room", [lambda name: name, lambda name: ".".join(name.split(".")[:3])], ids=["files", "rooms"])
+def test_there_are_no_import_cycles(room) -> None:
+    """Neither between files, nor between the rooms of a floor: a package such as `survey/keeping`, or a file beside it."""
+    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
+    graph: dict[str, set[str]] = {}
+    for name, path in names.items():
+        graph.setdefault(room(name), set()).update(room(target) for target in imports(path) if target in names)
     # A package's face imports its rooms, and Python loads the face before any of them: that is no cycle.
-    graph = {name: {to for to in targets if to in graph and not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()}
+    graph = {name: {to for to in targets if not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()}
     finished: set[str] = set()
     while ready := [name for name, targets in graph.items() if name not in finished and targets <= finished]:
         finished.update(ready)

@@ -77,8 +77,8 @@ _SERVE = {
 
 
 def _serve(options: Options) -> None:
-    from toolkit.survey.access import PROMISES
     from toolkit.survey.collector import start
+    from toolkit.survey.serving.access import PROMISES
     from toolkit.survey.sharing import qr_text
     from toolkit.survey.spec import Survey
 
@@ -145,7 +145,7 @@ def _results(options: Options) -> None:
 
 
 def _export(options: Options) -> None:
-    from toolkit.survey.export import write
+    from toolkit.survey.reading.export import write
 
     collector = _collector(options)
     _say(f"wrote {write(collector.reports(), options.path, collector.survey)}")

@@ -10,6 +10,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Iterator
@@ -18,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Page, sync_playwright
+import psutil
+from playwright.sync_api import Error, Page, sync_playwright
 
 REPOSITORY = Path(__file__).parents[2]
 TOKEN = "test"  # noqa: S105 — the server listens on this machine only, and for seconds
@@ -83,16 +85,23 @@ def jupyterlab(folder: Path) -> Iterator[Lab]:
     for part in ("notebooks", "data"):
         shutil.copytree(REPOSITORY / part, root / part)
     port = _free_port()
-    with (
-        (folder / "server.log").open("w") as log,
-        subprocess.Popen(_command(root, port), env=_environment(folder), stdout=log, stderr=log) as server,
-    ):
-        try:
-            _wait_until_up(port, server, folder / "server.log")
-            yield Lab(port)
-        finally:
-            server.terminate()
-            server.wait(timeout=_PATIENCE)
+    with (folder / "server.log").open("w") as log:
+        server = subprocess.Popen(_command(root, port), env=_environment(folder), stdout=log, stderr=log)
+    try:
+        _wait_until_up(port, server, folder / "server.log")
+        yield Lab(port)
+    finally:
+        _stop(server)
+
+
+def _stop(server: "subprocess.Popen[bytes]") -> None:
+    """Ask it to end, and end it: a server that waits for a kernel for ever must not keep the tests waiting for ever."""
+    server.terminate()
+    try:
+        server.wait(timeout=20)
+    except subprocess.TimeoutExpired:
+        server.kill()  # its kernels notice that they are orphans
+        server.wait()
 
 
 def _command(root: Path, port: int) -> list[str]:
@@ -153,15 +162,39 @@ def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **option
         "disable-component-update",
         "disable-sync",
     )
-    with sync_playwright() as playwright:
-        context = playwright.chromium.launch_persistent_context(
-            folder / "browser",
-            executable_path=chromium(),
-            args=[f"--{switch}" for switch in switches],
-            viewport={"width": width, "height": height},
-            **options,
-        )
-        try:
-            yield context.new_page()
-        finally:
+    playwright = sync_playwright().start()
+    context = playwright.chromium.launch_persistent_context(
+        folder / "browser",
+        executable_path=chromium(),
+        args=[f"--{switch}" for switch in switches],
+        viewport={"width": width, "height": height},
+        **options,
+    )
+    try:
+        yield context.new_page()
+    finally:
+        with _killing_the_browser_after(_PATIENCE):
             context.close()
+            playwright.stop()
+
+
+@contextmanager
+def _killing_the_browser_after(seconds: float) -> Iterator[None]:
+    """A browser that does not close is killed with its driver, which Playwright would wait for without end."""
+    killed = threading.Event()
+
+    def kill() -> None:
+        killed.set()
+        for child in psutil.Process().children(recursive=True):
+            if child.name().startswith(("node", "chrom")):
+                child.kill()
+
+    timer = threading.Timer(seconds, kill)
+    timer.start()
+    try:
+        yield
+    except Error:
+        if not killed.is_set():
+            raise
+    finally:
+        timer.cancel()

@@ -8,11 +8,11 @@ import pytest
 
 from tests.survey.desk import Memory, campus, payload, sent
 from tests.survey.lines import line, post, read_answer, watched
-from toolkit.survey.access import digest, invitations
-from toolkit.survey.blind import IssuerKey
 from toolkit.survey.client import asset
-from toolkit.survey.limits import Limits
-from toolkit.survey.server import application
+from toolkit.survey.serving.access import digest, invitations
+from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.server import application
 
 pytestmark = pytest.mark.browser
 

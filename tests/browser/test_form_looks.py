@@ -7,9 +7,9 @@ from playwright.sync_api import expect
 
 from tests.browser.forms import kinds, modes
 from toolkit import warner
+from toolkit.survey.language.words import KNOWN, interface
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.words import KNOWN, interface
 
 pytestmark = pytest.mark.browser
 

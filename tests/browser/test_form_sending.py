@@ -8,7 +8,7 @@ from playwright.sync_api import expect
 
 from tests.browser.forms import short
 from tests.survey.desk import sha256
-from toolkit.survey.blind import IssuerKey
+from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.store import State
 
 pytestmark = pytest.mark.browser

@@ -1,15 +1,12 @@
 """The reconstruction game and the composition explorer in a real JupyterLab: what the browser shows is what Python says."""
 
 import json
-import time
-from dataclasses import dataclass
 
-import nbformat
 import pytest
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Page, expect
 
-from notebooks.freeze import KERNEL
-from tests.browser.lab import in_kernel, run_all
+from tests.browser.explorers import Shown, open_notebook, shown
+from tests.browser.lab import in_kernel
 from toolkit import show
 from toolkit.show import composition_explorer
 from toolkit.show.reconstruction_game import game_table
@@ -27,61 +24,20 @@ SLIDERS = [
 ]
 
 
-@dataclass
-class Shown:
-    """A widget on the screen, and the variable of the same name in the kernel."""
-
-    page: Page
-    name: str
-    element: Locator
-
-    def words(self) -> dict[str, str]:
-        return {line.get_attribute("data-name"): line.text_content() for line in self.element.locator("p[data-name]").all()}
-
-    def in_python(self, code: str) -> object:
-        return json.loads(in_kernel(self.page, f"print(json.dumps({self.name}.{code}))"))
-
-    def agrees(self) -> dict[str, str]:
-        """Wait until the words on the screen are those of the kernel, which has then heard all that was set."""
-        deadline = time.monotonic() + 30
-        while self.words() != (said := self.in_python("describe()")):
-            assert time.monotonic() < deadline, (self.words(), said)
-            self.page.wait_for_timeout(20)
-        return said
-
-
 @pytest.fixture(scope="module")
 def notebook(lab, page, folder) -> Page:
     """A notebook with both widgets, run."""
-    cells = ["import json\nfrom toolkit import show", *(f"{name} = {code}\n{name}" for name, code in CELLS.items())]
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells], metadata={"kernelspec": KERNEL})
-    nbformat.write(book, folder / "root" / "notebooks" / "game_and_composition.ipynb")
-    lab.open(page, "notebooks/game_and_composition.ipynb")
-    run_all(page)
-    expect(page.locator(".toolkit-explorer")).to_have_count(len(CELLS))
-    return page
+    return open_notebook(lab, page, folder, CELLS)
 
 
 @pytest.fixture
 def widget(notebook, request) -> Shown:
-    element = notebook.locator(".toolkit-explorer").nth(list(CELLS).index(request.param))
-    element.scroll_into_view_if_needed()
-    return Shown(notebook, request.param, element)
+    return shown(notebook, CELLS, request.param)
 
 
 @pytest.mark.parametrize(("widget", "label", "trait"), SLIDERS, indirect=["widget"])
 def test_arrow_keys_move_a_slider_and_the_words_follow_at_once(widget, label, trait):
-    before, value = widget.agrees(), widget.in_python(trait)
-    slider = widget.element.get_by_role("slider", name=label)
-    slider.focus()
-    for _ in range(2):
-        widget.page.keyboard.press("ArrowRight")
-    on_the_way = widget.words()
-    assert on_the_way == widget.agrees() != before
-    assert widget.in_python(trait) > value
-    for _ in range(2):
-        widget.page.keyboard.press("ArrowLeft")
-    assert widget.agrees() == before
+    widget.follows_arrow_keys(label, trait)
 
 
 @pytest.mark.parametrize("widget", ["game"], indirect=True)

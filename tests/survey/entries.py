@@ -5,7 +5,7 @@ import secrets
 from typing import Any
 
 from toolkit import warner
-from toolkit.survey.protocol import Entry, Outcome, State, Store
+from toolkit.survey.keeping.protocol import Entry, Outcome, State, Store
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 

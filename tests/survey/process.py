@@ -6,7 +6,7 @@ import sys
 from contextlib import contextmanager
 
 from tests.survey.desk import campus
-from toolkit.survey.access import digest, invitations
+from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.store import State, open_store
 
 
@@ -25,12 +25,22 @@ def collection(folder, access="open", invited=0, **changes):
 
 def start(url, *options):
     """A process, when it is ready, and what it said."""
-    command = [sys.executable, "-m", "toolkit.survey.serving", "--database", url, *map(str, options)]
+    command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, *map(str, options)]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = process.stdout.readline()
     if not said:
         raise AssertionError(process.communicate(timeout=20)[1])
     return process, json.loads(said)
+
+
+@contextmanager
+def ended(command, **options):
+    """A process that does not outlive its test, whatever happens in it."""
+    with subprocess.Popen(command, **options) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
 
 
 @contextmanager

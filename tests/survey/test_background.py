@@ -82,7 +82,7 @@ def test_the_password_of_a_database_is_not_among_the_arguments(home):
     server = started(url, {})
     arguments = subprocess.run(["ps", "-o", "args=", "-p", str(server.pid)], capture_output=True, text=True, check=True).stdout
     server.stop()
-    assert "toolkit.survey.serving" in arguments
+    assert "toolkit.survey.serving.process" in arguments
     assert "campus.db" not in arguments
 
 

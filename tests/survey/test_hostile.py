@@ -14,8 +14,8 @@ import string
 import pytest
 
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, campus, payload, sent
-from toolkit.survey.blind import IssuerKey
-from toolkit.survey.server import application
+from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.serving.server import application
 
 MARK = "zQ7-mark"  # is in every body, and must be in no answer and no log
 CASES = 5000

@@ -21,7 +21,7 @@ KILLS, CLIENTS = 20, 8
 
 NURSERY = """
 import os, sys
-from toolkit.survey.serving import main
+from toolkit.survey.serving.process import main
 while True:
     child = os.fork()
     if child == 0:

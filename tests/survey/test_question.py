@@ -11,9 +11,9 @@ from tests.survey.samples import CALM, DESIGNS, cheated, faculty
 from toolkit import Pure, k_ary, warner
 from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
-from toolkit.survey.asking import LONGEST
-from toolkit.survey.phrases import phrases
+from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
+from toolkit.survey.writing.asking import LONGEST
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
 TICKS = Question("langs", "Which do you speak?", options=["en", "de", "fr"], multiple=True)

@@ -8,8 +8,8 @@ from scipy.stats import chisquare
 from tests.survey.samples import DESIGNS, cheated, faculty, submission, survey, survey_with
 from toolkit import Question, warner
 from toolkit.survey import rehearsal
-from toolkit.survey.payload import checked
 from toolkit.survey.rehearsal import rehearse, report
+from toolkit.survey.serving.payload import checked
 
 
 @pytest.fixture

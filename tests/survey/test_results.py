@@ -9,9 +9,9 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, warner
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
+from toolkit.survey.reading.table import table
 from toolkit.survey.rehearsal import report
 from toolkit.survey.results import estimate, tally
-from toolkit.survey.table import table
 
 REPORTS = pd.DataFrame(
     {

@@ -13,9 +13,9 @@ from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Pure, crosswise, forced, k_ary, mangat, warner
 from toolkit.local.numeric import one_bit
 from toolkit.survey import client
-from toolkit.survey.problem import SurveyError
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.survey.writing.problem import SurveyError
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 NASTY = [

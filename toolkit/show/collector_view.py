@@ -9,9 +9,9 @@ from toolkit.core.estimate import written
 from toolkit.show.canvas import GREY, INK, new_figure
 from toolkit.show.explorer import Explorer, browser_code
 from toolkit.show.still import say
-from toolkit.survey.access import PROMISES
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.results import Results
+from toolkit.survey.serving.access import PROMISES
 from toolkit.survey.sharing import qr_path
 
 _HERE = ("127.0.0.1", "localhost", "::1")

@@ -76,7 +76,7 @@ def started(database: str, options: Mapping[str, Any]) -> Server:
     note = note_of(database)
     note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     note.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "toolkit.survey.serving", "--ready", str(note), *_arguments(options)]
+    command = [sys.executable, "-m", "toolkit.survey.serving.process", "--ready", str(note), *_arguments(options)]
     with TemporaryFile() as said:
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
             command,

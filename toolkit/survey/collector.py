@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 from toolkit.core.checks import refuse, whole
 from toolkit.survey import background
+from toolkit.survey.reading.table import table
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.spec import Survey
 from toolkit.survey.store import State, Store, open_store, settled
-from toolkit.survey.table import table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,7 +80,7 @@ class Collector:
 
     def invitations(self, count: int) -> list[str]:
         """That many links that work once. They are not kept here: whoever has the list can tell nothing from the reports."""
-        from toolkit.survey.access import digest, invitations, link
+        from toolkit.survey.serving.access import digest, invitations, link
 
         tokens = invitations(whole(count, "count"))
         self._store.invite(digest(token) for token in tokens)
@@ -165,7 +165,7 @@ def _open(collector: Collector) -> None:
 def _issuer_key(survey: Survey, path: str | Path | None) -> Path | None:
     if survey.access != "blind":
         return None
-    from toolkit.survey.blind import IssuerKey
+    from toolkit.survey.serving.blind import IssuerKey
 
     target = Path(path or "issuer-key.pem")
     if not target.exists():

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from toolkit.core.checks import choice, refuse
 from toolkit.local.design import Design
-from toolkit.survey.phrases import phrases
+from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 

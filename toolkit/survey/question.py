@@ -13,10 +13,10 @@ from toolkit.local.design import Design
 from toolkit.local.encoding import Labels
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
-from toolkit.survey.asking import LONGEST, final
-from toolkit.survey.labels import label
-from toolkit.survey.problem import naming
-from toolkit.survey.text import Frozen, Text, Words, in_language
+from toolkit.survey.language.labels import label
+from toolkit.survey.language.text import Frozen, Text, Words, in_language
+from toolkit.survey.writing.asking import LONGEST, final
+from toolkit.survey.writing.problem import naming
 
 Kind = Literal["choice", "ticks", "number", "text"]
 Mode = Literal["auto", "guided", "physical", "plain"]

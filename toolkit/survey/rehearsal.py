@@ -17,8 +17,8 @@ import numpy as np
 from toolkit.core.checks import refuse
 from toolkit.core.randomness import check_rng
 from toolkit.local.sending import drawer, one_report
-from toolkit.survey.payload import asked
 from toolkit.survey.question import Question
+from toolkit.survey.serving.payload import asked
 from toolkit.survey.spec import Survey
 
 _AT_ONCE = 8

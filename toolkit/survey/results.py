@@ -13,11 +13,11 @@ from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.local.design import Design
 from toolkit.local.sending import estimate_sent
-from toolkit.survey.counting import Group, checked_groups, counted, refuse_strange
-from toolkit.survey.plainly import plain_estimate
 from toolkit.survey.question import Question
+from toolkit.survey.reading.counting import Group, checked_groups, counted, refuse_strange
+from toolkit.survey.reading.plainly import plain_estimate
+from toolkit.survey.reading.table import UNDERSTOOD, value_of
 from toolkit.survey.spec import Survey
-from toolkit.survey.table import UNDERSTOOD, value_of
 
 if TYPE_CHECKING:
     import pandas as pd

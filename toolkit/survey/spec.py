@@ -11,17 +11,18 @@ from typing import Any
 from toolkit.core.checks import Number, choice, refuse, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.local.questions import warner
-from toolkit.survey import consent as consenting
-from toolkit.survey import files, linter
-from toolkit.survey.canonical import digest
-from toolkit.survey.designs import read_design
-from toolkit.survey.odds import USUAL
-from toolkit.survey.phrases import OWN, Own, phrases
-from toolkit.survey.problem import naming
+from toolkit.survey.language.odds import USUAL
+from toolkit.survey.language.phrases import OWN, Own, phrases
+from toolkit.survey.language.text import Frozen, Text, Words, checked_language, checked_string, checked_words, in_language
+from toolkit.survey.promise import consent as consenting
+from toolkit.survey.promise import linter
+from toolkit.survey.promise.shown import shown_question
 from toolkit.survey.question import Question
-from toolkit.survey.shown import shown_question
-from toolkit.survey.text import Frozen, Text, Words, checked_language, checked_string, checked_words, in_language
-from toolkit.survey.unknown import refuse_unknown
+from toolkit.survey.writing import files
+from toolkit.survey.writing.canonical import digest
+from toolkit.survey.writing.designs import read_design
+from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.unknown import refuse_unknown
 
 ACCESS = ("open", "token", "blind")
 
@@ -96,7 +97,7 @@ class Survey:
         self._lint()
 
     def _lint(self) -> None:
-        from toolkit.survey.words import interface
+        from toolkit.survey.language.words import interface
 
         linter.check_names(self.questions)
         for language in self.languages:
@@ -110,7 +111,7 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most: the losses of all reports, added up; see `toolkit.survey.consent.loss`."""
+        """What one respondent spends at most: the losses of all reports, added up; see `toolkit.survey.promise.consent.loss`."""
         return consenting.loss(self.questions)
 
     @property
@@ -123,7 +124,7 @@ class Survey:
     def hash(self) -> str:
         """SHA-256, in hexadecimal, of all that people read, the designs, and the code that randomizes: what is agreed to."""
         from toolkit.survey.client import code_hash
-        from toolkit.survey.words import interface
+        from toolkit.survey.language.words import interface
 
         words = interface(self.languages, self.interface_words)
         return digest({"survey": self.to_dict(), "page": self._page(), "words": words, "code": code_hash()})

@@ -5,13 +5,13 @@
     store.set_state(State.OPEN)
     store.add([Entry(key, body)])
 
-What a store promises is told in `protocol.py`, what its files still show in `sqlite.py` and `postgres.py`.
+What a store promises is told in `keeping/protocol.py`; what its files still show, in `sqlite.py` and `postgres.py` beside it.
 """
 
 from pathlib import Path
 
 from toolkit.core.checks import refuse
-from toolkit.survey.protocol import Entry, Outcome, State, Store, StoreError
+from toolkit.survey.keeping.protocol import Entry, Outcome, State, Store, StoreError
 
 __all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "open_store", "settled"]
 
@@ -27,11 +27,11 @@ def open_store(url: str, *, readonly: bool = False) -> Store:
     """
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/"):
-        from toolkit.survey.sqlite import sqlite_store
+        from toolkit.survey.keeping.sqlite import sqlite_store
 
         return sqlite_store(rest[1:], readonly)
     if scheme in ("postgresql", "postgres"):
-        from toolkit.survey.postgres import postgres_store
+        from toolkit.survey.keeping.postgres import postgres_store
 
         return postgres_store(url, readonly)
     refuse("`database` must begin with sqlite:/// or postgresql://", repr(scheme[:20] + "://"), "no other database is known")

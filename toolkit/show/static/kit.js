@@ -232,18 +232,20 @@ function panel(title, ...parts) {
 
 // ---------------------------------------------------------------- the widget
 
-const MOMENT = 100; // ms
+const MOMENT = 100; // ms, from letting go to telling Python
+const REST = 5000; // ms, after which a slider that stands still counts as let go: where it began, it says no "change"
 
 /**
  * A widget from its parts. `controls(model)` and `panels(model)` make them, `read(model, chosen)` looks up what they show.
  * Every move is drawn at once; Python hears of it when a control is let go, a moment later, because keys come in quick
  * succession and every message makes JupyterLab paint, too. What Python changes is drawn; what is drawn already is not.
+ * What was chosen and not told yet is ours: JupyterLab's echo of the move before must not undo it.
  */
 function explorer({ question, controls, panels, read }) {
   function render({ model, el }) {
     const [inputs, answers, chosen] = [controls(model), panels(model), {}];
     const names = inputs.map(({ name }) => name).filter(Boolean);
-    let [drawn, sending] = [[], undefined];
+    let [drawn, ours, telling] = [[], {}, undefined];
     function draw() {
       const now = ["table", "row"].map((name) => model.get(name)).concat(names.map((name) => chosen[name]));
       if (now.every((value, i) => value === drawn[i])) return;
@@ -252,17 +254,21 @@ function explorer({ question, controls, panels, read }) {
       for (const part of [...inputs, ...answers]) part.draw(reading, reading.shown ?? chosen, model);
     }
     function heard() {
-      for (const name of names) chosen[name] = model.get(name);
+      for (const name of names) chosen[name] = name in ours ? ours[name] : model.get(name);
       draw();
     }
     function choose(change, final) {
+      Object.assign(ours, change);
       Object.assign(chosen, change);
       if (!final) drawn = []; // a slider may stand elsewhere than what is shown
       draw();
-      if (!final) return;
-      for (const [name, value] of Object.entries(chosen)) model.set(name, value);
-      clearTimeout(sending);
-      sending = setTimeout(() => model.save_changes(), MOMENT);
+      clearTimeout(telling);
+      telling = setTimeout(tell, final ? MOMENT : REST);
+    }
+    function tell() {
+      for (const [name, value] of Object.entries(ours)) model.set(name, value);
+      ours = {};
+      model.save_changes();
     }
     for (const input of inputs) input.listen(choose, model);
     const events = ["table", "row", ...names].map((name) => `change:${name}`).join(" ");

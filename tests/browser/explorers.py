@@ -1,0 +1,73 @@
+"""Explorers in a notebook of a real JupyterLab: the words on the screen, and what Python says."""
+
+import json
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import nbformat
+from playwright.sync_api import Locator, Page, expect
+
+from notebooks.freeze import KERNEL
+from tests.browser.lab import Lab, in_kernel, run_all
+
+
+@dataclass
+class Shown:
+    """A widget on the screen, and the variable of the same name in the kernel."""
+
+    page: Page
+    name: str
+    element: Locator
+
+    def slider(self, label: str) -> Locator:
+        return self.element.get_by_role("slider", name=label)
+
+    def words(self) -> dict[str, str]:
+        return {line.get_attribute("data-name"): line.text_content() for line in self.element.locator("p[data-name]").all()}
+
+    def in_python(self, code: str) -> object:
+        return json.loads(in_kernel(self.page, f"print(json.dumps({self.name}.{code}))"))
+
+    def agrees(self) -> dict[str, str]:
+        """Wait until the words on the screen are those of the kernel, which has then heard all that was set."""
+        deadline = time.monotonic() + 30
+        while self.words() != (said := self.in_python("describe()")):
+            assert time.monotonic() < deadline, (self.words(), said)
+            self.page.wait_for_timeout(20)
+        return said
+
+    def follows_arrow_keys(self, label: str, trait: str) -> None:
+        """Two steps up and two down: the words follow at once, before the kernel has heard, and the kernel follows."""
+        before, value = self.agrees(), self.in_python(trait)
+        self.slider(label).focus()
+        for _ in range(2):
+            self.page.keyboard.press("ArrowRight")
+        on_the_way = self.words()
+        after = self.agrees()
+        assert on_the_way == after != before
+        assert self.in_python(trait) > value
+        expect(self.slider(label)).to_be_focused()
+        for _ in range(2):
+            self.page.keyboard.press("ArrowLeft")
+        assert self.agrees() == before
+        assert self.in_python(trait) == value
+
+
+def shown(page: Page, cells: dict[str, str], name: str) -> Shown:
+    """The widget of one of these cells, in sight."""
+    element = page.locator(".toolkit-explorer").nth(list(cells).index(name))
+    element.scroll_into_view_if_needed()
+    return Shown(page, name, element)
+
+
+def open_notebook(lab: Lab, page: Page, folder: Path, cells: dict[str, str], first: str = "") -> Page:
+    """A notebook with one widget a cell, run."""
+    sources = [f"import json\nfrom toolkit import show\n{first}", *(f"{name} = {code}\n{name}" for name, code in cells.items())]
+    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in sources], metadata={"kernelspec": KERNEL})
+    path = f"notebooks/{'_and_'.join(cells)}.ipynb"
+    nbformat.write(book, folder / "root" / path)
+    lab.open(page, path)
+    run_all(page)
+    expect(page.locator(".toolkit-explorer")).to_have_count(len(cells))
+    return page

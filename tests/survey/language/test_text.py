@@ -1,0 +1,87 @@
+import copy
+import pickle
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.survey.samples import CALM
+from toolkit.survey.language.text import (
+    Frozen,
+    checked_language,
+    checked_string,
+    checked_words,
+    in_language,
+    missing,
+    right_to_left,
+)
+
+
+def test_words_are_a_string_or_strings_by_language() -> None:
+    assert checked_words("Have you?", "text", 20) == "Have you?"
+    assert checked_words({"en": "Yes", "de-AT": "Ja"}, "text", 20) == {"en": "Yes", "de-AT": "Ja"}
+
+
+@pytest.mark.parametrize("value", [None, 3, ["en"], True, b"en"])
+def test_other_things_are_no_words(value: object) -> None:
+    with pytest.raises(TypeError, match="`text` must be a string, or strings by language"):
+        checked_words(value, "text", 20)
+
+
+@pytest.mark.parametrize("value", ["", "  \n\t ", {}, {"en": " "}])
+def test_empty_words_are_refused(value: object) -> None:
+    with pytest.raises(ValueError, match="must not be empty"):
+        checked_words(value, "text", 20)
+
+
+@pytest.mark.parametrize("character", ["\x00", "\x07", "\x1b", "\r", "\x7f", "\x85", "\ud800", "\u2028", "\ufffe"])
+def test_control_characters_and_halves_of_characters_are_refused(character: str) -> None:
+    with pytest.raises(ValueError, match=rf"plain text, got the character U\+{ord(character):04X}"):
+        checked_string(f"Have{character}you?", "text", 20)
+
+
+@pytest.mark.parametrize("words", ["<script>alert(1)</script>", "</script>", "a\nb\tc", "=1+1", "😀 ünï مرحبا", "{curly} %s & '\""])
+def test_markup_and_signs_are_just_text(words: str) -> None:
+    assert checked_string(words, "text", 100) == words
+
+
+def test_words_have_a_length() -> None:
+    assert checked_string("x" * 20, "text", 20)
+    with pytest.raises(ValueError, match="at most 20 characters, got 21"):
+        checked_string("x" * 21, "text", 20)
+
+
+@pytest.mark.parametrize("code", ["en", "deu", "de-AT", "zh-Hant", "sr-Latn-RS"])
+def test_language_codes(code: str) -> None:
+    assert checked_language(code) == code
+
+
+@pytest.mark.parametrize("code", ["", "e", "EN", "english", "en_GB", "en-", "../en", "en\n", 3, None, "de-AT-1901-x-y-z"])
+def test_other_things_are_no_language_codes(code: object) -> None:
+    with pytest.raises(ValueError, match="a language must be a code"):
+        checked_language(code)
+
+
+def test_the_direction_of_writing_follows_from_the_language_or_the_script() -> None:
+    assert all(right_to_left(code) for code in ("ar", "he", "fa", "ur", "ar-EG", "ku-Arab", "az-Arab-IR"))
+    assert not any(right_to_left(code) for code in ("en", "de", "ku", "zh-Hant", "ar-Latn", "arn"))
+
+
+def test_a_plain_string_is_in_the_language_that_is_said() -> None:
+    assert in_language("Yes", "en") == {"en": "Yes"}
+    assert in_language(Frozen({"de": "Ja"}), "en") == {"de": "Ja"}
+    assert missing(Frozen({"de": "Ja"}), ["en", "de"]) == ("en",)
+
+
+@CALM
+@given(st.dictionaries(st.text(), st.text()))
+def test_what_is_frozen_equals_hashes_copies_and_cannot_be_changed(items: dict[str, str]) -> None:
+    frozen = Frozen(items)
+    assert frozen == items
+    assert frozen == Frozen(dict(reversed(items.items())))
+    assert hash(frozen) == hash(Frozen(dict(reversed(items.items()))))
+    assert copy.deepcopy(frozen) == pickle.loads(pickle.dumps(frozen)) == frozen  # noqa: S301
+    items["another"] = ""
+    assert "another" not in frozen or items.keys() == frozen.keys()
+    with pytest.raises(TypeError):
+        frozen["x"] = ""  # type: ignore[index]

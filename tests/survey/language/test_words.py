@@ -1,0 +1,72 @@
+"""The words of the interface: complete in every language, and none that promises more than another."""
+
+import re
+
+import pytest
+
+from toolkit.survey import client
+from toolkit.survey.language.words import KNOWN, interface
+
+ENGLISH = interface(["en"])["en"]
+
+
+def slots(text):
+    return sorted(re.findall(r"\{\w+\}", text))
+
+
+def test_five_languages_come_with_the_toolkit():
+    assert KNOWN == ("ar", "de", "en", "es", "fr")
+
+
+@pytest.mark.parametrize("language", KNOWN)
+def test_every_language_says_everything_and_takes_the_same_values(language):
+    words = interface([language])[language]
+    assert set(words) == set(ENGLISH)
+    assert all(text.strip() for text in words.values())
+    assert {name: slots(text) for name, text in words.items()} == {name: slots(text) for name, text in ENGLISH.items()}
+    if language != "en":
+        same = {name for name in words if words[name] == ENGLISH[name]} - {"direction", "no", "name"}
+        assert same <= {"practice", "question"} or len(same) <= 2, f"not translated: {same}"
+
+
+def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
+    scripts = "".join(client.asset(name).decode() for name in client.NAMES if name.endswith(".js"))
+    made = {"direction", "name", "loading", "practice", "practice_note", "check_title", "check_question", "check_yes", "check_no",
+            "tap_truth", "tap_this", "tap_if"}  # fmt: skip
+    built = {
+        name for name in ENGLISH if re.fullmatch(r"end_\w+|verify_\d|(auto|guided|physical|plain|check)_note|number|text", name)
+    }
+    unused = {name for name in set(ENGLISH) - made - built if f'"{name}"' not in scripts}
+    assert unused == set()
+    named = set(re.findall(r'\b(?:say|note|lead|heading|button|back|fact|details)\("(\w+)"[,)]', scripts))
+    assert named <= set(ENGLISH)
+
+
+def test_own_words_replace_and_complete():
+    own = {name: f"{text}!" for name, text in ENGLISH.items() if name != "direction"}
+    words = interface(["en", "nl", "he"], {"en": {"send": "Off it goes"}, "nl": own, "he": own})
+    assert (words["en"]["send"], words["en"]["next"], words["nl"]["next"]) == ("Off it goes", "Next", "Next!")
+    assert (words["nl"]["direction"], words["he"]["direction"]) == ("ltr", "rtl")
+
+
+def test_a_region_takes_the_words_of_its_language():
+    assert interface(["de-AT"])["de-AT"]["send"] == "Senden"
+
+
+def test_values_are_set_apart_where_writing_runs_from_right_to_left():
+    assert "\u2068{n}\u2069" in interface(["ar"])["ar"]["question"]
+    assert "\u2068" not in "".join(ENGLISH.values())
+
+
+@pytest.mark.parametrize(
+    ("languages", "own", "message"),
+    [
+        (["nl"], None, r"all its words in 'nl', got 80 missing"),
+        (["en"], {"en": {"sned": "Send"}}, "must be named as in en.toml .*got sned"),
+        (["en"], {"en": {"step": "Step {n}"}}, r"'step' in 'en' must hold \{n\} \{of\}, got others"),
+        (["en"], {"en": {"send": "Send {n}"}}, "must hold nothing in braces, got others"),
+    ],
+)
+def test_words_that_the_page_cannot_use_are_refused(languages, own, message):
+    with pytest.raises(ValueError, match=message):
+        interface(languages, own)

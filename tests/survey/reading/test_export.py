@@ -1,0 +1,55 @@
+import json
+
+import pandas as pd
+import pytest
+
+from tests.survey.samples import survey
+from toolkit import warner
+from toolkit.survey.reading.export import codebook, harmless, write
+from toolkit.survey.results import estimate
+
+FRAME = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "understood": [True, False]})
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+1", "-1+1", "@SUM(A1)", "\t=1", "\r=1"])
+def test_a_text_that_begins_like_a_formula_gets_an_apostrophe(text):
+    assert harmless(text) == f"'{text}"
+
+
+@pytest.mark.parametrize("value", ["fine", "a=1", "", -3, 2.5, None, True, "[0,1]"])
+def test_everything_else_stays_as_it_is(value):
+    assert harmless(value) is value
+
+
+def test_no_cell_of_a_csv_file_is_a_formula(tmp_path):
+    path = write(FRAME.assign(comment=["=cmd|' /C calc'!A0", "thanks"]), tmp_path / "reports.csv")
+    assert pd.read_csv(path)["comment"].tolist() == ["'=cmd|' /C calc'!A0", "thanks"]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_file_gives_the_same_estimates_as_the_frame(tmp_path, suffix):
+    path = write(FRAME, tmp_path / f"reports.{suffix}", survey())
+    back = pd.read_csv(path) if suffix == "csv" else pd.read_parquet(path)
+    assert estimate(survey(), back).to_frame().equals(estimate(survey(), FRAME).to_frame())
+    assert json.loads((tmp_path / "reports.codebook.json").read_text())["hash"] == survey().hash
+
+
+def test_another_suffix_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(ValueError, match=r"must end in \.csv or \.parquet, got '\.xlsx'"):
+        write(FRAME, tmp_path / "reports.xlsx")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_the_codebook_holds_what_is_needed_to_estimate():
+    book = codebook(survey())
+    assert book["columns"]["cheated"]["design"] == warner(p="2/3").to_dict()
+    assert book["columns"]["cheated"]["epsilon"] == warner(p="2/3").epsilon
+    assert book["columns"]["faculty"] == {
+        "text": "Which faculty are you in?",
+        "kind": "choice",
+        "mode": "plain",
+        "options": ["arts", "law"],
+        "randomized": False,
+    }
+    assert book["epsilon"] == survey().loss.epsilon
+    json.dumps(book)

@@ -1,0 +1,270 @@
+"""Who may answer, the whole way: a real store behind the real application, and everything that a second use could try."""
+
+import asyncio
+import re
+import secrets
+from contextlib import contextmanager
+
+import pytest
+
+from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
+from toolkit.survey.keeping.writer import Writer
+from toolkit.survey.serving.access import PROMISES, digest, invitations, link, pass_of, sign_request
+from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
+from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
+from toolkit.survey.serving.refusal import RefusalError
+from toolkit.survey.serving.server import application
+from toolkit.survey.store import State, open_store
+
+
+@pytest.fixture(scope="module")
+def key():
+    return IssuerKey.generate()
+
+
+class Desk:
+    """An open collection in a SQLite file, its server, and `tokens` that were invited."""
+
+    def __init__(self, folder, access, key=None, invited=3):
+        self.survey, self.key = campus(access), key
+        self.store = open_store(f"sqlite:///{folder / 'campus.db'}")
+        self.store.create(self.survey)
+        self.tokens = invitations(invited)
+        if access != "open":
+            self.store.invite(map(digest, self.tokens))
+        self.store.set_state(State.OPEN)
+        self.writer = Writer(self.store)
+        self.app = application(self.survey, self.writer, key=key)
+
+    def send(self, data):
+        return asked(self.app, "POST", "/report", sent(data)).status
+
+    def sign(self, invitation, blinded, /, **changes):
+        data = {"survey": self.survey.hash, "invitation": invitation, "blinded": blinded.hex(), **changes}
+        return asked(self.app, "POST", "/sign", sent(data))
+
+    def token(self, invitation):
+        """What a browser does for its invitation."""
+        nonce = secrets.token_bytes(32)
+        message = prepare(nonce, bytes.fromhex(self.survey.hash))
+        blinded, inverse = blind(self.key.issuer, message)
+        signature = unblind(self.key.issuer, bytes.fromhex(self.sign(invitation, blinded).json["signature"]), inverse)
+        return {"nonce": nonce.hex(), "signature": signature.hex()}
+
+
+@contextmanager
+def desk(folder, access, **rest):
+    made = Desk(folder, access, **rest)
+    try:
+        yield made
+    finally:
+        made.writer.stop()
+        made.store.close()
+
+
+def test_invitations_are_128_random_bits_each():
+    tokens = invitations(2000)
+    assert len(set(tokens)) == 2000
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{22}", token) for token in tokens)
+    with pytest.raises(ValueError, match="must be at least 1"):
+        invitations(0)
+
+
+def test_a_link_keeps_its_token_behind_the_hash_sign_where_no_server_sees_it():
+    token = invitations(1)[0]
+    assert link("https://survey.example/path/", token) == f"https://survey.example/path/#t={token}"
+    assert link("https://survey.example/#old", token) == f"https://survey.example/#t={token}"
+
+
+def test_what_was_not_made_here_is_no_token():
+    for wrong in ("", "short", "A" * 23, "ä" * 22, "A" * 21 + "="):
+        with pytest.raises(ValueError, match="a token must be 22"):
+            digest(wrong)
+
+
+def test_each_mode_says_what_it_stops():
+    assert set(PROMISES) == {"open", "token", "blind"}
+    assert "nothing stops" in PROMISES["open"]
+    assert "Experimental" in PROMISES["blind"]
+
+
+def test_the_pass_of_each_mode(key):
+    token = invitations(1)[0]
+    assert pass_of(campus(), Submission(bytes(16), "", None)) is None
+    assert pass_of(campus("token"), Submission(bytes(16), "", token)) == sha256(token) == digest(token)
+    with pytest.raises(RefusalError) as caught:
+        pass_of(campus("blind"), Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), key.issuer)
+    assert caught.value.status == 403
+    with pytest.raises(RefusalError):
+        pass_of(campus("blind"), Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), None)
+
+
+# Open
+
+
+def test_open_mode_takes_anybody_any_number_of_times(tmp_path):
+    with desk(tmp_path, "open") as it:
+        assert [it.send(payload(it.survey)) for _ in range(3)] == [201] * 3
+        assert it.send(payload(it.survey, token="A" * 22)) == 400  # not a field of this mode
+
+
+# Single-use links
+
+
+def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
+    with desk(tmp_path, "token") as it:
+        mine = payload(it.survey, token=it.tokens[0])
+        assert [it.send(mine), it.send(mine), it.send(mine)] == [201] * 3
+        assert it.send(payload(it.survey, token=it.tokens[0])) == 403  # another report
+        assert it.send({**mine, "answers": {**ANSWERS, "cheated": 1}}) == 409  # a changed one
+        assert it.send(payload(it.survey, token=it.tokens[1])) == 201
+        assert it.store.count() == 2
+
+
+def test_links_that_were_never_made_are_refused(tmp_path):
+    with desk(tmp_path, "token") as it:
+        assert it.send(payload(it.survey, token=invitations(1)[0])) == 403
+        without = payload(it.survey)
+        del without["token"]
+        assert it.send(without) == 400
+        assert it.store.count() == 0
+
+
+def test_of_many_reports_with_one_link_at_the_same_time_one_is_stored(tmp_path):
+    from tests.survey.desk import ask
+
+    with desk(tmp_path, "token") as it:
+
+        async def rush():
+            bodies = [sent(payload(it.survey, token=it.tokens[0])) for _ in range(30)]
+            return [answer.status for answer in await asyncio.gather(*(ask(it.app, "POST", "/report", body) for body in bodies))]
+
+        assert sorted(asyncio.run(rush())) == [201, *[403] * 29]
+        assert it.store.count() == 1
+
+
+def test_there_is_nothing_to_sign_without_blind_tokens(tmp_path):
+    with desk(tmp_path, "token") as it:
+        assert it.sign(it.tokens[0], bytes(256)).status == 404
+
+
+# Blind tokens
+
+
+def test_blind_tokens_the_whole_way(tmp_path, key):
+    with desk(tmp_path, "blind", key=key) as it:
+        reports = [payload(it.survey, token=it.token(invitation)) for invitation in it.tokens]
+        assert [it.send(report) for report in reversed(reports)] == [201] * 3
+        assert [it.send(report) for report in reports] == [201] * 3  # retries
+        assert it.store.count() == 3
+
+
+def test_a_blind_token_is_spent_by_its_first_report(tmp_path, key):
+    with desk(tmp_path, "blind", key=key) as it:
+        token = it.token(it.tokens[0])
+        assert it.send(payload(it.survey, token=token)) == 201
+        assert it.send(payload(it.survey, token=token)) == 403
+        assert it.store.count() == 1
+
+
+def test_an_invitation_gives_one_token_and_the_same_answer_to_the_same_question(tmp_path, key):
+    with desk(tmp_path, "blind", key=key) as it:
+        one, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.survey.hash)))
+        other, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.survey.hash)))
+        first = it.sign(it.tokens[0], one)
+        assert first.status == 200
+        assert it.sign(it.tokens[0], one).json == first.json  # its answer was lost on the way
+        refused = it.sign(it.tokens[0], other)
+        assert (refused.status, list(refused.json)) == (403, ["error"])
+        assert it.sign(it.tokens[1], other).status == 200
+
+
+def test_strangers_and_the_impatient_get_no_signature(tmp_path, key):
+    with desk(tmp_path, "blind", key=key) as it:
+        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.survey.hash)))
+        assert it.sign(invitations(1)[0], blinded).status == 403
+        it.store.set_state(State.PAUSED)
+        assert it.sign(it.tokens[0], blinded).status == 403
+        it.store.set_state(State.OPEN)
+        assert it.sign(it.tokens[0], blinded).status == 200
+
+
+def test_forged_signatures_foreign_keys_and_other_surveys_tokens_are_refused(tmp_path, key):
+    with desk(tmp_path, "blind", key=key) as it:
+        good = it.token(it.tokens[0])
+        flipped = f"{int(good['signature'], 16) ^ 1:0512x}"
+        foreign = Desk.token(_Elsewhere(IssuerKey.generate(), it.survey.hash), "")
+        other_survey = Desk.token(_Elsewhere(key, "0" * 64), "")
+        for token in (
+            {**good, "signature": flipped},
+            {**good, "signature": "00" * 256},
+            {**good, "signature": good["signature"][:-2]},
+            {**good, "nonce": "00" * 32},
+            foreign,
+            other_survey,
+        ):
+            assert it.send(payload(it.survey, token=token)) == 403
+        assert it.store.count() == 0
+        assert it.send(payload(it.survey, token=good)) == 201
+
+
+class _Elsewhere:
+    """A server that signs whatever it is asked, for another key or another survey."""
+
+    def __init__(self, key, survey_hash):
+        self.key, self.survey = key, type("Other", (), {"hash": survey_hash})
+
+    def sign(self, _, blinded):
+        return type("Signed", (), {"json": {"signature": self.key.sign(blinded).hex()}})
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"invitation": "short"},
+        {"invitation": None},
+        {"blinded": ""},
+        {"blinded": "00" * 256},
+        {"blinded": "ff" * 256},
+        {"blinded": "zz" * 256},
+        {"blinded": "AB" * 256},
+        {"blinded": "01" * 255},
+        {"blinded": 5},
+        {"extra": "1"},
+        {"survey": None},
+    ],
+)
+def test_what_is_no_request_for_a_signature_is_refused_before_an_invitation_is_lost(tmp_path, key, change):
+    with desk(tmp_path, "blind", key=key) as it:
+        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.survey.hash)))
+        assert it.sign(it.tokens[0], blinded, **change).status == 400
+        assert it.sign(it.tokens[0], blinded).status == 200
+
+
+def test_a_request_for_another_survey_is_told_so(key):
+    survey = campus("blind")
+    good = {"survey": "0" * 64, "invitation": "A" * 22, "blinded": "01" * 256}
+    with pytest.raises(OtherSurvey):
+        sign_request(survey, key.issuer, sent(good))
+    with pytest.raises(PayloadError):
+        sign_request(survey, key.issuer, b"[]")
+    assert "A" * 22 not in repr(sign_request(survey, key.issuer, sent({**good, "survey": survey.hash})))
+
+
+def test_nothing_in_the_store_connects_an_invitation_with_a_report(tmp_path, key):
+    """Each hash that the tables hold is of one thing only: no value stands in two tables but the invited ones' own."""
+    import sqlite3
+
+    with desk(tmp_path, "blind", key=key) as it:
+        reports = [payload(it.survey, token=it.token(invitation)) for invitation in it.tokens]
+        assert [it.send(report) for report in reports] == [201] * 3
+        database = sqlite3.connect(tmp_path / "campus.db")
+        names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        values = {name: {cell for row in database.execute(f"SELECT * FROM {name}") for cell in row} for name in names}  # noqa: S608
+        database.close()
+    invited = {digest(token) for token in it.tokens}
+    reported = {bytes.fromhex(report["key"]) for report in reports}
+    nonces = {sha256(bytes.fromhex(report["token"]["nonce"])) for report in reports}
+    for name, found in values.items():
+        kinds = [bool(found & kind) for kind in (invited, reported, nonces)]
+        assert sum(kinds) <= 1, name

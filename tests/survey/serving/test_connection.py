@@ -1,0 +1,309 @@
+"""Clients that send too much, too slowly, too often or never: real sockets, a real server, limits of tenths of seconds."""
+
+import asyncio
+import json
+import logging
+import time
+from contextlib import ExitStack
+
+import pytest
+
+from tests.survey.lines import GET, QUICK, certificate, dribble, flood, line, post, read_answer, read_to_end, watched
+from toolkit.survey.serving.connection import refusal
+from toolkit.survey.serving.headers import HEADERS
+from toolkit.survey.serving.limits import Limits, whole_body
+from toolkit.survey.serving.refusal import RefusalError
+
+LATE = 3.0  # seconds: far beyond every limit of QUICK, also on a busy machine
+
+
+async def respond(send, status, body, headers=()):
+    own = [(b"content-length", str(len(body)).encode()), *headers]
+    await send({"type": "http.response.start", "status": status, "headers": own})
+    await send({"type": "http.response.body", "body": body})
+
+
+async def app(scope, receive, send):
+    """Counts the bytes of what is posted; GET / says who asks, /large is more than the sockets' buffers hold."""
+    if scope["path"] == "/large":
+        await respond(send, 200, bytes(30_000_000))
+    elif scope["method"] == "GET":
+        await respond(send, 200, repr(scope["client"]).encode())
+    else:
+        try:
+            body = await whole_body(receive, QUICK, stated=dict(scope["headers"]).get(b"content-length", b"").decode())
+            await respond(send, 201, str(len(body)).encode())
+        except RefusalError as problem:
+            headers = [(name.encode(), value.encode()) for name, value in problem.headers.items()]
+            await respond(send, problem.status, b"", headers)
+
+
+@pytest.fixture(scope="module")
+def server():
+    with watched(app) as (port, server):
+        server.port = port
+        yield server
+
+
+@pytest.fixture
+def port(server):
+    return server.port
+
+
+def test_normal_clients_are_served_again_and_again_on_one_line(port):
+    with line(port) as connection:
+        for size in (0, 1, 8192):
+            connection.sendall(post(b"x" * size))
+            assert read_answer(connection)[::2] == (201, str(size).encode())
+
+
+def test_the_application_never_learns_an_address(port):
+    with line(port) as connection:
+        connection.sendall(GET)
+        assert read_answer(connection)[2] == b"None"
+
+
+def test_chunks_are_counted_although_no_length_is_stated(port):
+    head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
+    with line(port) as connection:
+        connection.sendall(head + b"400\r\n" + b"x" * 1024 + b"\r\n0\r\n\r\n")
+        assert read_answer(connection)[::2] == (201, b"1024")
+        connection.sendall(head + b"2001\r\n" + b"x" * 8193 + b"\r\n0\r\n\r\n")
+        assert read_answer(connection)[0] == 413
+
+
+def test_a_refused_body_is_read_to_its_end_so_that_the_answer_arrives_and_the_line_goes_on(port):
+    with line(port) as connection:
+        connection.sendall(post(b"x" * 20_000))
+        assert read_answer(connection)[0] == 413
+        connection.sendall(post(b"x"))
+        assert read_answer(connection)[0] == 201
+
+
+def test_what_never_ends_is_cut_off(port):
+    """A stream of 100 MB against a limit of 64 kB: the server hangs up long before."""
+    with line(port) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        assert flood(connection, b"10000\r\n" + b"x" * 65536 + b"\r\n", 1600) < 50_000_000
+
+
+@pytest.mark.parametrize("filler", [b"X-A: " + b"a" * 10_000 + b"\r\n", b"X-B: b\r\n" * 2000], ids=["long", "many"])
+@pytest.mark.parametrize("ending", [b"", b"\r\n"], ids=["open", "whole"])
+def test_headers_that_are_too_long_are_refused(port, filler, ending):
+    with line(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n" + filler + ending)
+        answer = read_to_end(connection)
+    assert answer.startswith(b"HTTP/1.1 431 ")
+
+
+def test_a_path_that_is_too_long_is_refused(port):
+    with line(port) as connection:
+        connection.sendall(b"GET /" + b"a" * 10_000 + b" HTTP/1.1\r\n\r\n")
+        assert read_to_end(connection).startswith(b"HTTP/1.1 431 ")
+
+
+def test_trailers_count_too(port):
+    with line(port) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n0\r\nX: ")
+        assert flood(connection, b"a" * 65536, 1600) < 50_000_000
+
+
+def test_headers_that_are_dribbled_are_answered_with_408(port):
+    with line(port) as connection:
+        lasted = dribble(connection, b"GET / HTTP/1.1\r\nX: " + b"a" * 1000, 30)
+        answer = read_to_end(connection)
+    assert lasted < LATE
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_headers_that_stop_are_answered_with_408_and_our_headers(port):
+    start = time.monotonic()
+    with line(port) as connection:
+        connection.sendall(b"POST /report HTTP/1.1\r\nHost: x\r\n")
+        head, _, body = read_to_end(connection).partition(b"\r\n\r\n")
+    assert 0.3 < time.monotonic() - start < LATE
+    assert head.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    for name, value in HEADERS.items():
+        assert f"\r\n{name}: {value}".encode() in head
+    assert json.loads(body) == {"error": "The request took too long."}
+
+
+@pytest.mark.parametrize("framing", [b"Content-Length: 1000", b"Transfer-Encoding: chunked"])
+def test_a_body_that_is_dribbled_is_answered_with_408(port, framing):
+    with line(port) as connection:
+        connection.sendall(b"POST /report HTTP/1.1\r\nHost: x\r\n" + framing + b"\r\n\r\n")
+        lasted = dribble(connection, b"1\r\nx\r\n" * 200, 30)
+        answer = read_to_end(connection)
+    assert lasted < LATE
+    assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
+
+
+def test_a_body_that_stops_is_answered_with_408_and_the_line_is_closed(port):
+    with line(port) as connection:
+        connection.sendall(post(b"x" * 1000)[:-500])
+        answer = read_to_end(connection)
+    assert answer.startswith(b"HTTP/1.1 408 ")
+    assert b"connection: close" in answer
+
+
+def test_a_body_that_nobody_wants_is_not_waited_for_either(port):
+    """GET is answered at once; the rest of its body has as long as a refused one."""
+    start = time.monotonic()
+    with line(port) as connection:
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n")
+        assert read_answer(connection)[0] == 200
+        dribble(connection, b"x" * 900, 30)
+        assert read_to_end(connection) == b""
+    assert time.monotonic() - start < LATE
+
+
+@pytest.mark.parametrize("noise", [b"", b"\r\n"], ids=["silent", "empty lines"])
+def test_an_idle_line_is_closed_after_a_while(port, noise):
+    start = time.monotonic()
+    with line(port) as connection:
+        connection.sendall(GET)
+        assert read_answer(connection)[0] == 200
+        dribble(connection, (noise or b"") * 200 or b"\r", 30 if noise else 0.01)
+        read_to_end(connection)
+    assert time.monotonic() - start < LATE
+
+
+def test_a_line_on_which_nothing_is_said_is_closed_without_a_word(port):
+    start = time.monotonic()
+    with line(port) as connection:
+        assert read_to_end(connection) == b""
+    assert 0.3 < time.monotonic() - start < LATE
+
+
+def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
+    with line(port) as connection:
+        connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
+        time.sleep(0.3)
+        assert len(server.crowd) >= 1
+        deadline = time.monotonic() + 2 * LATE
+        while len(server.crowd) and time.monotonic() < deadline:
+            time.sleep(0.05)
+        assert len(server.crowd) == 0
+        assert len(read_to_end(connection)) < 30_000_000
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + bytes(100),
+        b"NONSENSE\r\n\r\n",
+        b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /\xff\xfe HTTP/1.1\r\nHost: x\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: -1\r\n\r\n",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nxx",
+        b"POST / HTTP/1.1\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        b"POST / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
+        b"GET / HTTP/1.1\r\nX:\x00\r\n\r\n",
+        b"GET http:// HTTP/1.1\r\n\r\n",
+        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+    ],
+)
+def test_what_is_no_request_gets_a_400_with_our_headers(port, request_):
+    with line(port) as connection:
+        connection.sendall(request_)
+        head, _, body = read_to_end(connection).partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 400 ")
+    assert b"content-security-policy: default-src 'none'" in head
+    assert json.loads(body) == {"error": "This is not a request that can be understood."}
+
+
+def test_an_upgrade_is_not_taken(port):
+    with line(port) as connection:
+        connection.sendall(
+            b"GET / HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n"
+            b"Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+        )
+        assert read_to_end(connection).startswith(b"HTTP/1.1 200 ")
+
+
+def test_requests_are_not_piled_up(port):
+    """Thousands of requests in one go would each cost memory before the first is answered."""
+    with line(port) as connection:
+        connection.sendall(GET * 100)
+        answer = read_to_end(connection)
+    assert answer.count(b"HTTP/1.1 200 ") <= 1
+    assert b"One request at a time" in answer
+
+
+def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
+    """100 lines against a cap of 20, all silent, in mid-header or in mid-body: a normal client is served at once."""
+    with ExitStack() as stack:
+        for number in range(100):
+            connection = stack.enter_context(line(port))
+            connection.sendall((b"", b"GET / HTTP/1.1\r\n", post(b"x" * 100)[:-50])[number % 3])
+        start = time.monotonic()
+        with line(port) as connection:
+            connection.sendall(post(b"hello"))
+            assert read_answer(connection)[::2] == (201, b"5")
+        assert time.monotonic() - start < LATE
+        assert len(server.crowd) <= QUICK.connections
+
+
+def test_when_every_place_is_at_work_a_newcomer_is_asked_to_come_again():
+    """Work is never dropped for a newcomer."""
+    gate = asyncio.Event()
+
+    async def slow(scope, receive, send):  # noqa: ARG001
+        await gate.wait()
+        await respond(send, 200, b"done")
+
+    limits = Limits(connections=3, answer_seconds=30, idle_seconds=0.4)
+    with watched(slow, limits) as (port, server), ExitStack() as stack:
+        working = [stack.enter_context(line(port)) for _ in range(3)]
+        for connection in working:
+            connection.sendall(GET)
+        time.sleep(0.3)
+        with line(port) as connection:
+            head, _, body = read_to_end(connection).partition(b"\r\n\r\n")
+        assert head.startswith(b"HTTP/1.1 503 ")
+        assert b"\r\nretry-after: 2" in head
+        assert json.loads(body) == {"error": "The server is busy: please try again."}
+        server.servers[0].get_loop().call_soon_threadsafe(gate.set)
+        assert [read_answer(connection)[::2] for connection in working] == [(200, b"done")] * 3
+
+
+def test_lines_that_went_are_not_counted(server, port):
+    for _ in range(60):
+        with line(port) as connection:
+            connection.sendall(GET)
+            read_answer(connection)
+    deadline = time.monotonic() + LATE
+    while len(server.crowd) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    assert len(server.crowd) == 0
+
+
+def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path):
+    public, private = certificate(tmp_path)
+    with watched(app, ssl_certfile=public, ssl_keyfile=private) as (port, _):
+        for beginning in (b"", b"\x16\x03\x01"):
+            start = time.monotonic()
+            with line(port) as connection:
+                connection.sendall(beginning)
+                assert read_to_end(connection) == b""
+            assert 0.3 < time.monotonic() - start < LATE
+
+
+def test_nothing_of_a_request_is_logged_by_the_layers_below(port, caplog):
+    with caplog.at_level(logging.DEBUG):
+        for request_ in (post(b"SECRET-WORDS"), b"SECRET-WORDS\r\n\r\n", b"GET /SECRET-WORDS HTTP/1.1\r\n\r\n"):
+            with line(port) as connection:
+                connection.sendall(request_)
+                connection.recv(100)
+    assert "SECRET" not in caplog.text
+    assert "127.0.0.1" not in caplog.text
+
+
+def test_an_answer_outside_the_application_is_whole_and_has_every_header():
+    head, _, body = refusal(503, "Later.").partition(b"\r\n\r\n")
+    fields = dict(field.split(b": ", 1) for field in head.split(b"\r\n")[1:])
+    assert head.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
+    assert {name.encode(): value.encode() for name, value in HEADERS.items()}.items() <= fields.items()
+    assert (fields[b"content-length"], fields[b"connection"], fields[b"retry-after"]) == (b"19", b"close", b"2")
+    assert body == b'{"error": "Later."}'
+    assert b"retry-after" not in refusal(400, "No.")

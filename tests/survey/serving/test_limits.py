@@ -1,0 +1,61 @@
+"""The reading of a body, without a network: too long, too slow, half."""
+
+import asyncio
+
+import pytest
+
+from toolkit.survey.serving.limits import Limits, whole_body
+from toolkit.survey.serving.refusal import RefusalError
+
+
+def gather(*chunks, limits=Limits(body=10), stated=None, last=None):  # noqa: B008  # frozen
+    messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
+    messages.append(last or {"type": "http.request", "more_body": False})
+    arriving = iter(messages)
+
+    async def receive():
+        return next(arriving)
+
+    return asyncio.run(whole_body(receive, limits, stated=stated))
+
+
+def test_a_body_is_put_together_up_to_the_last_byte_that_is_allowed():
+    assert gather() == b""
+    assert gather(b"12345", b"67890") == b"1234567890"
+
+
+@pytest.mark.parametrize(
+    ("chunks", "stated"), [((b"1234567890", b"1"), None), ((b"12345678901",), None), ((), "11"), ((), "9" * 5000)]
+)
+def test_one_byte_more_is_refused_whether_it_is_said_before_or_not(chunks, stated):
+    with pytest.raises(RefusalError) as caught:
+        gather(*chunks, stated=stated)
+    assert caught.value.status == 413
+
+
+def test_a_false_length_is_not_believed():
+    with pytest.raises(RefusalError) as caught:
+        gather(b"12345678901", stated="3")
+    assert caught.value.status == 413
+    assert gather(b"123", stated="nonsense") == b"123"
+
+
+def test_half_a_body_is_no_body():
+    with pytest.raises(RefusalError) as caught:
+        gather(b"123", last={"type": "http.disconnect"})
+    assert caught.value.status == 400
+
+
+def test_a_body_that_does_not_come_is_not_waited_for():
+    async def receive():
+        await asyncio.Event().wait()
+
+    with pytest.raises(RefusalError) as caught:
+        asyncio.run(whole_body(receive, Limits(body_seconds=0.02)))
+    assert caught.value.status == 408
+
+
+@pytest.mark.parametrize("name", ["body", "head_seconds", "connections"])
+def test_limits_are_above_zero(name):
+    with pytest.raises(ValueError, match=f"`{name}` must be above 0"):
+        Limits(**{name: 0})

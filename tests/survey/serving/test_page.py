@@ -1,0 +1,157 @@
+"""The page as bytes: what is in it, what cannot be in it, and how small it stays."""
+
+import json
+import re
+
+import pytest
+
+from toolkit import crosswise, k_ary, warner
+from toolkit.survey import client
+from toolkit.survey.question import Question
+from toolkit.survey.serving.headers import HEADERS
+from toolkit.survey.serving.page import as_block, content, page
+from toolkit.survey.spec import Survey
+
+HOSTILE = "</script><script>alert(1)</script><!-- {{data}} {label} & \" '"
+SCRIPTS = [name for name in client.NAMES if name.endswith(".js")]
+
+
+def survey(**changes):
+    questions = [
+        Question("work", "Do you work?", options=["no", "yes"]),
+        Question("cheated", "Have you cheated?", design=warner(p="3/4")),
+        Question("stolen", "Have you stolen?", design=warner(p="2/3"), mode="guided"),
+        Question("travel", "How?", design=k_ary(30, epsilon=0.5)),
+    ]
+    return Survey("Campus", questions, consent="You may stop.", **{"ceiling": 7, **changes})
+
+
+def block(document):
+    """The survey as the browser reads it."""
+    (found,) = re.findall(rb'<script type="application/json" id="survey">(.*?)</script>', document, re.DOTALL)
+    return json.loads(found)
+
+
+def test_the_page_holds_the_survey_its_words_and_the_hash_of_its_program():
+    made = survey(languages=("en",))
+    data = block(page(made))
+    assert data == json.loads(json.dumps(content(made)))
+    assert (data["hash"], data["code"], set(data["words"])) == (made.hash, client.code_hash(), {"en"})
+    assert [question["name"] for question in data["questions"]] == ["work", "cheated", "stolen", "travel"]
+    assert "issuer" not in data
+    assert block(page(made, {"n": "0a", "e": "03"}))["issuer"] == {"n": "0a", "e": "03"}
+
+
+def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_are_wanted():
+    assert [(one["name"], one["mode"]) for one in content(survey())["intro"]] == [("practice", "auto"), ("understood", "check")]
+    assert [one["name"] for one in content(survey(practice=False))["intro"]] == ["understood"]
+    assert content(survey(practice=False, check=False))["intro"] == []
+
+
+def test_reports_have_neutral_names_that_differ():
+    questions = content(survey())["questions"]
+    assert [report["mark"] for report in questions[1]["reports"]] == ["A", "B"]
+    marks = [report["mark"] for report in questions[3]["reports"]]
+    assert (marks[:2], marks[25:28], len(set(marks))) == (["A", "B"], ["Z", "27", "28"], 30)
+
+
+def test_only_guided_questions_have_a_wheel_of_orders():
+    wheels = {question["name"]: question.get("wheel") for question in content(survey())["questions"]}
+    assert {name for name, wheel in wheels.items() if wheel} == {"stolen"}
+    assert [sector["order"]["en"] for sector in wheels["stolen"]] == [
+        "Tap “No”, whatever your real answer is.",
+        "Tap your real answer.",
+        "Tap “Yes”, whatever your real answer is.",
+    ]
+
+
+def test_nothing_in_a_text_can_end_the_block_or_the_title():
+    labels = {"no": HOSTILE + "0", "yes": HOSTILE + "1"}
+    asked = Question("cheated", HOSTILE, design=warner(p="3/4"), labels=labels, help=HOSTILE, mode="guided")
+    document = page(Survey(HOSTILE, [asked], consent=HOSTILE))
+    assert document.count(b"<script") == document.count(b"</script>") == 2
+    assert b"alert(1)</script>" not in document
+    data = block(document)
+    assert data["title"]["en"] == data["questions"][0]["text"]["en"] == HOSTILE
+    assert f"Tap “{HOSTILE}0”, whatever" in data["questions"][0]["wheel"][0]["order"]["en"]
+    assert b"&lt;/script&gt;&lt;script&gt;alert(1)" in document
+
+
+def test_the_block_is_json_in_which_no_character_is_markup():
+    text = "".join(map(chr, range(1, 0x250))) + "\u2028\u2029</ScRiPt>"
+    made = as_block({"text": text})
+    assert json.loads(made) == {"text": text}
+    assert not set("<>&\u2028\u2029") & set(made)
+    with pytest.raises(ValueError, match="Out of range"):
+        as_block({"number": float("nan")})
+
+
+def test_the_language_of_the_page_is_the_survey_first_one():
+    text = {"ar": "سؤال", "en": "Question"}
+    made = Survey(text, [Question("cheated", text, design=crosswise("1/4"), mode="physical", instructions=text)], consent=text,
+                  languages=("ar", "en"))  # fmt: skip
+    document = page(made).decode()
+    assert '<html lang="ar" dir="rtl">' in document
+    assert "<title>سؤال</title>" in document
+
+
+def test_the_headers_allow_the_page_its_own_files_and_nothing_else():
+    policy = dict(part.split(" ", 1) for part in HEADERS["content-security-policy"].split("; "))
+    assert policy["default-src"] == policy["form-action"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert "unsafe" not in HEADERS["content-security-policy"]
+    assert (HEADERS["referrer-policy"], HEADERS["x-content-type-options"], HEADERS["cache-control"]) == (
+        "no-referrer",
+        "nosniff",
+        "no-store",
+    )
+
+
+def test_what_a_phone_loads_stays_small():
+    sizes = {name: len(client.asset(name)) for name in client.NAMES}
+    blind = sizes.pop("blind.js") + sizes.pop("signing.js")  # loaded in blind mode alone
+    assert sum(sizes.values()) < 40_000, sizes
+    assert blind < 4_500
+
+
+@pytest.mark.parametrize("name", client.NAMES)
+def test_every_file_can_be_read_by_people_and_asks_nobody_else(name):
+    text = client.asset(name).decode()
+    assert max(map(len, text.splitlines())) <= 140
+    assert text.splitlines()[0 if not name.endswith(".html") else 1].startswith(("//", "/*", "<!--")), "it says what it is"
+    assert not re.findall(r"https?://(?!www\.w3\.org/)", text)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_make_no_html_of_texts_and_run_on_old_phones(name):
+    text = client.asset(name).decode()
+    for banned in (
+        "innerHTML",
+        "outerHTML",
+        "insertAdjacent",
+        "document.write",
+        "eval(",
+        "Math.random",
+        "new Function",
+        "console.",
+    ):
+        assert banned not in text
+    code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|/\[.*?\]/\w*", "", text, flags=re.DOTALL)
+    assert name == "blind.js" or not re.search(r"\?\.\w|\?\?|\?\.\[|\*\*|\b\d+n\b|\bstatic\b", code), "syntax of newer browsers"
+
+
+@pytest.mark.parametrize("name", sorted(set(SCRIPTS) - {"queue.js", "form.js", "signing.js"}))
+def test_only_three_files_can_send_or_keep_anything(name):
+    text = client.asset(name).decode()
+    for way in (
+        "fetch(",
+        "XMLHttpRequest",
+        "sendBeacon",
+        "WebSocket",
+        "localStorage",
+        "sessionStorage",
+        "indexedDB",
+        "cookie",
+        "import(",
+    ):
+        assert way not in text

@@ -1,0 +1,279 @@
+"""The process: how it starts, where it listens, what it says, how it ends."""
+
+import json
+import signal
+import socket
+import sqlite3
+import ssl
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.survey.desk import ANSWERS, payload, sent
+from tests.survey.lines import GET, certificate, line, post, read_answer, read_to_end
+from tests.survey.process import collection, ended, serving
+from toolkit.survey.serving import process as process_module
+from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.serving.process import check_address, main
+from toolkit.survey.store import State, open_store
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("serving")
+
+
+@pytest.fixture(scope="module")
+def running(folder):
+    url, survey, _ = collection(folder)
+    with serving(url) as (process, said):
+        yield process, said, url, survey
+
+
+@pytest.fixture
+def failing(capsys, monkeypatch):
+    """What a server that does not start returns and says on stderr."""
+
+    def served(*_):
+        raise AssertionError("it was served")
+
+    def run(url, *options):
+        monkeypatch.setattr(process_module, "_run", served)
+        code = main(["--database", url, *map(str, options)])
+        out, said = capsys.readouterr()
+        assert out == ""
+        assert said.startswith("Not serving: ")
+        return code, said
+
+    return run
+
+
+def exchange(port, request):
+    with line(port) as connection:
+        connection.sendall(request)
+        return read_answer(connection)
+
+
+def test_it_says_where_it_is_in_one_line(running):
+    process, said, _, survey = running
+    assert said == {
+        "url": f"http://127.0.0.1:{said['port']}/",
+        "host": "127.0.0.1",
+        "port": said["port"],
+        "pid": process.pid,
+        "survey": survey.hash,
+    }
+
+
+def test_it_serves_the_page_and_stores_reports(running):
+    _, said, url, survey = running
+    status, head, page = exchange(said["port"], GET)
+    assert status == 200
+    assert survey.hash.encode() in page
+    assert b"content-security-policy" in head
+    assert b"\r\nserver:" not in head.lower()
+    assert b"set-cookie" not in head.lower()
+    data = payload(survey)
+    before = open_store(url, readonly=True).count()
+    status, _, stored = exchange(said["port"], post(sent(data)))
+    assert (status, json.loads(stored)) == (201, {"stored": data["key"]})
+    assert open_store(url, readonly=True).count() == before + 1
+
+
+def test_it_learns_of_a_new_state_from_the_database(running):
+    _, said, url, survey = running
+    store = open_store(url)
+    store.set_state(State.PAUSED)
+    assert exchange(said["port"], post(sent(payload(survey))))[0] == 503
+    store.set_state(State.OPEN)
+    store.close()
+    assert exchange(said["port"], post(sent(payload(survey))))[0] == 201
+
+
+@pytest.mark.parametrize("request_", [b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"])
+def test_strange_methods_are_refused_with_our_headers(running, request_):
+    status, head, _ = exchange(running[1]["port"], request_)
+    assert status in (400, 404, 405)
+    assert b"content-security-policy" in head
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="looks at the process through /proc")
+def test_it_listens_on_one_address_of_this_machine_only(running):
+    process, said, _, _ = running
+    listening = [row.split() for row in Path(f"/proc/{process.pid}/net/tcp").read_text().splitlines()[1:]]
+    inodes = {link.readlink().name for link in Path(f"/proc/{process.pid}/fd").iterdir()}
+    mine = {row[1] for row in listening if row[3] == "0A" and f"socket:[{row[9]}]" in inodes}
+    assert mine == {f"0100007F:{said['port']:04X}"}
+
+
+def test_it_ends_gracefully_and_what_has_begun_is_finished(folder):
+    """SIGTERM in the middle of a report's body: the rest of it is read, stored and answered; then the process ends with 0."""
+    inner = folder / "graceful"
+    inner.mkdir()
+    url, survey, _ = collection(inner)
+    body = post(sent(payload(survey)))
+    with serving(url) as (process, said), line(said["port"]) as connection, line(said["port"]) as idle:
+        idle.sendall(GET)
+        assert read_answer(idle)[0] == 200
+        connection.sendall(body[:-40])
+        time.sleep(0.2)
+        process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        connection.sendall(body[-40:])
+        assert read_answer(connection)[0] == 201
+        assert process.wait(10) == 0
+        with pytest.raises(ConnectionRefusedError), line(said["port"]):
+            pass
+        assert process.stderr.read() == process.stdout.read() == ""
+    assert open_store(url, readonly=True).count() == 1
+
+
+def test_nothing_of_any_request_is_written_anywhere(folder):
+    """The process' whole output, whatever is thrown at it, is its first line."""
+    inner = folder / "silent"
+    inner.mkdir()
+    url, survey, _ = collection(inner)
+    words = "WORDS-TO-KEEP"
+    with serving(url) as (process, said):
+        for body in (payload(survey, answers={**ANSWERS, "note": words}), payload(survey, key=words), {words: words}):
+            exchange(said["port"], post(sent(body)))
+        for raw in (f"{words}\r\n\r\n", f"GET /{words} HTTP/1.1\r\nHost: {words}\r\nX-Forwarded-For: {words}\r\n\r\n"):
+            exchange(said["port"], raw.encode())
+        with line(said["port"]) as connection:
+            connection.sendall(post(sent(payload(survey, key=words)))[:-5])
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=20) == ("", "")
+    held = b"".join(path.read_bytes() for path in inner.iterdir())
+    assert held.count(words.encode()) == 1  # the note that was a report; in the file or in its log
+    assert b"127.0.0.1" not in held
+
+
+def test_the_line_may_go_to_a_file_that_goes_with_the_process(folder):
+    ready = folder / "ready.json"
+    inner = folder / "file"
+    inner.mkdir()
+    url, _, _ = collection(inner)
+    with ended([sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--ready", ready]) as process:
+        deadline = time.monotonic() + 30
+        while not ready.exists() and time.monotonic() < deadline:
+            time.sleep(0.02)
+        said = json.loads(ready.read_text())
+        assert said["pid"] == process.pid
+        assert exchange(said["port"], GET)[0] == 200
+        process.send_signal(signal.SIGINT)
+        assert process.wait(10) == 0
+    assert not ready.exists()
+
+
+# Where it listens
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.5.5.5", "localhost", "::1"])
+def test_this_machine_needs_no_tls(host):
+    check_address(host, tls=False)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "10.0.0.1", "8.8.8.8", "fe80::1", ""])  # noqa: S104
+def test_other_machines_need_tls_or_an_explicit_word(host):
+    with pytest.raises(ValueError, match="change the page so that it sends the truth"):
+        check_address(host, tls=False)
+    check_address(host, tls=True)
+    check_address(host, tls=False, allowed=True)
+
+
+def test_a_name_of_this_machine_and_of_another_address_is_not_of_this_machine_alone(monkeypatch):
+    monkeypatch.setattr(process_module, "_addresses", {"both": ["127.0.0.1", "192.168.1.5"]}.get)
+    with pytest.raises(ValueError, match="of this machine alone"):
+        check_address("both", tls=False)
+
+
+def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing, running):
+    code, said = failing(running[2], "--host", "0.0.0.0")  # noqa: S104
+    assert code == 2
+    assert said.startswith("Not serving: without TLS the host must be an address of this machine alone")
+    assert "--plain-http-beyond-this-machine" in said
+
+
+def test_it_does_so_when_told(running):
+    with serving(running[2], "--host", "0.0.0.0", "--plain-http-beyond-this-machine") as (_, said):  # noqa: S104
+        assert exchange(said["port"], GET)[0] == 200
+
+
+def test_with_a_certificate_it_speaks_tls_and_only_that(folder, running):
+    public, private = certificate(folder)
+    survey = running[3]
+    context = ssl.create_default_context(cafile=public)
+    with serving(running[2], "--host", "0.0.0.0", "--certificate", public, "--private-key", private) as (process, said):  # noqa: S104
+        assert said["url"].startswith("https://")
+        with line(said["port"]) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+            assert connection.version() in ("TLSv1.2", "TLSv1.3")
+            connection.sendall(post(sent(payload(survey))))
+            assert read_answer(connection)[0] == 201
+        with line(said["port"]) as connection:
+            connection.sendall(GET)
+            assert b"HTTP" not in read_to_end(connection)
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=20) == ("", "")
+
+
+# What it does not start with
+
+
+def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, running, failing):
+    taken = socket.create_server(("127.0.0.1", 0))
+    code, said = failing(running[2], "--port", taken.getsockname()[1])
+    taken.close()
+    assert (code, "in use" in said) == (2, True)
+    code, _ = failing(f"sqlite:///{folder / 'nothing.db'}")
+    assert code == 2
+    assert not (folder / "nothing.db").exists()
+    inner = folder / "blind"
+    inner.mkdir()
+    url, _, _ = collection(inner, "blind", invited=1)
+    code, said = failing(url)
+    assert (code, "`key` must be given for access by blind tokens" in said) == (2, True)
+    IssuerKey.generate().save(inner / "issuer.pem")
+    with serving(url, "--issuer-key", inner / "issuer.pem") as (_, ready):
+        assert exchange(ready["port"], GET)[0] == 200
+        assert exchange(ready["port"], b"GET /blind.js HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
+
+
+def test_a_collection_whose_page_has_changed_since_is_not_served(folder, failing):
+    inner = folder / "changed"
+    inner.mkdir()
+    url, _, _ = collection(inner)
+    database = sqlite3.connect(inner / "campus.db")
+    database.execute("UPDATE collection SET hash = ?", ("0" * 64,))
+    database.commit()
+    database.close()
+    code, said = failing(url)
+    assert code == 2
+    assert "must be served by the code that it was made with" in said
+
+
+def test_below_a_prefix_it_works_behind_a_proxy_that_leaves_paths_alone(running):
+    with serving(running[2], "--prefix", "/survey") as (_, said):
+        assert said["url"].endswith("/survey/")
+        assert exchange(said["port"], GET)[0] == 404
+        assert exchange(said["port"], b"GET /survey/ HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
+
+
+def test_many_connections_need_as_many_open_files(running):
+    """With a limit of 300 files, 200 connections are let in, and a normal client is served beyond them."""
+    import resource
+
+    def few_files():
+        resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+
+    command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", running[2]]
+    with ended(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=few_files) as process:
+        said = json.loads(process.stdout.readline())
+        idle = [socket.create_connection(("127.0.0.1", said["port"])) for _ in range(400)]
+        assert exchange(said["port"], GET)[0] == 200
+        for connection in idle:
+            connection.close()
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=20) == ("", "")

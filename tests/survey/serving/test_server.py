@@ -1,0 +1,317 @@
+"""The application in process: what is answered to what, which headers go with it, and what is never said or logged."""
+
+import asyncio
+import json
+import logging
+import re
+from unittest import mock
+
+import pytest
+
+from tests.survey.desk import ANSWERS, JSON, Memory, ask, asked, campus, payload, sent
+from toolkit.survey import client
+from toolkit.survey.serving import server
+from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.serving.headers import HEADERS
+from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.payload import PayloadError
+from toolkit.survey.serving.refusal import RefusalError
+from toolkit.survey.serving.server import application
+from toolkit.survey.store import State, StoreError
+
+
+@pytest.fixture(scope="module")
+def survey():
+    return campus()
+
+
+@pytest.fixture
+def memory():
+    return Memory()
+
+
+@pytest.fixture
+def app(survey, memory):
+    return application(survey, memory)
+
+
+def test_a_report_is_answered_with_its_key_when_it_is_stored(app, memory, survey):
+    data = payload(survey)
+    answer = asked(app, "POST", "/report", sent(data))
+    assert (answer.status, answer.json) == (201, {"stored": data["key"]})
+    assert json.loads(memory.reports[bytes.fromhex(data["key"])]) == {"answers": ANSWERS, "understood": True}
+
+
+def test_the_same_bytes_again_are_fine_and_stored_once(app, memory, survey):
+    data = payload(survey)
+    first, again = (asked(app, "POST", "/report", sent(data)) for _ in range(2))
+    assert (again.status, again.json) == (first.status, first.json) == (201, {"stored": data["key"]})
+    assert len(memory.reports) == 1
+
+
+@pytest.mark.parametrize(
+    "change", [{"understood": False}, {"answers": {**ANSWERS, "cheated": 1}}, {"answers": {**ANSWERS, "note": None}}]
+)
+def test_the_same_key_with_another_body_is_a_conflict_and_changes_nothing(app, memory, survey, change):
+    data = payload(survey)
+    asked(app, "POST", "/report", sent(data))
+    before = dict(memory.reports)
+    assert asked(app, "POST", "/report", sent({**data, **change})).status == 409
+    assert memory.reports == before
+
+
+def test_another_survey_is_a_conflict_too(app, memory, survey):
+    answer = asked(app, "POST", "/report", sent(payload(survey, survey="0" * 64)))
+    assert answer.status == 409
+    assert "another survey" in answer.json["error"]
+    assert not memory.reports
+
+
+@pytest.mark.parametrize(
+    ("state", "cap", "status", "word"),
+    [
+        (State.DRAFT, None, 503, "not open"),
+        (State.PAUSED, None, 503, "not open"),
+        (State.CLOSED, None, 410, "closed"),
+        (State.OPEN, 0, 410, "as many"),
+    ],
+)
+def test_whoever_comes_at_the_wrong_time_is_told_so(app, memory, survey, state, cap, status, word):
+    memory.state, memory.cap = state, cap
+    answer = asked(app, "POST", "/report", sent(payload(survey)))
+    assert answer.status == status
+    assert word in answer.json["error"]
+    assert ("retry-after" in dict(answer.headers)) == (status == 503)
+    assert not memory.reports
+
+
+def test_a_store_that_fails_asks_for_patience_and_the_page_still_loads(app, memory, survey):
+    async def fails():
+        raise StoreError("the disk is full", 7)
+
+    memory.before = fails
+    answer = asked(app, "POST", "/report", sent(payload(survey)))
+    assert (answer.status, answer["retry-after"]) == (503, "7")
+    assert asked(app, "GET", "/").status == 200
+    memory.before = None
+    assert asked(app, "POST", "/report", sent(payload(survey))).status == 201
+
+
+def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(survey, memory):
+    """The report waits 0.2 s for its store, and is sent away; the page is answered meanwhile."""
+    app = application(survey, memory, limits=Limits(answer_seconds=0.4))
+
+    async def story():
+        memory.before = asyncio.Event().wait
+        waiting = asyncio.create_task(ask(app, "POST", "/report", sent(payload(survey))))
+        await asyncio.sleep(0.05)
+        page = await ask(app, "GET", "/")
+        assert not waiting.done()
+        return page, await asyncio.wait_for(waiting, 10)
+
+    page, answer = asyncio.run(story())
+    assert page.status == 200
+    assert (answer.status, answer["retry-after"]) == (503, "5")
+
+
+def test_the_log_says_once_that_the_store_fails_and_once_that_it_is_back(app, memory, survey, caplog):
+    async def fails():
+        raise StoreError("the disk must have room, got none: nothing was stored.")
+
+    for state in (None, fails, fails, fails, None, None):
+        memory.before = state
+        asked(app, "POST", "/report", sent(payload(survey, answers={**ANSWERS, "note": "WORDS-TO-KEEP"})))
+    said = [record.getMessage() for record in caplog.records if record.name == "toolkit.survey"]
+    assert said == ["No reports can be stored: the disk must have room, got none: nothing was stored.", "Reports are stored again."]
+
+
+def everything(app, survey):
+    """One answer of every kind."""
+    yield asked(app, "GET", "/")
+    yield asked(app, "GET", "/randomizer.js")
+    yield asked(app, "POST", "/report", sent(payload(survey)))
+    yield asked(app, "POST", "/report", b"{")
+    yield asked(app, "POST", "/report", sent(payload(survey, survey="0" * 64)))
+    yield asked(app, "POST", "/report", b"x" * 70_000)
+    yield asked(app, "POST", "/report", b"{}", headers=[])
+    yield asked(app, "GET", "/nothing")
+    yield asked(app, "GET", "/report")
+    for method in ("HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "BREW"):
+        yield asked(app, method, "/")
+    with mock.patch.object(server, "checked", side_effect=RuntimeError("secret")):
+        yield asked(app, "POST", "/report", sent(payload(survey)))
+
+
+def test_every_answer_has_every_security_header_once_and_no_cookie(app, survey):
+    answers = list(everything(app, survey))
+    assert [answer.status for answer in answers] == [200, 200, 201, 400, 409, 413, 415, 404, 405, *[405] * 7, 500]
+    for answer in answers:
+        for name, value in HEADERS.items():
+            assert answer[name] == value  # `answer[...]` wants exactly one
+        names = {name for name, _ in answer.headers}
+        assert names <= {*HEADERS, "content-type", "content-length", "allow", "retry-after"}
+        assert answer["content-length"] == str(len(answer.body))
+
+
+def test_errors_are_one_sentence_of_json(app, survey):
+    for answer in everything(app, survey):
+        if answer.status >= 400:
+            assert answer["content-type"] == "application/json"
+            assert list(answer.json) == ["error"]
+            assert re.fullmatch(r"[A-Z`].*\.", answer.json["error"])
+
+
+def test_the_policy_lets_the_page_load_its_own_files_and_nothing_else():
+    policy = dict(part.split(" ", 1) for part in HEADERS["content-security-policy"].split("; "))
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert "unsafe" not in HEADERS["content-security-policy"]
+    assert "http" not in HEADERS["content-security-policy"]
+    assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
+
+
+def test_the_page_is_the_survey_and_its_files_are_served_by_name(app, survey):
+    page = asked(app, "GET", "/")
+    assert page["content-type"] == "text/html; charset=utf-8"
+    assert survey.hash.encode() in page.body
+    for name in client.NAMES:
+        answer = asked(app, "GET", f"/{name}")
+        if name.endswith(".html") or name == "blind.js":
+            assert answer.status == 404  # the template is no page, and this survey has no blind tokens
+        else:
+            assert answer.body == client.asset(name)
+            assert answer["content-type"].startswith(("text/javascript", "text/css"))
+
+
+def test_the_page_asks_for_no_file_that_is_not_there(app):
+    page = asked(app, "GET", "/").body.decode()
+    for found in re.findall(r"(?:src|href)=\"([^\"#:]+)\"", page):
+        assert asked(app, "GET", f"/{found}").status == 200, found
+
+
+PATHS = [
+    "", "//", "/.", "/..", "/../server.py", "/%2e%2e/server.py", "/static/form.js", "/form.html", "/server.py", "/randomizer.js/",
+    "/RANDOMIZER.JS", "/report/", "//report", "/report\0", "/randomizer.js\0.html", "/\ud800", "/sign", "/admin", "/status",
+    "/results", "/close", "/docs", "/openapi.json", "/favicon.ico", "/" + "a" * 60_000, "\\report", "/;report", "/report;a=b",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("path", PATHS, ids=[ascii(path)[:30] for path in PATHS])
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_unknown_paths_are_not_found_and_not_repeated(app, memory, survey, path, method):
+    answer = asked(app, method, path, sent(payload(survey)) if method == "POST" else b"")
+    assert (answer.status, answer.json) == (404, {"error": "There is nothing at this address."})
+    assert not memory.reports
+
+
+def test_methods_that_an_address_does_not_have_are_refused(app):
+    assert asked(app, "POST", "/")["allow"] == "GET"
+    assert asked(app, "GET", "/report")["allow"] == "POST"
+    assert asked(app, "HEAD", "/").status == 405
+    assert asked(app, "OPTIONS", "/report").status == 405  # no other site's page gets past the browser's question
+
+
+@pytest.mark.parametrize(
+    "headers",
+    [
+        [],
+        [(b"content-type", b"text/plain")],
+        [(b"content-type", b"application/x-www-form-urlencoded")],
+        [(b"content-type", b"multipart/form-data; boundary=x")],
+        [(b"content-type", b"application/json; charset=latin-1")],
+        [(b"content-type", b"application/jsonp")],
+        [(b"content-type", b"application/json"), (b"content-type", b"text/plain")],
+        [(b"content-type", b"application/json"), (b"content-encoding", b"gzip")],
+        [(b"content-type", b"\xff\xfe")],
+    ],
+)
+def test_only_json_is_read(app, memory, survey, headers):
+    assert asked(app, "POST", "/report", sent(payload(survey)), headers=headers).status == 415
+    assert not memory.reports
+
+
+@pytest.mark.parametrize("kind", [b"application/json", b"Application/JSON; charset=UTF-8", b"application/json;charset=utf-8"])
+def test_json_may_be_called_by_its_usual_names(app, survey, kind):
+    assert asked(app, "POST", "/report", sent(payload(survey)), headers=[(b"content-type", kind)]).status == 201
+
+
+def test_the_query_and_foreign_headers_change_nothing(app, memory, survey):
+    data = payload(survey)
+    noise = [*JSON, (b"x-forwarded-for", b"6.6.6.6"), (b"cookie", b"a=b"), (b"origin", b"https://evil.example"), (b"host", b"evil")]
+    answer = asked(app, "POST", "/report", sent(data), headers=noise, query_string=b"survey=other&key=1")
+    assert answer.status == 201
+    assert "6.6.6.6" not in repr(memory.reports)
+
+
+def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, survey, caplog):
+    data = payload(survey, answers={**ANSWERS, "note": "SECRET-WORDS"})
+    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "checked", side_effect=RuntimeError("SECRET-WORDS")):
+        answer = asked(app, "POST", "/report", sent(data))
+    assert answer.status == 500
+    assert "SECRET" not in answer.body.decode()
+    (record,) = [record for record in caplog.records if record.name == "toolkit.survey"]
+    assert record.getMessage().startswith("RuntimeError in ")
+    assert record.exc_info is None
+    assert "SECRET" not in caplog.text
+
+
+def test_what_goes_right_or_wrong_by_the_rules_is_not_logged_at_all(app, survey, caplog):
+    with caplog.at_level(logging.DEBUG):
+        for body in (sent(payload(survey)), b"{", b"\xff", sent(payload(survey, key="SECRET"))):
+            asked(app, "POST", "/report", body)
+        asked(app, "GET", "/SECRET")
+    assert [record for record in caplog.records if record.name != "asyncio"] == []
+
+
+def test_the_rule_that_was_broken_is_said_without_the_value(app, survey):
+    with mock.patch.object(server, "checked", side_effect=PayloadError("The key must be 32 hexadecimal digits.")):
+        answer = asked(app, "POST", "/report", sent(payload(survey)))
+    assert (answer.status, answer.json) == (400, {"error": "The key must be 32 hexadecimal digits."})
+
+
+def test_a_client_that_hangs_up_leaves_nothing_behind(app, memory, survey):
+    body = sent(payload(survey))
+
+    async def story():
+        parts = iter([{"type": "http.request", "body": body[:50], "more_body": True}, {"type": "http.disconnect"}])
+
+        async def receive():
+            return next(parts)
+
+        async def send(_):
+            pass
+
+        scope = {"type": "http", "method": "POST", "path": "/report", "root_path": "", "headers": JSON, "query_string": b""}
+        await app(scope, receive, send)
+
+    asyncio.run(story())
+    assert not memory.reports
+
+
+def test_below_a_prefix_everything_is_there_and_nothing_elsewhere(survey, memory):
+    app = application(survey, memory, prefix="/survey")
+    assert asked(app, "GET", "/survey/").status == 200
+    assert asked(app, "GET", "/survey/randomizer.js").status == 200
+    assert asked(app, "POST", "/survey/report", sent(payload(survey))).status == 201
+    assert [asked(app, "GET", path).status for path in ("/", "/survey", "/randomizer.js", "/surveyx/")] == [404] * 4
+    for wrong in ("survey", "/survey/", "/a{b}", "/a%20b", "/a?b"):
+        with pytest.raises(ValueError, match="`prefix` must be a path"):
+            application(survey, memory, prefix=wrong)
+
+
+def test_a_key_is_needed_for_blind_tokens_and_for_nothing_else(survey, memory):
+    with pytest.raises(ValueError, match="only then"):
+        application(campus("blind"), memory)
+    with pytest.raises(ValueError, match="only then"):
+        application(survey, memory, key=IssuerKey.generate())
+
+
+def test_a_refusal_may_say_when_to_come_again():
+    assert RefusalError(503, "Later.", retry_after=3).headers == {"retry-after": "3"}
+    assert RefusalError(408, "Too slow.").headers == {"connection": "close"}
+
+
+def test_nothing_of_the_researcher_is_on_this_address(app):
+    """Every address of the application: the page, its files, and the one that takes reports."""
+    paths = {route.path for route in app.routes}
+    assert paths == {"/", "/report", *(f"/{name}" for name in client.NAMES if not name.endswith(".html") and name != "blind.js")}

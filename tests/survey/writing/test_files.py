@@ -1,0 +1,50 @@
+from pathlib import Path
+
+import pytest
+
+from toolkit.survey.writing.files import read, write
+
+DATA = {"title": {"en": "Überblick 😀\nzweite Zeile"}, "n": 3, "big": 2**70, "list": [[1, 2], [3]], "flag": True}
+
+
+@pytest.mark.parametrize("name", ["a.toml", "a.json", "A.TOML", "A.Json"])
+def test_plain_data_are_read_back(tmp_path: Path, name: str) -> None:
+    write(tmp_path / name, DATA)
+    assert read(tmp_path / name) == DATA
+
+
+def test_files_are_utf8_whatever_the_machine_prefers(tmp_path: Path) -> None:
+    write(tmp_path / "a.json", DATA)
+    assert "Überblick 😀" in (tmp_path / "a.json").read_bytes().decode("utf-8")
+
+
+@pytest.mark.parametrize("name", ["a", "a.yaml", "a.py", "a.toml.exe"])
+def test_other_suffixes_are_refused(tmp_path: Path, name: str) -> None:
+    for act in (lambda path: read(path), lambda path: write(path, DATA)):
+        with pytest.raises(ValueError, match=r"must end in \.toml or \.json"):
+            act(tmp_path / name)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("name", "raw"),
+    [
+        ("a.toml", b"title = "),
+        ("a.toml", b"title = 1\ntitle = 2"),
+        ("a.toml", b"\xff\xfe"),
+        ("a.toml", b"a = " + b"[" * 100_000),
+        ("a.json", b'{"a": 1, "a": 2}'),
+        ("a.json", b"[" * 100_000),
+        ("a.json", b'{"a": NaN}'),
+        ("a.json", "{}".encode("utf-16")),
+    ],
+)
+def test_broken_files_are_refused_by_one_kind_of_error(tmp_path: Path, name: str, raw: bytes) -> None:
+    (tmp_path / name).write_bytes(raw)
+    with pytest.raises(ValueError, match=r"."):
+        read(tmp_path / name)
+
+
+def test_a_missing_file_is_said_to_be_missing(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read(tmp_path / "none.toml")

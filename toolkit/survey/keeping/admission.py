@@ -1,0 +1,71 @@
+"""What becomes of each report of a batch: one pure function, the same for every database.
+
+The order of the checks is a promise to phones. A key that is there already comes first: a phone that did not hear our
+answer sends again, and must hear that all is well although its token is spent by now, the cap reached or the collection closed.
+"""
+
+from collections.abc import Mapping, Sequence, Set
+from dataclasses import dataclass, field
+
+from toolkit.survey.keeping.protocol import Entry, Outcome, State
+
+
+@dataclass(frozen=True)
+class Head:
+    """What a collection is, as one row of the database says it. `swept`: closed, and nothing is left to tidy."""
+
+    hash: str
+    access: str
+    cap: int | None
+    state: State
+    swept: bool = False
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Outcomes in the order of the batch, and what is to be written: reports by key, and the passes that they use up."""
+
+    outcomes: list[Outcome] = field(default_factory=list)
+    reports: dict[bytes, str] = field(default_factory=dict)
+    passes: set[bytes] = field(default_factory=set)
+
+
+def decide(batch: Sequence[Entry], head: Head, *, held: int, found: Mapping[bytes, str], known: Set[bytes]) -> Decision:
+    """Take the entries one after the other, as if each had come alone.
+
+    `held` is the number of reports in the store, `found` those with a key of this batch; `known` are the passes of this
+    batch that are unspent (token mode) or that are spent (blind mode).
+
+    >>> head = Head("ab", "open", 1, State.OPEN)
+    >>> one, other = Entry(bytes(16), "1"), Entry(bytes([1] * 16), "2")
+    >>> [outcome.value for outcome in decide([one, one, other], head, held=0, found={}, known=set()).outcomes]
+    ['stored', 'repeated', 'full']
+    """
+    made = Decision()
+    for entry in batch:
+        outcome = _outcome(entry, head, held, found, known, made)
+        if outcome is Outcome.STORED:
+            made.reports[entry.key] = entry.body
+            if head.access != "open" and entry.pass_ is not None:  # in open mode a pass means nothing and is not kept
+                made.passes.add(entry.pass_)
+        made.outcomes.append(outcome)
+    return made
+
+
+def _outcome(entry: Entry, head: Head, held: int, found: Mapping[bytes, str], known: Set[bytes], made: Decision) -> Outcome:
+    before = found.get(entry.key, made.reports.get(entry.key))
+    if before is not None:
+        return Outcome.REPEATED if before == entry.body else Outcome.CONFLICT
+    if head.state is not State.OPEN:
+        return Outcome.CLOSED if head.state is State.CLOSED else Outcome.PAUSED
+    if head.cap is not None and held + len(made.reports) >= head.cap:
+        return Outcome.FULL
+    return Outcome.STORED if _may_pass(entry.pass_, head.access, known, made.passes) else Outcome.SPENT
+
+
+def _may_pass(pass_: bytes | None, access: str, known: Set[bytes], used: Set[bytes]) -> bool:
+    if access == "open":
+        return True
+    if pass_ is None or pass_ in used:
+        return False
+    return (pass_ in known) == (access == "token")

@@ -1,0 +1,202 @@
+"""A collection in a database: what must happen in which order, whichever database it is.
+
+An `Engine` opens transactions, a `Session` is one of them: a handful of statements each. Everything that a promise
+depends on is here, once; `sqlite.py` and `postgres.py` only say it in their dialects. A writing session has locked
+the collection before it is handed out, so of several servers one decides at a time, and what it read stays true until it
+has written: the cap is exact, a token is spent once, and a collection that was closed takes nothing more.
+"""
+
+import json
+import threading
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Protocol
+
+from toolkit.core.checks import refuse
+from toolkit.survey.keeping.admission import Head, decide
+from toolkit.survey.keeping.protocol import HASH_BYTES, Entry, Outcome, State, StoreError
+from toolkit.survey.spec import Survey
+
+PAGE = 2000
+"""Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
+
+_NEXT = {
+    State.DRAFT: (State.OPEN, State.CLOSED),
+    State.OPEN: (State.PAUSED, State.CLOSED),
+    State.PAUSED: (State.OPEN, State.CLOSED),
+    State.CLOSED: (),
+}
+_NEXT_NAMES = {state: " or ".join(later.value for later in following) or "nothing else" for state, following in _NEXT.items()}
+
+
+class Session(Protocol):
+    """One transaction. Whatever is given as a collection of keys or hashes is written in their order, not in that of arrival."""
+
+    def head(self) -> Head | None: ...
+    def text(self) -> str: ...
+    def begin(self, head: Head, text: str) -> None: ...
+    def move(self, state: State) -> None: ...
+    def sweep(self) -> None:
+        """Close: remove all tokens, and what of the rewriting can be done within the transaction."""
+
+    def held(self) -> int: ...
+    def found(self, keys: Sequence[bytes]) -> dict[bytes, str]: ...
+    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]: ...
+    def keep(self, reports: dict[bytes, str]) -> None: ...
+
+    def invite(self, hashes: Sequence[bytes]) -> None: ...
+    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]: ...
+    def spent(self, hashes: Sequence[bytes]) -> set[bytes]: ...
+    def use(self, hashes: Sequence[bytes]) -> None:
+        """Take them off the unspent ones."""
+
+    def burn(self, hashes: Sequence[bytes]) -> None:
+        """Put them among the spent ones."""
+
+    def issued(self, invitation: bytes) -> bytes | None: ...
+    def issue(self, invitation: bytes, blinded: bytes) -> None: ...
+
+
+class Engine(Protocol):
+    """What opens sessions, and says every failure of its database as a `StoreError`."""
+
+    def reading(self) -> AbstractContextManager[Session]: ...
+    def writing(self, *, patient: bool = False) -> AbstractContextManager[Session]:
+        """`patient`: for the researcher, who would rather wait than try again; a phone rather tries again."""
+
+    def making(self) -> AbstractContextManager[Session]:
+        """As `writing`, where there may be nothing yet: `head` is then None; a database of something else is refused."""
+
+    def finish(self) -> None:
+        """After closing: what of the rewriting no transaction can do."""
+
+    def close(self) -> None: ...
+
+
+class Collection:
+    """A `Store` over an engine."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._lock = threading.RLock()
+        self._hash: str | None = None
+
+    def create(self, survey: Survey) -> None:
+        head = Head(survey.hash, survey.access, survey.cap, State.DRAFT)
+        with self._lock:
+            with self._engine.making() as session:
+                there = session.head() or head
+                if there is head:
+                    session.begin(head, json.dumps(survey.to_dict()))
+            if there.hash != survey.hash:
+                refuse("a database holds one collection", "one of another survey", "reports cannot be mixed; take another database")
+            self._hash = survey.hash
+            if there.state is State.CLOSED and not there.swept:  # somebody was interrupted while closing it
+                self._engine.finish()
+
+    def survey(self) -> Survey:
+        with self._lock, self._engine.reading() as session:
+            self._head(session)
+            return Survey.from_dict(json.loads(session.text()))
+
+    def hash(self) -> str:
+        with self._lock, self._engine.reading() as session:
+            return self._head(session).hash
+
+    def state(self) -> State:
+        with self._lock, self._engine.reading() as session:
+            return self._head(session).state
+
+    def set_state(self, state: State) -> None:
+        with self._lock:
+            with self._engine.writing(patient=True) as session:
+                head = self._head(session)
+                if state is not head.state and state not in _NEXT[head.state]:
+                    refuse(
+                        f"a {head.state.value} collection may become {_NEXT_NAMES[head.state]}", state.value, "it stays as it is"
+                    )
+                if state is not State.CLOSED:
+                    session.move(state)
+                elif not head.swept:
+                    session.sweep()
+            if state is State.CLOSED:
+                self._engine.finish()
+
+    def add(self, batch: Sequence[Entry]) -> list[Outcome]:
+        if not batch:
+            return []
+        with self._lock, self._engine.writing() as session:
+            head = self._head(session)
+            found = session.found(sorted({entry.key for entry in batch}))
+            passes = sorted({entry.pass_ for entry in batch if entry.pass_ is not None})
+            known = _known(session, head.access, passes)
+            made = decide(batch, head, held=session.held(), found=found, known=known)
+            if made.reports:
+                session.keep(dict(sorted(made.reports.items())))
+            if made.passes:
+                (session.use if head.access == "token" else session.burn)(sorted(made.passes))
+            return made.outcomes
+
+    def count(self) -> int:
+        with self._lock, self._engine.reading() as session:
+            self._head(session)
+            return session.held()
+
+    def reports(self) -> Iterator[str]:
+        after = b""
+        while True:
+            with self._lock, self._engine.reading() as session:
+                self._head(session)
+                page = session.page(after, PAGE)
+            if not page:
+                return
+            yield from (body for _, body in page)
+            after = page[-1][0]
+
+    def invite(self, hashes: Iterable[bytes]) -> None:
+        invited = sorted(set(hashes))
+        if any(not isinstance(one, bytes) or len(one) != HASH_BYTES for one in invited):
+            refuse("`hashes` must be SHA-256 values of 32 bytes", "others", "no token could ever match them")
+        with self._lock, self._engine.writing(patient=True) as session:
+            head = self._head(session)
+            if head.access == "open":
+                refuse("`invite` needs a survey with access by token or blind", "open", "everybody may answer it anyway")
+            if head.state is State.CLOSED:
+                refuse("`invite` needs a collection that is not closed", "closed", "nobody could use the invitation")
+            session.invite(invited)
+
+    def issue(self, invitation: bytes, blinded: bytes) -> bool:
+        with self._lock, self._engine.writing() as session:
+            head = self._head(session)
+            if head.access != "blind":
+                refuse("`issue` needs a survey with blind access", head.access, "there is nothing to sign")
+            if head.state is not State.OPEN:
+                return False
+            earlier = session.issued(invitation)
+            if earlier is not None:
+                return earlier == blinded
+            if not session.unspent([invitation]):
+                return False
+            session.use([invitation])
+            session.issue(invitation, blinded)
+            return True
+
+    def close(self) -> None:
+        with self._lock:
+            self._engine.close()
+
+    def _head(self, session: Session) -> Head:
+        """The collection, which must be the same as the last time: a database may be exchanged under a running server."""
+        head = session.head()
+        if head is None:
+            refuse("the database must hold a collection", "none", "create one first", StoreError)
+        if self._hash not in (None, head.hash):
+            refuse("the database must hold the same collection as before", "another one", "nothing was read or stored", StoreError)
+        self._hash = head.hash
+        return head
+
+
+def _known(session: Session, access: str, passes: Sequence[bytes]) -> set[bytes]:
+    if access == "open" or not passes:
+        return set()
+    return session.unspent(passes) if access == "token" else session.spent(passes)

@@ -1,0 +1,59 @@
+"""The sentences of the promise, language by language: they are kept in `wording/`, one file a language."""
+
+import tomllib
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from string import Formatter
+
+from toolkit.core.checks import refuse
+from toolkit.survey.language.text import Frozen
+
+_FOLDER = Path(__file__).parent / "wording"
+OWN = "promise_"
+"""With this before its name, a sentence can be given for a language that there is no file of."""
+
+Own = Mapping[str, Mapping[str, str]]
+"""Words of the researcher: language → name → words."""
+
+
+@cache
+def languages() -> tuple[str, ...]:
+    """The languages that the promise is written in.
+
+    >>> languages()
+    ('ar', 'de', 'en', 'es', 'fr')
+    """
+    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+
+
+def phrases(language: str, own: Own | None = None) -> Mapping[str, str]:
+    """The sentences in one language; "de-AT" is served by "de".
+
+    For a language without a file all of them must be in `own`. Where there is a file it is used as it is: a promise that
+    could be reworded could also be made untrue.
+
+    >>> phrases("de-AT")["yes"]
+    'Ja'
+    """
+    for known in (language, language.split("-")[0]):
+        if known in languages():
+            return _of(known)
+    given = {key.removeprefix(OWN): words for key, words in (own or {}).get(language, {}).items() if key.startswith(OWN)}
+    for key, pattern in _of("en").items():
+        if key not in given or fields(given[key]) != fields(pattern):
+            known = ", ".join(languages())
+            rule = f"a language must be one of {known}, or `words` must hold all of its {len(_of('en'))} {OWN}… sentences"
+            received = f"{language!r} " + (f"without {OWN}{key}" if key not in given else f"with other {{…}} in {OWN}{key}")
+            refuse(rule, received, "people must be able to read what they are promised")
+    return Frozen(given)
+
+
+def fields(pattern: str) -> frozenset[str]:
+    """What is filled into a sentence."""
+    return frozenset(name for _, name, _, _ in Formatter().parse(pattern) if name is not None)
+
+
+@cache
+def _of(language: str) -> Mapping[str, str]:
+    return Frozen(tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8")))

@@ -1,0 +1,98 @@
+"""Who may answer, and how often: anybody, whoever holds a single-use link, or whoever holds a blindly signed token.
+
+A link carries its token behind the #, which a browser does not send: it is in no log of a proxy and no Referer. The server
+keeps SHA-256 of a token only, and spends it in the transaction that stores the report, in a table of its own.
+"""
+
+import hashlib
+import re
+import secrets
+from dataclasses import dataclass
+from typing import Any
+
+from toolkit.core.checks import refuse, whole
+from toolkit.survey.serving.blind import Issuer, prepare
+from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, parsed
+from toolkit.survey.serving.refusal import RefusalError
+from toolkit.survey.spec import Survey
+
+TOKEN_BYTES = 16
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
+_HEX = re.compile(r"([0-9a-f]{2})+")
+_FIELDS = ("survey", "invitation", "blinded")
+
+PROMISES = {
+    "open": "Anybody with the link may answer. A phone keeps itself from answering twice, but nothing stops a person who wants to.",
+    "token": "Each link works once. Links and reports are kept apart; whoever could watch the running server could connect them.",
+    "blind": "Each link works once, and its use cannot be connected with a report, not even by the server. Experimental.",
+}
+"""What each mode stops, and what it does not."""
+
+
+@dataclass(frozen=True, repr=False)
+class SignRequest:
+    """An invitation, and a blinded message that is to be signed in exchange for it."""
+
+    invitation: bytes
+    blinded: bytes
+
+    @property
+    def fingerprint(self) -> bytes:
+        return hashlib.sha256(self.blinded).digest()
+
+
+def invitations(count: int) -> list[str]:
+    """That many new tokens of 128 random bits.
+
+    >>> [len(token) for token in invitations(2)]
+    [22, 22]
+    """
+    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count"))]
+
+
+def digest(token: str) -> bytes:
+    """What the store knows of a token: its SHA-256. 128 random bits cannot be guessed from it.
+
+    >>> digest("A" * 22).hex()[:16]
+    '8a5bdb4cc1516412'
+    """
+    if not _TOKEN.fullmatch(token):
+        refuse("a token must be 22 letters, digits, - and _", f"{len(token)} characters", "it was not made by `invitations`")
+    return hashlib.sha256(token.encode()).digest()
+
+
+def link(url: str, token: str) -> str:
+    """The link for one person.
+
+    >>> link("https://survey.example/", "A" * 22)
+    'https://survey.example/#t=AAAAAAAAAAAAAAAAAAAAAA'
+    """
+    return f"{url.partition('#')[0]}#t={token}"
+
+
+def pass_of(survey: Survey, submission: Submission, issuer: Issuer | None = None) -> bytes | None:
+    """What must be spent with a report: nothing, SHA-256 of its token, or SHA-256 of its nonce, if the signature is good."""
+    token = submission.token
+    if isinstance(token, BlindToken):
+        if issuer is None or not issuer.verifies(prepare(token.nonce, bytes.fromhex(survey.hash)), token.signature):
+            raise RefusalError(403, "This token was not signed for this survey.")
+        return hashlib.sha256(token.nonce).digest()
+    return None if token is None else hashlib.sha256(token.encode()).digest()
+
+
+def sign_request(survey: Survey, issuer: Issuer, raw: bytes) -> SignRequest:
+    """What a browser asks to be signed; raises `PayloadError` for anything else, before an invitation is lost for it."""
+    data = parsed(raw)
+    if not isinstance(data, dict) or set(data) != set(_FIELDS) or not all(isinstance(value, str) for value in data.values()):
+        raise PayloadError(f"A request for a signature must have exactly the fields {', '.join(_FIELDS)}, all of them text.")
+    if data["survey"] != survey.hash:
+        raise OtherSurvey("This request is for another survey, or for an earlier version of this one: load the page again.")
+    if not _TOKEN.fullmatch(data["invitation"]):
+        raise PayloadError("An invitation must be 22 letters, digits, - and _.")
+    return SignRequest(digest(data["invitation"]), _number(data["blinded"], issuer))
+
+
+def _number(text: Any, issuer: Issuer) -> bytes:
+    if len(text) != 2 * issuer.size or not _HEX.fullmatch(text) or not 0 < int(text, 16) < issuer.n:
+        raise PayloadError("A blinded message must be a number below the issuer's modulus, in hexadecimal digits.")
+    return bytes.fromhex(text)

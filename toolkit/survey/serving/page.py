@@ -1,0 +1,83 @@
+"""The page that respondents see: one HTML file with the survey in it as data, and no program of its own.
+
+The survey stands in a block of JSON, in which no character can end the block; the scripts beside it put every text on the
+screen as text. The headers that go with it are in `headers`.
+"""
+
+import html
+import json
+import re
+import string
+from collections.abc import Mapping
+from typing import Any
+
+from toolkit.local.design import Design
+from toolkit.survey import client
+from toolkit.survey.language.words import interface
+from toolkit.survey.serving.wheel import wheel
+from toolkit.survey.spec import Survey
+
+_SLOT = re.compile(r"\{\{(\w+)\}\}")
+_ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+Words = Mapping[str, Mapping[str, str]]
+
+
+def page(survey: Survey, issuer: Mapping[str, str] | None = None) -> bytes:
+    """The HTML of a survey; `issuer` is the public key of blind tokens, {"n": hex, "e": hex}."""
+    data = content(survey, issuer)
+    first = survey.languages[0]
+    words = data["words"][first]
+    slots = {
+        "language": html.escape(first),
+        "direction": words["direction"],
+        "title": html.escape(data["title"][first]),
+        "loading": html.escape(words["loading"]),
+        "data": as_block(data),
+    }
+    template = client.asset("form.html").decode()
+    return _SLOT.sub(lambda slot: slots[slot.group(1)], template).encode()
+
+
+def content(survey: Survey, issuer: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """All that the scripts are told: the survey, the words of the interface, the hash of the program.
+
+    The practice question and the question about the method become an introduction of the same shape as all questions.
+    """
+    data, words = survey.for_page(), interface(survey.languages, survey.interface_words)
+    practice, check = data.pop("practice"), data.pop("check")
+    intro = [{**practice, "heading": "practice", "note": "practice_note"}] if practice else []
+    data["intro"] = [_furnished(question, words) for question in intro] + ([_check(words)] if check else [])
+    data["questions"] = [_furnished(question, words) for question in data["questions"]]
+    data |= {"words": words, "code": client.code_hash()}
+    return data if issuer is None else {**data, "issuer": dict(issuer)}
+
+
+def _furnished(question: dict[str, Any], words: Words) -> dict[str, Any]:
+    """A question with neutral names for its reports, and with the wheel if a wheel guides."""
+    reports = [{**report, "mark": _mark(place)} for place, report in enumerate(question["reports"])]
+    if question["mode"] != "guided":
+        return {**question, "reports": reports}
+    design = Design.from_dict(question["randomizer"])
+    return {**question, "reports": reports, "wheel": wheel(design, question["options"], reports, words)}
+
+
+def _mark(place: int) -> str:
+    return string.ascii_uppercase[place] if place < 26 else str(place + 1)
+
+
+def _check(words: Words) -> dict[str, Any]:
+    """The question whether the method was understood; its last option is right."""
+    options = [{"label": {code: words[code][name] for code in words}} for name in ("check_yes", "check_no")]
+    text = {code: words[code]["check_question"] for code in words}
+    shape = {"name": "understood", "kind": "choice", "mode": "check", "required": True, "heading": "check_title"}
+    return {**shape, "text": text, "options": options, "reports": []}
+
+
+def as_block(data: Any) -> str:
+    r"""JSON that may stand between script tags: nothing in it can be taken for markup.
+
+    >>> print(as_block({"text": "</script>"}))
+    {"text":"\u003c/script\u003e"}
+    """
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False).translate(_ESCAPES)

@@ -1,0 +1,112 @@
+"""What arrives from a phone, read strictly: the sender is anybody, so nothing is guessed, repaired or quoted."""
+
+import json
+import re
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any
+
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing import strictly
+
+_KEY = re.compile(r"[0-9a-f]{32}")
+_TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
+_NONCE = re.compile(r"[0-9a-f]{64}")
+_SIGNATURE = re.compile(r"([0-9a-f]{2}){64,1024}")
+_MOST_DIGITS = 17
+_WRITER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+
+
+class PayloadError(ValueError):
+    """A submission that is refused; the message says which rule it breaks and nothing of what it held."""
+
+
+class OtherSurvey(PayloadError):  # noqa: N818  it is the survey that is another
+    """A submission to another survey, or to this one as it was before it was changed."""
+
+
+@dataclass(frozen=True)
+class BlindToken:
+    """Proof that some invited person sent this, without saying which: a random nonce and the issuer's signature of it."""
+
+    nonce: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Submission:
+    """One person's reports: `body` is JSON in one spelling, `key` makes sending it twice harmless."""
+
+    key: bytes
+    body: str
+    token: str | BlindToken | None
+
+
+def checked(survey: Survey, raw: bytes) -> Submission:
+    """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send."""
+    data = parsed(raw)
+    fields = ["survey", "key", "answers", "understood", *(["token"] if survey.access != "open" else [])]
+    if not isinstance(data, dict) or set(data) != set(fields):
+        raise PayloadError(f"A submission must have exactly the fields {', '.join(fields)}.")
+    if data["survey"] != survey.hash:
+        raise OtherSurvey("This submission is for another survey, or for an earlier version of this one: load the page again.")
+    if not isinstance(data["key"], str) or not _KEY.fullmatch(data["key"]):
+        raise PayloadError("The key must be 32 hexadecimal digits.")
+    token = None if survey.access == "open" else _token(data["token"], survey.access)
+    understood = data["understood"]
+    if type(understood) is not (bool if survey.check else type(None)):
+        raise PayloadError(f"`understood` must be {'true or false' if survey.check else 'null'} in this survey.")
+    answers = _answers(survey, data["answers"])
+    body = _WRITER.encode({"answers": answers, "understood": understood})
+    return Submission(bytes.fromhex(data["key"]), body, token)
+
+
+def parsed(raw: bytes) -> Any:
+    """Strict JSON out of bytes from a stranger; the error never says more than that it is none."""
+    with suppress(ValueError):  # and not `except`: an error that another one was the context of would carry the body along
+        return strictly.parsed(raw, digits=_MOST_DIGITS)
+    raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")
+
+
+def _token(token: Any, access: str) -> str | BlindToken:
+    if access == "token":
+        if not isinstance(token, str) or not _TOKEN.fullmatch(token):
+            raise PayloadError("The token must be 22 letters, digits, - and _.")
+        return token
+    if not isinstance(token, dict) or set(token) != {"nonce", "signature"}:
+        raise PayloadError("The token must have exactly the fields nonce, signature.")
+    for name, pattern in (("nonce", _NONCE), ("signature", _SIGNATURE)):
+        if not isinstance(token[name], str) or not pattern.fullmatch(token[name]):
+            raise PayloadError(f"The token's {name} must be hexadecimal digits, as many as it has.")
+    return BlindToken(bytes.fromhex(token["nonce"]), bytes.fromhex(token["signature"]))
+
+
+def _answers(survey: Survey, answers: Any) -> dict[str, Any]:
+    names = [question.name for question in survey.questions]
+    if not isinstance(answers, dict) or list(answers) != names:
+        raise PayloadError("`answers` must hold every question of the survey once, in order.")
+    for question in survey.questions:
+        _check_answer(survey, question, answers)
+    return answers
+
+
+def _check_answer(survey: Survey, question: Question, answers: dict[str, Any]) -> None:
+    value = answers[question.name]
+    if not asked(survey, question, answers):
+        if value is not None:
+            raise PayloadError(f"The question {question.name} is not asked after these plain answers: it must be null.")
+    elif value is None:
+        if question.required:
+            raise PayloadError(f"The question {question.name} must be answered.")
+    elif not question.accepts(value):
+        raise PayloadError(f"The question {question.name} has no such answer.")
+
+
+def asked(survey: Survey, question: Question, answers: dict[str, Any]) -> bool:
+    """Whether a question is asked, given the plain answers before it."""
+    for name, options in (question.show_if or {}).items():
+        code = answers[name]
+        if code is None or survey[name].options[code] not in options:
+            return False
+    return True

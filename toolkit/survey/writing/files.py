@@ -1,0 +1,42 @@
+"""Surveys on disk: TOML for people, JSON for programs, told apart by the file's suffix."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from toolkit.core.checks import refuse
+from toolkit.survey.writing.strictly import parsed
+
+_MOST_DIGITS = 4000  # a fraction of a fine budget has long parts
+
+
+def read(path: str | Path) -> Any:
+    """The plain data in a file."""
+    file = Path(path)
+    suffix, raw = _suffix(file), file.read_bytes()
+    if suffix == ".json":
+        return parsed(raw, digits=_MOST_DIGITS)
+    try:
+        return tomllib.loads(raw.decode("utf-8"))
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+
+
+def write(path: str | Path, data: dict[str, Any]) -> None:
+    """Plain data into a file."""
+    file = Path(path)
+    text = _toml(data) if _suffix(file) == ".toml" else f"{json.dumps(data, indent=2, ensure_ascii=False)}\n"
+    file.write_text(text, encoding="utf-8")
+
+
+def _toml(data: dict[str, Any]) -> str:
+    import tomli_w
+
+    return tomli_w.dumps(data)
+
+
+def _suffix(file: Path) -> str:
+    if file.suffix.lower() not in (".toml", ".json"):
+        refuse("a survey's file must end in .toml or .json", repr(file.suffix), "the suffix says how it is written")
+    return file.suffix.lower()
