@@ -145,7 +145,7 @@ def _results(options: Options) -> None:
 
 
 def _export(options: Options) -> None:
-    from toolkit.survey.reading.export import write
+    from toolkit.survey.export import write
 
     collector = _collector(options)
     _say(f"wrote {write(collector.reports(), options.path, collector.survey)}")

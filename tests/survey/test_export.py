@@ -5,7 +5,7 @@ import pytest
 
 from tests.survey.samples import survey
 from toolkit import warner
-from toolkit.survey.reading.export import codebook, harmless, write
+from toolkit.survey.export import codebook, harmless, write
 from toolkit.survey.results import estimate
 
 FRAME = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "understood": [True, False]})
