@@ -39,12 +39,12 @@ def phone(page):
     with ExitStack() as rest:
         made = []
 
-        def make(survey=None, *, beside=None, invited=(), key=None, **options):
-            """A phone of its own, or another tab of the phone that is named."""
+        def make(survey=None, *, site=None, beside=None, invited=(), key=None, **options):
+            """A phone of its own, with a server of its own or the one that is named; or another tab of the phone that is named."""
             if beside is not None:
                 made.append(Phone.of(beside.page.context, beside.site))
                 return made[-1]
-            site = rest.enter_context(served(survey, invited=invited, key=key))
+            site = site or rest.enter_context(served(survey, invited=invited, key=key))
             settings = {"viewport": {"width": 360, "height": 740}, "reduced_motion": "reduce", **options}
             context = page.context.browser.new_context(**settings)
             rest.callback(context.close)

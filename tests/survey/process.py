@@ -10,17 +10,22 @@ from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.store import State, open_store
 
 
-def collection(folder, access="open", invited=0, **changes):
-    """An open collection in a SQLite file: its URL, its survey, its tokens."""
-    url = f"sqlite:///{folder / 'campus.db'}"
+def collection(folder, access="open", invited=0, url=None, **changes):
+    """An open collection, in a SQLite file unless a URL is given: its URL, its survey, its tokens."""
+    url = url or f"sqlite:///{folder / 'campus.db'}"
     survey, tokens = campus(access, **changes), invitations(invited) if invited else []
+    collected(url, survey, tokens)
+    return url, survey, tokens
+
+
+def collected(url, survey, tokens=()):
+    """Open a collection of this survey for whoever has one of the tokens."""
     store = open_store(url)
     store.create(survey)
     if tokens:
         store.invite(map(digest, tokens))
     store.set_state(State.OPEN)
     store.close()
-    return url, survey, tokens
 
 
 def start(url, *options):

@@ -1,0 +1,83 @@
+"""The page and a server that dies: the real process, killed without warning before a report comes and after it is stored."""
+
+import os
+import re
+import signal
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.forms import Site, short
+from tests.survey.process import collected, start
+from tests.survey.respondents import free_port
+from toolkit.survey.store import open_store
+
+pytestmark = pytest.mark.browser
+
+KILLS = 3
+WAITING = re.compile("No answer from the server yet")
+
+
+class Mortal:
+    """The server of a survey as a process of its own, which can be killed and started again at the same address."""
+
+    def __init__(self, folder, survey):
+        self.survey, self.url, self.port = survey, f"sqlite:///{folder / 'campus.db'}", free_port()
+        collected(self.url, survey)
+        self.start()
+
+    def start(self):
+        self.process, _ = start(self.url, "--port", self.port)
+
+    def kill(self):
+        os.kill(self.process.pid, signal.SIGKILL)
+        self.process.communicate(timeout=20)
+
+    def stored(self):
+        store = open_store(self.url)
+        bodies = list(store.reports())
+        store.close()
+        return bodies
+
+
+@pytest.fixture
+def mortal(tmp_path):
+    server = Mortal(tmp_path, short())
+    yield server
+    server.kill()
+
+
+def waits(person):
+    """The page tries, hears nothing, and says so."""
+    expect(person.page.locator("#status")).to_have_text(WAITING)
+
+
+def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(phone, mortal):
+    """First nobody listens. Then, three times, the report is stored and the server dies before it can say so."""
+    person = phone(site=Site(f"http://127.0.0.1:{mortal.port}/", mortal.survey, None)).begin()
+    person.choose("Yes").press("Next").sees("Before you send")
+    mortal.kill()
+    person.press("Send").sees("Sending")
+    waits(person)
+    assert mortal.stored() == []
+    deaths = []
+
+    def die(route):
+        if len(deaths) == KILLS:
+            return route.continue_()
+        deaths.append(route.fetch().status)
+        mortal.kill()
+        route.abort()
+        return mortal.start()
+
+    mortal.start()
+    person.page.route("**/report", die)
+    for _ in range(KILLS):
+        with person.page.expect_event("requestfailed"):
+            person.press("Try now")
+        waits(person)
+    person.press("Try now").sees("Thank you")
+    assert deaths == [201] * KILLS
+    assert len(mortal.stored()) == 1
+    assert len(person.posts()) >= KILLS + 2
+    assert len(set(person.posts())) == 1

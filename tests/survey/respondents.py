@@ -1,0 +1,92 @@
+"""Scripted phones: each sends report after report, every one until it is acknowledged, byte for byte the same."""
+
+import json
+import os
+import random
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+from tests.survey.desk import ANSWERS, payload, sent
+from tests.survey.lines import post, read_answer
+
+
+class Respondent(threading.Thread):
+    """Sends until it is stopped. `acknowledged` : what was stored, by key. `odd` : status, head and body of any other answer."""
+
+    def __init__(self, survey, port, number):
+        super().__init__(daemon=True)
+        self.rng = random.Random(number)  # noqa: S311
+        self.survey, self.port = survey, port
+        self.stop, self.acknowledged, self.tries, self.odd = threading.Event(), {}, 0, []
+        self.line = None
+
+    def run(self):
+        while not self.stop.is_set():
+            data = payload(self.survey, answers={**ANSWERS, "cheated": self.rng.randrange(2), "note": f"{self.rng.random()}"})
+            self.deliver(data)
+            if self.rng.random() < 0.2:
+                self.deliver(data)  # an answer that the phone did not hear
+        self.line.close()
+
+    def deliver(self, data):
+        status = None
+        while status != 201:
+            self.tries += 1
+            status, head, body = self.attempt(post(sent(data)))
+            if status not in (201, None):
+                self.odd.append((status, head, body))
+        assert json.loads(body) == {"stored": data["key"]}
+        self.acknowledged[data["key"]] = data
+
+    def attempt(self, request):
+        try:
+            self.line = self.line or socket.create_connection(("127.0.0.1", self.port), timeout=10)
+            self.line.sendall(request)
+            status, head, body = read_answer(self.line)
+        except OSError:
+            status, head, body = None, b"", b""
+        if status != 201:
+            time.sleep(0.01)
+            if self.line is not None:
+                self.line.close()
+                self.line = None
+        return status, head, body
+
+
+@contextmanager
+def crowd(survey, port, size=8):
+    """So many phones at once; afterwards each has delivered its last report."""
+    clients = [Respondent(survey, port, number) for number in range(size)]
+    for client in clients:
+        client.start()
+    yield clients
+    for client in clients:
+        client.stop.set()
+    for client in clients:
+        client.join(60)
+        assert not client.is_alive(), client.odd[-3:]
+
+
+def stored_once(clients, bodies):
+    """What was acknowledged is there, once and as it was sent, and nothing else; the number of it. (A note makes each unique.)"""
+    acknowledged = {key: data for client in clients for key, data in client.acknowledged.items()}
+    sent_off = [{"answers": data["answers"], "understood": True} for data in acknowledged.values()]
+    assert sorted(map(json.loads, bodies), key=_note) == sorted(sent_off, key=_note)
+    return len(acknowledged)
+
+
+def _note(body):
+    return body["answers"]["note"]
+
+
+def free_port():
+    """Below those that the system hands out to clients: a client that knocks at one of these may be connected with itself."""
+    for port in range(20_000 + os.getpid() % 10_000, 32_000):
+        try:
+            socket.create_server(("127.0.0.1", port)).close()
+        except OSError:
+            continue
+        return port
+    raise AssertionError("no free port")
