@@ -70,6 +70,13 @@ def test_a_link_that_no_phone_can_reach_says_so(collector, url, near):
     assert told.startswith("This link works on this computer only.") == near
 
 
+def test_who_comes_too_late_is_told_and_not_invited(collector):
+    assert watch(collector).describe()["reach"].startswith("No server for it is running on this computer.")
+    collector.close()
+    said = watch(collector).describe()
+    assert (said["reach"], said["access"]) == ("Nobody can answer any more.", "")
+
+
 def test_without_a_server_there_is_no_link_and_no_code(collector):
     assert running(collector.database) is None
     table = watch(collector).table

@@ -22,6 +22,8 @@ _STATES = {
     "closed": "The collection is closed.",
 }
 _NEAR = "This link works on this computer only. Phones need `host`, `certificate` and `private_key`, or a proxy: see `collect`."
+_NOWHERE = "No server for it is running on this computer. `collect` with the same database starts one."
+_OVER = "Nobody can answer any more."
 _PRIVATE = "True answers never leave the phones. What arrives here is randomized already."
 
 
@@ -98,11 +100,19 @@ def _sentences(status: Status, collector: Collector, results: Results | None) ->
     missing = f"Estimates are shown from {survey.minimum:,} reports on; before, they would mislead."
     return {
         "state": f"{_STATES[status.state]}{cap}",
-        "reach": _NEAR if urlsplit(status.url or "").hostname in _HERE else "",
-        "access": PROMISES[survey.access],
+        "reach": _reach(status),
+        "access": "" if status.state == "closed" else PROMISES[survey.access],
         "private": _PRIVATE,
         "so_far": missing if results is None else " ".join(["So far:", *results.notes()]) if results.notes() else "So far:",
     }
+
+
+def _reach(status: Status) -> str:
+    if status.state == "closed":
+        return _OVER
+    if status.url is None:
+        return _NOWHERE
+    return _NEAR if urlsplit(status.url).hostname in _HERE else ""
 
 
 def _rows(results: Results) -> list[list[str]]:
@@ -114,7 +124,6 @@ def _rows(results: Results) -> list[list[str]]:
         for option, numbers in estimate.to_frame().iterrows():
             value, se, low, high = (float(number) for number in numbers)
             what = f"{finding.question}: {option}" if len(estimate.labels) > 1 or option != "mean" else finding.question
-            rows.append(
-                [what, f"{written(value, se)} ± {written(se, se)}", f"{written(low, se)} to {written(high, se)}", f"{estimate.n:,}"]
-            )
+            told = [f"{written(value, se)} ± {written(se, se)}", f"{written(low, se)} to {written(high, se)}", f"{estimate.n:,}"]
+            rows.append([what, *(number.replace("-", "\N{MINUS SIGN}") for number in told)])
     return rows

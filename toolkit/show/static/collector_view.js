@@ -13,7 +13,8 @@ function invitation() {
     draw({ numbers: { url, qr } }) {
       link.textContent = url;
       set(link, { href: url });
-      set(element, { viewBox: `0 0 ${qr.size} ${qr.size}`, "aria-label": url ? `QR code of ${url}` : "no server is running" });
+      element.style.display = url ? "" : "none"; // a sentence says why there is none
+      set(element, { viewBox: `0 0 ${qr.size} ${qr.size}`, "aria-label": `QR code of ${url}` });
       set(ground, { width: qr.size, height: qr.size });
       set(code, { d: qr.path });
     },
@@ -35,7 +36,7 @@ function counter() {
 
 /** The estimates so far, if there are any. */
 function estimates() {
-  const element = html("table");
+  const element = html("table", { class: "estimates" });
   const line = (tag, cells) => html("tr", {}, ...cells.map((cell) => html(tag, tag === "th" ? { scope: "col" } : {}, cell)));
   return {
     element,
