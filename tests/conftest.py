@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 BROWSER = Path(__file__).parent / "browser"
-ENOUGH = 120  # seconds from the last test to the end of the process
+ENOUGH = 120  # seconds from the last test to the end of the session
 
 
 def pytest_collection_modifyitems(items):
@@ -14,5 +14,10 @@ def pytest_collection_modifyitems(items):
 
 
 def pytest_sessionfinish():
-    """A process that cannot end says where it is stuck, and ends. (A test that cannot: `faulthandler_timeout`.)"""
+    """What cannot be finished says where it is stuck, and ends. (For a test there is `faulthandler_timeout`.)"""
     faulthandler.dump_traceback_later(ENOUGH, file=sys.__stderr__, exit=True)
+
+
+def pytest_unconfigure():
+    """Finished. A worker lives on until the others have finished, too."""
+    faulthandler.cancel_dump_traceback_later()
