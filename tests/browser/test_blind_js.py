@@ -100,4 +100,6 @@ def test_its_draws_come_from_the_system_and_it_is_small():
     code = asset("blind.js").decode()
     assert len(code) < 3500
     assert "Math.random" not in code
-    assert re.findall(r"crypto\.(\w+)", code) == ["subtle", "getRandomValues", "subtle", "subtle"]
+    assert re.findall(r"crypto\.(\w+)", code) == ["subtle"] * 3
+    assert re.findall(r"import .*", code) == ['import { hex, secret } from "./randomizer.js";']
+    assert "const secret = (size) => hex(crypto.getRandomValues(new Uint8Array(size)));" in asset("randomizer.js").decode()

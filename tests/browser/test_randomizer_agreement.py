@@ -200,27 +200,39 @@ def test_a_tick_that_is_given_twice_counts_once(blank):
 
 
 @pytest.mark.parametrize(
-    "data",
+    ("name", "changes"),
     [
-        {"kind": "nonsense", "options": ["a", "b"]},
-        {"kind": "toString", "options": ["a", "b"]},
-        {**numeric.local_laplace((0, 1), 1.0).to_dict(), "budget": [1, 2**53 + 2]},
-        {**numeric.local_laplace((0, 1), 1.0).to_dict(), "budget": [1, "9" * 30]},
-        {**numeric.additive((0, 20), {-3: 0.5, 3: 0.5}).to_dict(), "values": [[-3, 1], [3, 2**52 + 1]]},
-        {**numeric.additive((0, 20), {-3: 0.5, 3: 0.5}).to_dict(), "values": [[2**52, 1], [2**52 - 1, 1]], "low": [-(2**52), 1]},
+        ("laplace", {"kind": "nonsense"}),
+        ("laplace", {"kind": "toString"}),
+        ("laplace", {"s": 2**53 + 2}),
+        ("laplace", {"s": 2**53 + 2, "t": 2**53 + 4}),
+        ("laplace", {"s": 0.5}),
+        ("laplace", {"s": "9" * 30, "t": "1"}),
+        ("laplace", {"t": None}),
+        ("additive", {"cards": [{"start": 2**53, "slope": -1}] * 3}),
+        ("additive", {"cards": [{"start": 0, "slope": 2**52}] * 3}),
+        ("additive", {"cards": [{"start": 2**53 - 1, "slope": 1}] * 3}),
+        ("additive", {"cards": [{"start": 0.5, "slope": 1}] * 3}),
     ],
 )
-def test_randomizers_that_a_browser_cannot_hold_exactly_are_refused(blank, data):
-    said, used = blank.evaluate(IMPOSSIBLE, [data, 0])
+def test_randomizers_that_a_browser_cannot_hold_exactly_are_refused(blank, name, changes):
+    said, used = blank.evaluate(IMPOSSIBLE, [{**browser_data(randomizers.others()[name]), **changes}, 20])
     assert "too large" in said or "unknown randomizer" in said
     assert used == 0
+
+
+@pytest.mark.parametrize("changes", [{"low": [-(2**53), 1]}, {"high": [20, 2**53]}, {"span": [2**53 + 2, 1]}])
+def test_bounds_that_a_browser_cannot_hold_exactly_are_refused(blank, changes):
+    with pytest.raises(Exception, match="too large"):
+        blank.evaluate("([data]) => browser.gridIndex(data, 0)", [{**browser_data(GRIDS["a deck"]), **changes}])
 
 
 def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
     """One person's draw, told for every answer in turn and again: the same words each time, and no more than needed."""
     script = """([data, truths]) => {
+      const kept = [];
       let used = 0;
-      const coin = browser.remembered(() => shared[used++]);
+      const coin = () => browser.remembered(kept, () => shared[used++]);
       const tell = () => truths.map((truth) => browser.report(data, truth, coin()));
       return [tell(), tell(), used];
     }"""
@@ -234,7 +246,6 @@ def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
 def test_the_instruction_of_a_draw_is_the_report_of_every_truth(blank):
     for design in (warner(p="2/3"), randomizers.designs()["custom, zeros inside"]):
         draws = list(range(design.denominator))
-        there = blank.evaluate(
-            "([data, draws]) => draws.map((drawn) => browser.instruction(data, drawn))", [browser_data(design), draws]
-        )
+        script = "([data, draws]) => draws.map((drawn) => data.weights.map((row) => browser.cell(row, drawn)))"
+        there = blank.evaluate(script, [browser_data(design), draws])
         assert there == design.report(np.arange(len(design.options))[None, :], np.array(draws)[:, None]).tolist()

@@ -99,7 +99,7 @@ FAULTS = {
     "no turns": ("draw(65536) < both.turn", "true", "hybrid"),
     "the window is not skipped": ("beside : beside + wave.width", "beside : beside + 1", "square_wave"),
     "zero counted twice": ("if (size > 0 || !minus)", "if (true)", "local_laplace"),
-    "one card only": ("cards[cell(", "cards[0 && cell(", "scrambled"),
+    "one card only": ("reports[cell(", "reports[0 && cell(", "scrambled"),
 }
 
 

@@ -1,7 +1,6 @@
 """The respondent's page as files: their bytes, one hash of them all, and randomizers in numbers that a browser holds exactly."""
 
 import hashlib
-import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ EXACT = 2**53
 """Whole numbers below this are exact in JavaScript."""
 
 _WIDEST_NOISE = 2**43  # in steps; noise a thousand times as wide, which would pass 2**53, does not happen
+_MULTIPLES = 2**9  # of `s` that a draw of Laplace noise may meet; that it meets more has a probability below 10**-200
 
 
 def asset(name: str) -> bytes:
@@ -51,40 +51,51 @@ def code_hash() -> str:
 
 
 def browser_data(randomizer: Randomizer) -> dict[str, Any]:
-    """What `to_dict` writes, in numbers that a browser holds exactly: the longer ones of a Laplace budget become strings.
+    """What `to_dict` writes, and beside it the integers that follow from it, so that a browser need not derive them.
 
-    Randomizers whose reports or bounds a browser would round are refused, here and again in `randomizer.js`.
+    Of numbers within bounds the `span`; of a deck its `cards`, each with the report of the lowest answer and what a step adds;
+    of Laplace noise `s` and `t`, its scale in lowest terms. All are numbers that a browser holds exactly; the longer ones of
+    Laplace noise are strings. Randomizers whose reports or bounds it would round are refused, here and again in `randomizer.js`.
 
-    >>> from toolkit.local.numeric import local_laplace
-    >>> browser_data(local_laplace((0, 20), 1.0986122886681098))["budget"]
-    [5493061443340549, 5000000000000000]
+    >>> from toolkit.local.numeric import additive, local_laplace
+    >>> browser_data(additive((0, 20), {-3: 0.5, "1/2": 0.5}))["cards"]
+    [{'start': -6, 'slope': 2}, {'start': 1, 'slope': 2}]
+    >>> noise = browser_data(local_laplace((0, 20), 1.0986122886681098))
+    >>> noise["budget"], noise["s"], noise["t"]
+    ([5493061443340549, 5000000000000000], '25200000000000000000', '422543187949273')
     """
     data = randomizer.to_dict()
     if isinstance(randomizer, Mean | SquareWave):
-        _check_bounds(randomizer.low, randomizer.high)
+        data |= _range(randomizer.low, randomizer.high)
     if isinstance(randomizer, Scrambled):
-        _check_deck(randomizer)
+        data |= _deck(randomizer)
     if isinstance(randomizer, LocalLaplace):
-        if randomizer.scale >= _WIDEST_NOISE:
-            refuse("`epsilon` must be larger for answers in a browser", float(randomizer.budget), "reports would pass 2**53")
-        data["budget"] = [part if part < EXACT else str(part) for part in data["budget"]]
+        data |= _noise(randomizer)
     return data
 
 
-def _check_bounds(low: Fraction, high: Fraction) -> None:
-    """The span and the bounds are divided there as they stand: each product must be exact."""
-    across = (low.numerator * high.denominator, high.numerator * low.denominator)
-    if max(low.denominator * high.denominator, *map(abs, across), across[1] - across[0]) >= EXACT:
+def _range(low: Fraction, high: Fraction) -> dict[str, Any]:
+    """A browser divides each of the three as Python's `float` does, as long as it holds both parts."""
+    if max(abs(part) for number in (low, high, high - low) for part in number.as_integer_ratio()) >= EXACT:
         received = f"{float(low)} and {float(high)}"
         refuse("`bounds` must have fewer digits for answers in a browser", received, "they would be rounded there")
+    return {"span": list((high - low).as_integer_ratio())}
 
 
-def _check_deck(deck: Scrambled) -> None:
-    """The cards are brought to one denominator there, as `deck` in randomizer.js does it, and reports must be exact."""
-    low, high = deck.low, deck.high
-    parts = low.denominator * high.denominator * deck.steps
-    shares = math.lcm(*(value.denominator for value in deck.values))
-    answer, card = max(abs(low), abs(low + (high - low) / deck.steps)), max(map(abs, deck.values))
-    farthest = answer + card + high - low if deck.how == "additive" else (answer + high - low) * card
-    if max(2 * parts * shares * (answer + 1) * (card + 1), farthest / deck.unit) >= EXACT:
-        refuse("`noise` must have fewer digits for answers in a browser", f"{shares} parts", "reports would be rounded there")
+def _deck(deck: Scrambled) -> dict[str, Any]:
+    """The deck as Python itself draws from it. All that is sent must be exact, and so must be the difference of two reports."""
+    starts, slopes = (line.tolist() for line in deck.lines)
+    farthest = max(abs(start) + deck.steps * abs(slope) for start, slope in zip(starts, slopes, strict=True))
+    if max(2 * farthest, *(abs(part) for value in deck.values for part in value.as_integer_ratio())) >= EXACT:
+        received = f"reports in steps of {deck.unit}"
+        refuse("`noise` must have fewer digits for answers in a browser", received, "they would be rounded there")
+    return {"cards": [{"start": start, "slope": slope} for start, slope in zip(starts, slopes, strict=True)]}
+
+
+def _noise(laplace: LocalLaplace) -> dict[str, Any]:
+    if laplace.scale >= _WIDEST_NOISE:
+        refuse("`epsilon` must be larger for answers in a browser", float(laplace.budget), "reports would pass 2**53")
+    s, t = laplace.scale.as_integer_ratio()
+    written = int if max(_MULTIPLES * s, t) < EXACT else str
+    budget = [part if part < EXACT else str(part) for part in laplace.budget.as_integer_ratio()]
+    return {"budget": budget, "s": written(s), "t": written(t)}

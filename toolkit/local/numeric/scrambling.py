@@ -51,7 +51,7 @@ class Scrambled(Mean):
             refuse("the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough")
         if self.how == "multiplicative" and self._moment(1) == 0:
             refuse("the deck's mean must differ from 0", 0, "the mean report would say nothing about the mean answer")
-        _ = self._lines  # checked once, here
+        _ = self.lines  # checked once, here
 
     def _moment(self, order: int) -> Fraction:
         total = sum(weight * value**order for value, weight in zip(self.values, self.weights, strict=True))
@@ -68,7 +68,7 @@ class Scrambled(Mean):
         return Fraction(1, math.lcm(*(corner.denominator for corner in corners)))
 
     @cached_property
-    def _lines(self) -> tuple[Steps, Steps]:
+    def lines(self) -> tuple[Steps, Steps]:
         """For each value of the deck the report of the lowest answer, and what every step adds, in units."""
         starts = [int(self._combined(0, value) / self.unit) for value in self.values]
         slopes = [int(self._combined(1, value) / self.unit) - start for value, start in zip(self.values, starts, strict=True)]
@@ -87,7 +87,7 @@ class Scrambled(Mean):
 
     def _law(self, index: int) -> dict[int, int]:
         """The weight of every possible report of an answer."""
-        starts, slopes = self._lines
+        starts, slopes = self.lines
         law: defaultdict[int, int] = defaultdict(int)
         for start, slope, weight in zip(starts.tolist(), slopes.tolist(), self.weights, strict=True):
             law[start + index * slope] += weight
@@ -105,12 +105,12 @@ class Scrambled(Mean):
         drawn, card = draw(sum(self.weights)), 0
         while drawn >= self.weights[card]:
             drawn, card = drawn - self.weights[card], card + 1
-        return int(self._lines[0][card]) + index * int(self._lines[1][card])
+        return int(self.lines[0][card]) + index * int(self.lines[1][card])
 
     def accepts(self, report: object) -> bool:
         if not is_whole(report):
             return False
-        lines = zip(*(line.tolist() for line in self._lines), strict=True)
+        lines = zip(*(line.tolist() for line in self.lines), strict=True)
         return any(self._on_line(report - start, slope) for start, slope in lines)
 
     def _on_line(self, above: int, slope: int) -> bool:
@@ -119,7 +119,7 @@ class Scrambled(Mean):
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         card = Categorical(self.weights).draw(len(index), rng)
-        starts, slopes = self._lines
+        starts, slopes = self.lines
         return np.asarray(starts[card] + index * slopes[card], dtype=np.int64)
 
     def _unit_scores(self, reports: Steps) -> Array:

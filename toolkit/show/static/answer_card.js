@@ -1,7 +1,7 @@
 // One question, answered inside a notebook. The true answer lives in this tab, until "Next person" at the latest; the kernel
 // is sent the report and nothing else: { kind: "report", q: question, r: report, id: random number }, once, and the same
 // again until the kernel says that it has it. Python puts randomizer.js in front of this file, the same that phones use.
-import { below, gridIndex, instruction, report, words } from "../../survey/static/randomizer.js";
+import { below, cell, gridIndex, report, secret, words } from "../../survey/static/randomizer.js";
 
 const PATIENCE = 4000; // milliseconds until a report is sent again; doubled each time, up to a minute
 const FEW = 8; // up to so many options are buttons, more are a list
@@ -18,10 +18,6 @@ function pressed(label, action, kind) {
   const button = make("button", { type: "button", class: kind || "choice" }, label);
   button.addEventListener("click", (event) => event.detail > 1 || action()); // the second half of a double click is no answer
   return button;
-}
-
-function nonce() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
 /** The reports that the kernel has not confirmed yet. Each is kept as it was, and sent again as it was. */
@@ -64,7 +60,7 @@ function listed(card, codes) {
 
 /** What a draw of a guided question asks for, in a sentence or a few. */
 function orders(card, drawn) {
-  const says = instruction(card.randomizer, drawn);
+  const says = card.randomizer.weights.map((row) => cell(row, drawn)); // the report for each true answer
   const fill = (text, truth, sent) => text.replace("{truth}", card.options[truth]).replace("{report}", card.reports[sent]);
   if (says.every((sent, truth) => card.reports[sent] === card.options[truth])) return [card.words.tap_truth];
   if (says.every((sent) => sent === says[0])) return [fill(card.words.tap_this, 0, says[0])];
@@ -175,7 +171,7 @@ function render({ model, el }) {
       make("p", {}, card.words.once),
       pressed(card.words.next, next, "next"),
     );
-    mine = nonce();
+    mine = secret(16);
     post.put({ kind: "report", q: card.name, r: sent, id: mine });
     focusFirst(place);
   }

@@ -49,8 +49,13 @@ def content(survey: Survey, issuer: Mapping[str, str] | None = None) -> dict[str
     intro = [{**practice, "heading": "practice", "note": "practice_note"}] if practice else []
     data["intro"] = [_furnished(question, words) for question in intro] + ([_check(words)] if check else [])
     data["questions"] = [_furnished(question, words) for question in data["questions"]]
-    data |= {"words": words, "code": client.code_hash()}
+    data |= {"words": words, "code": client.code_hash(), "consent": _paragraphs(**data["consent"])}
     return data if issuer is None else {**data, "issuer": dict(issuer)}
+
+
+def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    """What people agree to, in each language: the consequence, the researcher's own words, and the rest of the promise."""
+    return {code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()}
 
 
 def _furnished(question: dict[str, Any], words: Words) -> dict[str, Any]:

@@ -1,28 +1,27 @@
 // The answers while the page is open, and the report that is made of them: in memory only.
 //
-// The random words of a question are drawn once and read again at every edit: no second draw. They are not kept beyond the
-// page, because words and report together would tell the answer. A reload begins anew; this helps nobody, because nothing
-// was sent yet, and a report that was sent is never made again (queue.js).
+// The random words of a question are drawn once and read again at every edit. They are not kept beyond the page: words and
+// report together would tell the answer. A reload draws anew, which helps nobody: what was sent is never made again (queue.js).
 
-import { below, gridIndex, remembered, report, words } from "./randomizer.js";
+import { below, gridIndex, remembered, report, secret, words } from "./randomizer.js";
 
-/** A sheet of answers, with the key under which its report will be stored. */
+// A sheet of answers, and the key under which its report will be stored.
 export function sheet(survey) {
-  const key = Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => (256 + byte).toString(16).slice(1)).join("");
+  const key = secret(16);
   let understood = null;
-  const given = new Map(); // by question: the true answer in auto mode, the tapped report in guided and physical mode
-  const sources = new Map(); // by question: its random words, from the first one at every call
-  const answer = (item) => given.get(item.name);
+  const given = new Map(); // by question: the true answer; in guided and physical mode the report that was tapped
+  const drawn = new Map(); // by question: its random words
+  const answer = (item) => given.get(item);
   const source = (item) => {
-    if (!sources.has(item.name)) sources.set(item.name, remembered(words()));
-    return sources.get(item.name)();
+    if (!drawn.has(item)) drawn.set(item, []);
+    return remembered(drawn.get(item), words());
   };
   const visible = (item) =>
-    Object.keys(item.show_if || {}).every((name) => {
+    Object.entries(item.show_if || {}).every(([name, codes]) => {
       const other = survey.questions.find((one) => one.name === name);
-      return visible(other) && [].concat(answer(other)).some((code) => item.show_if[name].indexOf(code) >= 0);
+      return visible(other) && [].concat(answer(other)).some((code) => codes.includes(code));
     });
-  /** What is sent for a question; undefined as long as it is not answered. */
+  // What is sent for a question; undefined until it is answered.
   const value = (item) => {
     const truth = answer(item);
     return truth === undefined || item.mode !== "auto" ? truth : randomized(item, truth, source(item));
@@ -31,13 +30,13 @@ export function sheet(survey) {
     key, answer, value,
     put(item, truth) {
       if (item.mode === "check" && understood === null) understood = truth === 1; // the first answer counts
-      given.set(item.name, truth);
+      given.set(item, truth);
     },
-    turned: (item) => sources.has(item.name),
-    /** Where the wheel of a matrix design stops: a number below its denominator. */
+    turned: (item) => drawn.has(item),
+    // Where the wheel of a design stops: a number below its denominator.
     draw: (item) => below(item.randomizer.denominator, source(item)),
     asked: () => survey.questions.filter(visible),
-    /** All that leaves the phone, byte for byte. */
+    // All that leaves the phone, byte for byte.
     body(token) {
       const answers = {};
       survey.questions.forEach((item) => (answers[item.name] = visible(item) ? value(item) : null));
@@ -45,12 +44,11 @@ export function sheet(survey) {
     },
     forget() {
       given.clear();
-      sources.clear();
+      drawn.clear();
     },
   };
 }
 
-/** The report for a true answer: for the real one by its own words, for a trial by fresh ones. */
-export function randomized(item, truth, next) {
-  return report(item.randomizer, item.kind === "number" ? gridIndex(item.randomizer, truth) : truth, next);
-}
+// The report for a true answer: the real one by its own words, a trial by fresh ones.
+export const randomized = ({ kind, randomizer }, truth, next) =>
+  report(randomizer, kind === "number" ? gridIndex(randomizer, truth) : truth, next);

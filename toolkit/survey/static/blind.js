@@ -2,14 +2,14 @@
 // RSABSSA-SHA384-PSS-Randomized of RFC 9474; the nonce is the RFC's random prefix, the survey's hash its message.
 // Browsers give crypto.subtle to https pages and localhost only: elsewhere request() throws "insecure".
 
+import { hex, secret } from "./randomizer.js";
+
 const HASH = 48; // bytes of SHA-384, and of the salt
-const number = (hex) => BigInt(`0x${hex}`);
-const hexOf = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
-const bytesOf = (hex) => Uint8Array.from(hex.match(/../g), (pair) => parseInt(pair, 16));
+const number = (digits) => BigInt(`0x${digits}`);
+const bytes = (digits) => Uint8Array.from(digits.match(/../g), (pair) => parseInt(pair, 16));
 const padded = (value, length) => value.toString(16).padStart(2 * length, "0");
-const join = (...parts) => Uint8Array.from(parts.flatMap((part) => Array.from(part)));
-const random = (length) => crypto.getRandomValues(new Uint8Array(length));
-const sha384 = async (bytes) => new Uint8Array(await crypto.subtle.digest("SHA-384", bytes));
+const join = (...parts) => Uint8Array.from(parts.flatMap((part) => [...part]));
+const sha384 = async (message) => new Uint8Array(await crypto.subtle.digest("SHA-384", message));
 
 function power(base, exponent, n) {
   let result = 1n;
@@ -39,14 +39,14 @@ async function encode(message, bits, salt) { // EMSA-PSS, RFC 8017 section 9.1.1
 export async function request(issuer, survey, fixed = {}) {
   if (!crypto.subtle) throw new Error("insecure");
   const [n, e, size] = [number(issuer.n), number(issuer.e), issuer.n.length / 2];
-  const nonce = fixed.nonce ?? hexOf(random(32));
-  const encoded = await encode(bytesOf(nonce + survey), n.toString(2).length - 1, fixed.salt ?? random(HASH));
+  const nonce = fixed.nonce ?? secret(32);
+  const encoded = await encode(bytes(nonce + survey), n.toString(2).length - 1, fixed.salt ?? bytes(secret(HASH)));
   let kept = fixed.inverse ? number(fixed.inverse) : null;
   while (kept === null) {
-    const draw = number(hexOf(random(size)));
+    const draw = number(secret(size));
     if (draw < n) kept = inverse(draw, n); // uniform: what is not below n is drawn again
   }
-  const blinded = (number(hexOf(encoded)) * power(inverse(kept, n), e, n)) % n;
+  const blinded = (number(hex(encoded)) * power(inverse(kept, n), e, n)) % n;
   return { nonce, blinded: padded(blinded, size), inverse: padded(kept, size) };
 }
 

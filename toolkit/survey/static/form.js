@@ -1,32 +1,33 @@
-// The way through the survey: which screen is shown, what comes next, what happens at the end.
+// The way through the survey: which screen is shown, what comes next, how it ends.
 
 import { sheet } from "./answers.js";
-import { fill, make, say, speech } from "./parts.js";
 import { answered, send, shelf } from "./queue.js";
-import { footer, screens } from "./screens.js";
+import { fill, footer, make, say, screens, speech } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const kept = shelf(survey.hash, "localStorage");
 const session = shelf(survey.hash, "sessionStorage");
 const link = invitation();
 const app = { survey, next, go, speak, takePart, submit, sheet: sheet(survey), body: () => app.sheet.body(token) };
-let token; // what the report carries in token and blind mode
 let consented, reviewed;
+let token; // what the report carries in token and blind mode
 let current = "consent"; // the screen, and after a colon its question
 
 // --- screens
 
-/** What is asked, first for practice. */
+// What is asked, first for practice.
 const items = () => survey.intro.concat(app.sheet.asked());
 
-/** The screens in order; after some questions comes what chance has made of the answer, or whether it was right. */
+// The screens in order; after some questions comes what chance has made of the answer, or whether it was right.
 function steps() {
   const ways = { auto: ["ask:", "sent:"], check: ["ask:", "told:"] };
   return ["consent"].concat(...items().map((item) => (ways[item.mode] || ["ask:"]).map((way) => way + item.name)), "review");
 }
 
+const place = (screen) => steps().indexOf(screen);
+
 function next() {
-  const screen = steps()[steps().indexOf(current) + 1];
+  const screen = steps()[place(current) + 1];
   go(reviewed && /^ask/.test(screen) ? "review" : screen);
 }
 
@@ -35,28 +36,26 @@ function go(screen) {
   show(screen);
 }
 
-/** A screen; or the one that must come before it. */
+// A screen; or the one that must come before it.
 function show(screen) {
   const open = items().find((item) => app.sheet.answer(item) === undefined);
-  const place = steps().indexOf(screen);
+  const due = open ? "ask:" + open.name : "review";
   if (/^(sending|end)$/.test(current)) screen = current; // there is no way back: the answers are gone
-  else if (!consented || place < 0) screen = "consent";
-  else if (open && place > steps().indexOf("ask:" + open.name)) screen = "ask:" + open.name;
+  else if (!consented || place(screen) < 0) screen = "consent";
+  else if (place(screen) > place(due)) screen = due;
   current = screen;
   reviewed = reviewed || screen === "review";
-  const [name, about] = current.split(":");
-  const [n, of] = [steps().indexOf(current) + 1, steps().length];
+  const [name, about] = screen.split(":");
+  const [n, of] = [place(screen) + 1, steps().length];
   part("screen", ...screens[name](app, items().find((item) => item.name === about)));
   part("head", n > 0 && make("progress", { max: of, value: n, "aria-label": say("step", { n, of }) }));
   part("foot", footer(app));
   part("status");
-  window.scrollTo(0, 0);
+  scrollTo(0, 0);
   document.querySelector("h1").focus();
 }
 
-function part(id, ...children) {
-  fill(document.getElementById(id), children);
-}
+const part = (id, ...children) => fill(document.getElementById(id), children);
 
 function speak(code) {
   Object.assign(speech, { code, words: survey.words[code] });
@@ -66,7 +65,7 @@ function speak(code) {
 
 // --- beginning
 
-/** The token of a personal link leaves the address bar at once: no history and no screenshot will show it. */
+// The token of a personal link leaves the address bar at once: no history and no screenshot will show it.
 function invitation() {
   const found = /^#t=([\w-]+)$/.exec(location.hash);
   if (found) session.write("link", found[1]); // a reload must not lose it
@@ -89,7 +88,7 @@ async function takePart() {
 function start() {
   const done = answered(kept);
   if (kept.read("report")) return deliver();
-  if (done.indexOf(link) >= 0 || (done.length && !link)) return end({ how: "already" });
+  if (done.includes(link) || (done.length && !link)) return end({ how: "already" });
   if (survey.access !== "open" && !link) return end({ how: "link" });
   current = "consent";
   show(current);
@@ -97,7 +96,7 @@ function start() {
 
 // --- end
 
-/** From here on there is a report and no answer any more, neither in memory nor on the screen. */
+// From here on there is a report and no answer any more, in memory or on the screen.
 function submit() {
   const mine = { key: app.sheet.key, body: app.body(), link };
   app.sheet.forget();
@@ -109,7 +108,7 @@ async function deliver(mine) {
   show(current);
   const { record, status } = await send(kept, mine, (state) => part("status", say(state)));
   if (record && record.link !== link) {
-    kept.drop("report"); // it was left here by another person, and is stored now or refused for good
+    kept.drop("report"); // it was another person's, and is stored now or refused for good
     return mine ? deliver(mine) : start();
   }
   if (status === 201) {
@@ -127,15 +126,15 @@ function end(outcome) {
   show(current);
 }
 
-/** Nothing of the answers may stay in a page that is left, because the browser may keep it for the way back. */
-window.addEventListener("pagehide", () => {
+// No answer may stay in a page that is left: the browser may keep it for the way back.
+addEventListener("pagehide", () => {
   app.sheet.forget();
   part("screen");
 });
-window.addEventListener("pageshow", (event) => event.persisted && show("consent"));
-window.addEventListener("popstate", (event) => show(event.state || "consent"));
-window.addEventListener("hashchange", () => location.reload());
+addEventListener("pageshow", (event) => event.persisted && show("consent"));
+addEventListener("popstate", (event) => show(event.state || "consent"));
+addEventListener("hashchange", () => location.reload());
 
-const liked = (navigator.languages || []).map((code) => survey.languages.find((one) => one.slice(0, 2) === code.slice(0, 2)));
+const liked = navigator.languages.map((code) => survey.languages.find((one) => one.slice(0, 2) === code.slice(0, 2)));
 speak(liked.find(Boolean) || survey.languages[0]);
 start();

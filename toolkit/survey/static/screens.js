@@ -1,12 +1,65 @@
 // What each screen shows: a list of elements, with a heading. An item is a question of the survey.
 
 import { randomized } from "./answers.js";
-import { back, button, code, details, fact, fill, heading, lead, make, note, p, row, say, speech, wheel } from "./parts.js";
 import { words } from "./randomizer.js";
+
+// --- words and elements: texts become text nodes, never HTML
+
+// The language that is spoken, and the interface's words in it.
+export const speech = { code: "", words: {} };
+
+// A word of the interface by its name, or a text of the survey, with values put in.
+export function say(text, values = {}) {
+  const found = typeof text === "string" ? speech.words[text] : text[speech.code];
+  return found.replace(/\{(\w+)\}/g, (all, name) => (name in values ? values[name] : all));
+}
+
+// An element with attributes (functions are listeners) and children (elements, strings, or nothing).
+export function make(tag, attributes, ...children) {
+  const element = document.createElement(tag);
+  Object.entries(attributes).forEach(([name, value]) => {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (name === "style") Object.assign(element.style, value);
+    else if (value !== undefined) element.setAttribute(name, value);
+  });
+  return fill(element, children);
+}
+
+// Put these children in the place of others.
+export function fill(element, children) {
+  element.textContent = "";
+  element.append(...children.filter(Boolean));
+  return element;
+}
+
+const p = (words, kind) => make("p", { class: kind }, words);
+const note = (word) => word && p(say(word), "note");
+const lead = (word) => word && p(say(word), "lead");
+const heading = (word, values) => make("h1", { tabindex: -1 }, say(word, values));
+const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
+const back = (word) => button(word, () => history.back(), "quiet");
+const row = (...children) => make("div", { class: "row" }, ...children);
+const code = (words) => make("pre", { dir: "ltr" }, words);
+const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
+const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
+
+// A wheel with sectors of these sizes, its hand at the drawn number; then what the colours mean.
+function wheel(sizes, meanings, drawn) {
+  const whole = sizes.reduce((sum, size) => sum + size);
+  const colour = (i) => `var(--s${i % 4})`;
+  let end = 0;
+  const sectors = sizes.map((size, i) => `${colour(i)} 0 ${(100 * (end += size)) / whole}%`);
+  const turn = 1080 + (360 * (drawn + 0.5)) / whole;
+  const hand = make("div", { class: "hand", style: { transform: `rotate(${turn}deg)` } });
+  return [
+    make("div", { class: "wheel", style: { background: `conic-gradient(${sectors})` } }, hand),
+    row(...meanings.map((words, i) => make("span", { style: { background: colour(i) } }, words))),
+  ];
+}
 
 // --- answers in words
 
-/** What one chooses from: in guided and physical mode the report itself. */
+// What one chooses from: in guided and physical mode the report itself.
 const choices = (item) => (/guided|physical/.test(item.mode) ? item.reports : item.options);
 const quoted = (option) => say("quoted", { label: say(option.label) });
 const listed = (item, codes) => codes.map((one) => quoted(item.options[one])).join(", ") || say("none");
@@ -18,7 +71,7 @@ function told(item, answer) {
   return item.kind === "choice" ? quoted(choices(item)[answer]) : String(answer);
 }
 
-/** What is sent, by a neutral name: a "yes" that chance has made is no confession. */
+// What is sent, by a neutral name: a "yes" that chance has made is no confession.
 function received(item, sent) {
   if (item.mode === "plain") return told(item, sent);
   if (item.reports.length) return item.reports[sent].mark + " – " + quoted(item.reports[sent]);
@@ -26,7 +79,7 @@ function received(item, sent) {
   return isSet(item) ? listed(item, sent) : JSON.stringify(sent);
 }
 
-/** "You answered → the wheel stopped at → we send". */
+// "You answered → the wheel stopped at → we send".
 function path(sheet, item) {
   const [answer, sent] = [sheet.answer(item), sheet.value(item)];
   return make("dl", {},
@@ -39,13 +92,13 @@ function path(sheet, item) {
 
 export const screens = {
   consent({ survey, speak, takePart }) {
-    const [first, ...rest] = survey.consent.promise[speech.code];
+    const [first, ...rest] = survey.consent[speech.code];
     const others = survey.languages.filter((code) => code !== speech.code);
     return [
       heading(survey.title),
-      row(...others.map((lang) => make("button", { type: "button", lang, click: () => speak(lang) }, survey.words[lang].name))),
+      row(...others.map((lang) => make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
       p(first, "lead"),
-      ...say(survey.consent.own).split(/\n\s*\n/).concat(rest).map((text) => p(text)),
+      ...rest.map((text) => p(text)),
       note("decline"),
       button("take_part", takePart),
     ];
@@ -53,37 +106,37 @@ export const screens = {
 
   ask({ sheet, next }, item) {
     const asked = sheet.asked();
-    const field = /number|text/.test(item.kind) ? typed(item) : boxes(item);
+    const field = (/number|text/.test(item.kind) ? typed : boxes)(item, sheet.answer(item));
     const problem = make("p", { class: "error", role: "alert", id: "problem" });
     const proceed = button("continue", () => {
       const answer = field.read();
-      problem.textContent = answer === undefined ? field.problem : "";
-      if (answer === undefined) return;
-      sheet.put(item, answer);
-      next();
+      if (answer === undefined) problem.textContent = field.problem;
+      else {
+        sheet.put(item, answer);
+        next();
+      }
     });
     const keydown = (event) => event.key === "Enter" && event.target.tagName === "INPUT" && proceed.click();
     const answering = [...field.elements, problem, row(back("back"), proceed)];
-    if (sheet.answer(item) !== undefined) field.write(sheet.answer(item));
     return [
       heading(item.heading || "question", { n: asked.indexOf(item) + 1, of: asked.length }),
       make("fieldset", { "aria-describedby": "problem", keydown },
         make("legend", {}, say(item.text) + (item.required ? "" : " " + say("optional"))),
-        item.help && note(item.help),
+        note(item.help),
         note(item.note || item.mode + "_note"),
-        item.instructions && lead(item.instructions),
-        item.warning && lead(item.warning),
+        lead(item.instructions),
+        lead(item.warning),
         item.odds && make("div", { class: "odds" }, ...item.odds[speech.code].map((one) => p(one))),
         ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering)),
     ];
   },
 
-  /** What chance has made of an answer. */
+  // What chance has made of an answer.
   sent({ sheet, next }, item) {
-    const turned = (sizes) => wheel(sizes, item.reports.map((report, i) => received(item, i)), sheet.draw(item));
+    const names = item.reports.map((_, i) => received(item, i));
     return [
       heading("sent_title"),
-      ...(item.reports.length ? turned(item.randomizer.weights[sheet.answer(item)]) : []),
+      ...(names.length ? wheel(item.randomizer.weights[sheet.answer(item)], names, sheet.draw(item)) : []),
       make("div", { class: "after" }, path(sheet, item), item.deniable && lead("deniable")),
       trial(item),
       note("no_reroll"),
@@ -91,10 +144,12 @@ export const screens = {
     ];
   },
 
-  /** What is right about the method. A wrong answer stops nobody. */
-  told({ sheet, next }, item) {
-    return [heading(item.heading), lead(sheet.answer(item) === 1 ? "right" : "wrong"), row(back("back"), button("next", next))];
-  },
+  // What is right about the method. A wrong answer stops nobody.
+  told: ({ sheet, next }, item) => [
+    heading(item.heading),
+    lead(sheet.answer(item) === 1 ? "right" : "wrong"),
+    row(back("back"), button("next", next)),
+  ],
 
   review({ sheet, go, body, submit }) {
     const change = (item) => button("change", () => go("ask:" + item.name), "quiet");
@@ -107,30 +162,29 @@ export const screens = {
     ];
   },
 
-  sending() {
-    return [heading("sending_title"), lead("erased"), button("try_now", () => window.dispatchEvent(new Event("trynow")), "quiet")];
-  },
+  sending: () => [
+    heading("sending_title"),
+    lead("erased"),
+    button("try_now", () => dispatchEvent(new Event("trynow")), "quiet"),
+  ],
 
-  end({ survey, how, record, again }) {
-    const title = { 201: "thanks", already: "thanks", link: survey.title }[how] || "no_report";
-    return [
-      heading(title),
-      lead("end_" + how in speech.words ? "end_" + how : "end_400"),
-      record && p(say("erased")),
-      how === 201 && make("dl", {}, fact("receipt", code(record.key)), fact("program", code(survey.code))),
-      again && button("try_again", again),
-    ];
-  },
+  end: ({ survey, how, record, again }) => [
+    heading({ 201: "thanks", already: "thanks", link: survey.title }[how] || "no_report"),
+    lead("end_" + how in speech.words ? "end_" + how : "end_400"),
+    record && p(say("erased")),
+    how === 201 && make("dl", {}, fact("receipt", code(record.key)), fact("program", code(survey.code))),
+    again && button("try_again", again),
+  ],
 };
 
-/** Guided: the wheel says what to tap, and the phone never hears the real answer. */
+// Guided: the wheel says what to tap, and the phone never hears the real answer.
 function guided(sheet, item, answering) {
   const turn = () => {
     const drawn = sheet.draw(item);
     const at = item.wheel.findIndex((part) => drawn < part.end);
     const orders = item.wheel.map((part, i) => i + 1 + " – " + say(part.order));
-    const words = say("stopped", { at: at + 1 }) + " " + say(item.wheel[at].order);
-    const told = make("p", { class: "after lead", tabindex: -1 }, words);
+    const order = say("stopped", { at: at + 1 }) + " " + say(item.wheel[at].order);
+    const told = make("p", { class: "after lead", tabindex: -1 }, order);
     fill(place, [...wheel(item.wheel.map((part) => part.size), orders, drawn), told, ...answering]);
     told.focus(); // the button that was pressed is gone
   };
@@ -139,38 +193,38 @@ function guided(sheet, item, answering) {
   return place;
 }
 
-// --- fields: elements, how they are written and read (undefined is no answer), and what is then the problem
+// --- fields, with the answer before: elements, how they are read (undefined is no answer), and what is then the problem
 
-function boxes(item) {
+function boxes(item, before) {
   const many = item.kind === "ticks";
-  const most = (item.randomizer && item.randomizer.most) || Infinity;
+  const { most = Infinity } = item.randomizer || {};
   const labels = choices(item).map((option) => say(option.label)).concat(many || item.required ? [] : say("no_answer"));
+  const ticked = [].concat(before === null ? labels.length - 1 : before);
   // Radio buttons need the name of a group. It is made up: no browser can restore an answer by it, and it is never sent.
-  const name = "group" + performance.now();
-  const inputs = labels.map(() => make("input", { type: many ? "checkbox" : "radio", name, autocomplete: "off" }));
-  const problem = many ? say("most", { n: most }) : say("choose");
+  const kind = { type: many ? "checkbox" : "radio", name: "group" + performance.now(), autocomplete: "off" };
+  const inputs = labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
+  const problem = say(many ? "most" : "choose", { n: most });
   const choice = (input, i) => make("label", { class: "choice" }, input, make("span", {}, labels[i]));
   return {
     problem,
     elements: [most < Infinity && p(problem), ...inputs.map(choice)],
-    write: (given) => [].concat(given === null ? labels.length - 1 : given).forEach((i) => (inputs[i].checked = true)),
     read() {
-      const codes = inputs.map((input, i) => i).filter((i) => inputs[i].checked);
+      const codes = inputs.map((_, i) => i).filter((i) => inputs[i].checked);
       if (many) return codes.length > most ? undefined : codes;
       return codes[0] === choices(item).length ? null : codes[0];
     },
   };
 }
 
-function typed(item) {
+function typed(item, before) {
   const [low, high] = item.bounds || [];
   const number = item.kind === "number";
   const kind = number ? { type: "number", step: "any", min: low, max: high, inputmode: "decimal" } : { rows: 5, maxlength: 2000 };
   const box = make(number ? "input" : "textarea", Object.assign(kind, { autocomplete: "off", "aria-describedby": "problem" }));
+  box.value = before == null ? "" : before;
   return {
     problem: say(number ? "wrong_number" : "choose", { low, high }),
     elements: [make("label", {}, say(item.kind, { low, high }), box)],
-    write: (given) => (box.value = given === null ? "" : given),
     read() {
       const { valid } = box.validity;
       if (valid && box.value.trim() === "") return item.required ? undefined : null;
@@ -180,9 +234,7 @@ function typed(item) {
   };
 }
 
-// --- seeing for oneself
-
-/** A thousand fresh draws by the function that made the report. Nothing of them is kept. */
+// To see for oneself: a thousand fresh draws by the function that made the report. None is kept.
 function trial(item) {
   const truths = item.bounds || item.options.map((option, i) => (item.kind === "ticks" ? [i] : i));
   const choose = make("select", { autocomplete: "off" }, ...truths.map((truth) => make("option", {}, told(item, truth))));
@@ -191,22 +243,22 @@ function trial(item) {
     const counts = {};
     const sent = Array.from({ length: 1000 }, () => randomized(item, truths[choose.selectedIndex], words()));
     counted(item, sent).forEach((name) => (counts[name] = (counts[name] || 0) + 1));
-    const bar = (value) => make("progress", { max: 1000, value, "aria-hidden": "true" });
-    fill(result, Object.keys(counts).map((name) => make("li", {}, name + ": " + counts[name], bar(counts[name]))));
+    const bar = ([name, value]) => make("li", {}, name + ": " + value, make("progress", { max: 1000, value, "aria-hidden": true }));
+    fill(result, Object.entries(counts).map(bar));
   };
   return details("try", make("label", {}, say("try_label"), choose), button("try_button", run, "quiet"), result, note("try_note"));
 }
 
-/** What is counted: reports; of sets the members, of a hash its value; numbers in about ten steps. */
+// What is counted: reports; of sets the members, of a hash its value; numbers in about ten steps.
 function counted(item, sent) {
   const hash = item.randomizer.kind === "local_hash";
   const all = (isSet(item) ? [].concat(...sent) : hash ? sent.map((one) => one[0]) : sent).sort((a, b) => a - b);
   const step = item.kind === "number" ? Math.ceil((all[999] - all[0]) / 10) : 1;
   if (step > 1) return all.map((one) => "≥ " + (all[0] + step * Math.floor((one - all[0]) / step)));
-  return all.map((one) => (isSet(item) ? quoted(item.options[one]) : received(item, one)));
+  return all.map((one) => received(item, isSet(item) ? [one] : one));
 }
 
 export function footer({ survey }) {
-  const steps = [1, 2, 3, 4, 5].map((number) => make("li", {}, say("verify_" + number)));
+  const steps = [1, 2, 3, 4, 5].map((i) => make("li", {}, say("verify_" + i)));
   return details("verify", make("ol", {}, ...steps), p(say("program")), code(survey.code));
 }

@@ -1,24 +1,24 @@
-// In blind mode alone: a personal link is exchanged for a token that the server signs without seeing it.
+// In blind mode alone: a personal link becomes a token that the server signs unseen.
 
 import { finish, request } from "./blind.js";
+import { post } from "./queue.js";
 
 let asking; // made once, however often the button is pressed
 
-/** What a signature is asked for. It outlives the page, because the link works for no other one. */
+// What a signature is asked for. It outlives the page: the link works for no other one.
 async function prepared(survey, link, kept) {
   const before = kept.read("blind");
-  const asked = before && before.link === link ? before : Object.assign(await request(survey.issuer, survey.hash), { link });
+  const asked = before && before.link === link ? before : { ...(await request(survey.issuer, survey.hash)), link };
   kept.write("blind", asked);
   return asked;
 }
 
-/** The token. Throws "spent" if the link was used for another one, "insecure" without https, anything if it may be tried again. */
+// The token. Throws "spent" if the link was used for another one, "insecure" without https, anything else to try again.
 export async function signed(survey, link, kept) {
   asking = asking || prepared(survey, link, kept);
   const asked = await asking;
   const body = JSON.stringify({ survey: survey.hash, invitation: link, blinded: asked.blinded });
-  const headers = { "Content-Type": "application/json" };
-  const answer = await fetch("sign", { method: "POST", headers, body, credentials: "omit" });
+  const answer = await post("sign", body);
   if (answer.status === 403) throw new Error("spent");
   return finish(survey.issuer, asked, (await answer.json()).signature);
 }
