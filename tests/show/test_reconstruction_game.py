@@ -70,6 +70,10 @@ def test_the_sentences_count_the_first_game_and_the_mean_of_all(game):
     assert "bare" not in said
 
 
+def test_a_loss_at_which_all_may_be_found_out_is_no_promise():
+    assert show.reconstruction_game(400, noise=3).describe()["promise"].endswith("An attack may have all 100 right.")
+
+
 def test_without_noise_there_is_no_promise():
     assert show.reconstruction_game(noise=0).describe()["promise"] == "Exact sums promise nothing: ε is infinite."
 

@@ -1,7 +1,6 @@
 """The Gaussian mechanism: approximate and concentrated differential privacy, for numbers and for vectors in length."""
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache
@@ -10,22 +9,21 @@ from typing import Literal
 import numpy.typing as npt
 from scipy.special import ndtri
 
+from toolkit.central.additive import Additive
 from toolkit.central.calibration import grid_bits, is_private, least_ratio, root_of_log_ratio
-from toolkit.central.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, read, sensible
+from toolkit.central.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
 from toolkit.central.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
-from toolkit.central.release import Preview, released
 from toolkit.core.checks import Number, choice, exact, positive, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.enclosure import floor_log2
-from toolkit.core.estimate import Estimate
 from toolkit.core.intervals import Array
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.noise import Staircase, gaussian_sampler
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Rng
 
 
 @dataclass(frozen=True, repr=False)
-class Gaussian:
+class Gaussian(Additive):
     """Noise with density proportional to e**(-y**2 / (2 variance)) on each entry: Approx(epsilon, delta) and Zcdp(rho).
 
     If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho = sensitivity**2 /
@@ -146,10 +144,6 @@ class Gaussian:
         real = NormalLaw(self.scale * (1 + 1e-8)).reach(share)
         return max(real, RoundedNormalLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
 
-    def preview(self, level: float = 0.95) -> Preview:
-        """Scale, error and cost, before anything is spent."""
-        return Preview("Gaussian", self.scale, self.error(level), check_level(level), self.loss)
-
     def density(self, x: npt.ArrayLike) -> Array:
         """The normal density, for teaching."""
         return NormalLaw(self.scale).density(x)
@@ -157,19 +151,6 @@ class Gaussian:
     def pmf(self, k: npt.ArrayLike) -> Array:
         """The law of the noise on whole numbers: the normal law rounded to integers."""
         return RoundedNormalLaw(self.scale).pmf(k)
-
-    def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
-        """The value with noise: an `Estimate` that covers the noise and says what it cost.
-
-        Parameters
-        ----------
-        value : an int, a float, a Fraction, or a one-dimensional array or list of them; finite.
-        rng : None draws from the operating system; a Generator is for simulation, and the estimate says so.
-        labels : a name for each entry.
-        """
-        source, answer = check_rng(rng), read(value)
-        noisy, law = self._noisy(answer, source)
-        return released(noisy, law, loss=self.loss, method="Gaussian", rng=source, labels=labels)
 
     def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         whole = answer.whole and self.sensitivity >= 1

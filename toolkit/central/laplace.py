@@ -1,7 +1,7 @@
 """The Laplace mechanism: pure differential privacy for numbers and vectors."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, lru_cache, partial
@@ -9,23 +9,22 @@ from typing import Literal
 
 import numpy.typing as npt
 
-from toolkit.central.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, read, sensible
+from toolkit.central.additive import Additive
+from toolkit.central.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
 from toolkit.central.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
-from toolkit.central.release import Preview, released
 from toolkit.core.checks import Number, choice, positive, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.core.estimate import Estimate
 from toolkit.core.intervals import Array
 from toolkit.core.loss import Pure
 from toolkit.core.noise import Integers, laplace_sampler
 from toolkit.core.radial import radial_laplace
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Rng
 
 NORMS = ("l1", "l2")
 
 
 @dataclass(frozen=True, repr=False)
-class Laplace:
+class Laplace(Additive):
     """Noise with density proportional to e**(-|y| / scale), scale = sensitivity / epsilon: Pure(epsilon).
 
     If one person moves the statistic by at most `sensitivity` in the norm, no release becomes more than e**epsilon
@@ -111,10 +110,6 @@ class Laplace:
             return RadialLaw(self.scale * (1 + 1e-8), dimension).length(share)
         return max(real, GeometricLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
 
-    def preview(self, level: float = 0.95) -> Preview:
-        """Scale, error and cost, before anything is spent."""
-        return Preview("Laplace", self.scale, self.error(level), check_level(level), self.loss)
-
     def density(self, x: npt.ArrayLike) -> Array:
         """1 / (2 scale) e**(-|x| / scale): the law on the reals, for teaching."""
         return LaplaceLaw(self.scale).density(x)
@@ -123,26 +118,9 @@ class Laplace:
         """(1-q) / (1+q) q**|k|, q = e**(-1/scale): the law on the integers, for teaching."""
         return GeometricLaw(self.scale).pmf(k)
 
-    def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
-        """The value with noise: an `Estimate` that covers the noise and says what it cost.
-
-        Parameters
-        ----------
-        value : an int, a float, a Fraction, or a one-dimensional array or list of them; finite.
-        rng : None draws from the operating system; a Generator is for simulation, and the estimate says so.
-        labels : a name for each entry.
-        """
-        source, answer = check_rng(rng), read(value)
-        noisy, law = (self._on_integers if self._keeps_whole(answer) else self._on_reals)(answer, source)
-        return released(noisy, law, loss=self.loss, method="Laplace", rng=source, labels=labels)
-
-    def _keeps_whole(self, answer: Answer) -> bool:
-        return answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1)
-
-    def _on_integers(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
-        return add_whole(answer, laplace_sampler(self.exact_scale).draw(answer.size, rng)), GeometricLaw(self.scale)
-
-    def _on_reals(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+    def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
+        if answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1):
+            return add_whole(answer, laplace_sampler(self.exact_scale).draw(answer.size, rng)), GeometricLaw(self.scale)
         exponent, draw, law = _real_noise(self, answer.size)
         return add_on_grid(answer, draw(answer.size, rng), exponent), law
 

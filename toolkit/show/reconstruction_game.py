@@ -24,6 +24,7 @@ WORDS = {
     "games": "Mean of {games} games with other secrets, other groups and other noise: {mean} of 100.",
     "noise": "Each sum carries Laplace noise of scale {noise}; the true sums are around 25.",
     "promise": "All cost ε\u00a0=\u00a0{epsilon}, which promises that no attack has more than {limit} of 100 right on average.",
+    "vain": "All cost ε\u00a0=\u00a0{epsilon}: so large a loss promises nothing. An attack may have all 100 right.",
     "bare": "Exact sums promise nothing: ε is infinite.",
 }
 
@@ -124,8 +125,8 @@ def reading(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[s
         "limit": at_most(row["limit"]),
     }
     said = fill(table["words"], values)
-    bare_words = said.pop("bare")
-    return {**said, "promise": bare_words} if bare else said
+    promises = {name: said.pop(name) for name in ("promise", "vain", "bare")}
+    return {**said, "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"]}
 
 
 def _still(row: dict[str, Any], levels: list[dict[str, Any]], said: dict[str, str]) -> Figure:

@@ -73,14 +73,7 @@ function years(most) {
 function controls(model) {
   const table = model.get("table");
   return [
-    slider({
-      name: "epsilon",
-      label: "Epsilon (ε)",
-      ends: ["more private", "more precise"],
-      steps: () => table.epsilons,
-      words: (value) => `epsilon ${figure(value)} for one answer`,
-      box: { label: "Epsilon, exactly", least: table.epsilons[0], most: last(table.epsilons), step: 0.01 },
-    }),
+    epsilonSlider(table.epsilons, 0.01, " for one answer"),
     slider({
       name: "questions",
       label: "Questions",

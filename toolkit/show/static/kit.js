@@ -140,6 +140,18 @@ function slider({ name, label, ends, steps, words, box, text = words }) {
   };
 }
 
+/** The slider of a privacy budget, along the epsilons of the table. */
+function epsilonSlider(epsilons, step, about = "") {
+  return slider({
+    name: "epsilon",
+    label: "Epsilon (ε)",
+    ends: ["more private", "more precise"],
+    steps: () => epsilons,
+    words: (value) => `epsilon ${figure(value)}${about}`,
+    box: { label: "Epsilon, exactly", least: epsilons[0], most: last(epsilons), step },
+  });
+}
+
 /** A number in a box: four decimals, or four digits of what is too small for them. */
 function written(value) {
   return Number(Math.abs(value) < 0.01 ? value.toPrecision(4) : value.toFixed(4));

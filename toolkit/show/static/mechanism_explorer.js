@@ -135,14 +135,7 @@ function controls(model) {
   const level = (value) => ({ label: `${figure(100 * value, 0)} %`, value });
   return [
     choices({ name: "law", lead: "noise", options: Object.entries(NAMES).map(([value, label]) => ({ label, value })) }),
-    slider({
-      name: "epsilon",
-      label: "Epsilon (ε)",
-      ends: ["more private", "more precise"],
-      steps: () => table.epsilons,
-      words: (value) => `epsilon ${figure(value)}`,
-      box: { label: "Epsilon, exactly", least: table.epsilons[0], most: last(table.epsilons), step: 0.05 },
-    }),
+    epsilonSlider(table.epsilons, 0.05),
     choices({ name: "delta", lead: "δ, Gaussian only (small: private)", options: deltas }),
     slider({
       name: "sensitivity",

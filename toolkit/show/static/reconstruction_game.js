@@ -13,8 +13,8 @@ export function reading(table, row, game = 0) {
     epsilon: bare ? "" : bound(row.epsilon),
     limit: atMost(row.limit),
   };
-  const { bare: none, ...sentences } = fill(table.words, values);
-  if (bare) sentences.promise = none;
+  const { promise, vain, bare: none, ...sentences } = fill(table.words, values);
+  sentences.promise = bare ? none : values.limit === "100" ? vain : promise;
   return { numbers: { row, game }, sentences };
 }
 

@@ -108,14 +108,7 @@ function controls(model) {
   const table = model.get("table");
   const goals = table.goals.map((value) => ({ label: figure(100 * value, 0), value }));
   return [
-    slider({
-      name: "epsilon",
-      label: "Epsilon (ε)",
-      ends: ["more private", "more precise"],
-      steps: () => table.epsilons,
-      words: (value) => `epsilon ${figure(value)}`,
-      box: { label: "Epsilon, exactly", least: table.epsilons[0], most: last(table.epsilons), step: 0.05 },
-    }),
+    epsilonSlider(table.epsilons, 0.05),
     slider({
       name: "n",
       label: "Respondents",

@@ -1,0 +1,47 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit import Gaussian, Laplace
+from toolkit.central.additive import Additive
+from toolkit.central.grid import Answer, Noisy, add_whole
+from toolkit.central.laws import GeometricLaw, NoiseLaw
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng
+
+
+class Seven(Additive):
+    """Adds 7 to everything: no mechanism, but all that the shared road needs."""
+
+    loss = Pure(1)
+    scale = 7.0
+
+    def error(self, level: float = 0.95) -> float:
+        return 7 * level
+
+    def _noisy(self, answer: Answer, _: Rng) -> tuple[Noisy, NoiseLaw]:
+        return add_whole(answer, np.full(answer.size, 7)), GeometricLaw(self.scale)
+
+
+def test_a_release_is_the_value_with_the_noise_and_says_by_what_and_at_what_cost():
+    estimate = Seven().release([1, 2], labels=["a", "b"])
+    assert estimate.value.tolist() == [8, 9]
+    assert (estimate.labels, estimate.method, estimate.loss, estimate.covers) == (("a", "b"), "Seven", Pure(1), "noise")
+    assert estimate.notes == ()
+    assert "seeded" in Seven().release(1, np.random.default_rng(1)).notes[0]
+
+
+def test_a_preview_says_the_same_beforehand():
+    assert repr(Seven().preview(0.9)) == "<Preview Seven: noise scale 7; error at 90 % ± 6.3; cost ε = 1>"
+
+
+def test_what_does_not_say_how_it_draws_cannot_be_made():
+    with pytest.raises(TypeError, match="abstract"):
+        type("Silent", (Additive,), {"scale": 1.0, "error": Seven.error})()
+
+
+@pytest.mark.parametrize("mechanism", [Laplace.for_epsilon(1), Gaussian.for_rho(Fraction(1, 2))])
+def test_values_are_read_before_anything_is_drawn(mechanism):
+    with pytest.raises(ValueError, match="finite"):
+        mechanism.release([1.0, float("nan")])
