@@ -25,7 +25,7 @@ app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser
 	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(PYTEST_OPTIONS)
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-current-env --nbval-cell-timeout=120 notebooks
+	@$(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with notebooks/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 lint: $(READY)  ## style and types
 	@$(BIN)/ruff check .

@@ -15,6 +15,7 @@ from notebooks.freeze import KERNEL, freeze
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+BITS = re.compile(r"iVBORw0KGgo[A-Za-z0-9+/=]+")  # of a PNG
 MACHINE = re.compile(r"0x[0-9a-f]{6,}|/(?:home|root|tmp|Users|work)/|ipykernel_|\b\d\d:\d\d:\d\d\b|model_id")
 
 
@@ -98,6 +99,16 @@ def test_each_has_a_widget_whose_picture_remains_in_the_saved_file(cells):
     assert all("image/png" in data for data in shown)
 
 
+def test_every_picture_has_words_for_those_who_do_not_see_it(cells):
+    """JupyterLab shows the HTML of an output rather than its image, which it would give no words."""
+    for data in bundles_of(cells):
+        if "image/png" in data:
+            image = r'<img alt="([^"]+)" width="\d+" height="\d+" src="data:image/png;base64,([^"]+)">'
+            words, bits = re.fullmatch(image, data["text/html"]).groups()
+            assert len(words) > 20
+            assert bits == data["image/png"].strip()
+
+
 def test_the_randomized_response_notebook_shows_pictures_a_table_and_the_explorer():
     bundles = bundles_of(nbformat.read(FOLDER / "03_randomized_response.ipynb", as_version=4).cells)
     assert sum("<Picture" in data["text/plain"] for data in bundles) >= 5
@@ -144,7 +155,7 @@ def test_it_was_run_top_to_bottom_without_an_error_or_a_word_on_stderr(cells):
 def test_outputs_tell_nothing_of_the_machine_the_time_or_the_run(path, cells):
     for data in bundles_of(cells):
         assert "application/vnd.jupyter.widget-view+json" not in data
-        assert [found for kind, text in data.items() if kind != "image/png" for found in MACHINE.findall(str(text))] == []
+        assert [found for text in data.values() for found in MACHINE.findall(BITS.sub("", str(text)))] == []
     metadata = nbformat.read(path, as_version=4).metadata
     assert set(metadata) == {"kernelspec", "language_info"}
     assert metadata.language_info == {"name": "python"}
@@ -155,7 +166,10 @@ def test_tags_that_switch_the_comparison_off_are_absent(cells):
 
 
 def test_a_notebook_stays_small(path):
-    assert path.stat().st_size < 400_000
+    """Mostly pictures, each there twice: with words for JupyterLab, and plainly for other readers."""
+    text = path.read_text(encoding="utf-8")
+    assert len(text) < 600_000
+    assert len(BITS.sub("", text)) < 100_000
 
 
 def test_the_folders_readme_lists_every_notebook():
@@ -206,7 +220,7 @@ def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path
 
 
 def without_pictures(text):
-    return re.sub(r'"image/png": "[^"]+"', '"image/png": ""', text)
+    return BITS.sub("", text)
 
 
 def mapped():

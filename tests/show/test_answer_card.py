@@ -172,8 +172,9 @@ def test_the_repr_is_fixed_and_counts(card):
 
 def test_the_mime_bundle_holds_the_live_card_a_picture_and_the_words(card):
     data, metadata = card._repr_mimebundle_()
-    assert set(data) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
+    assert set(data) == {"text/plain", "text/html", "image/png", "application/vnd.jupyter.widget-view+json"}
     assert data["text/plain"] == repr(card)
+    assert data["text/html"].startswith('<img alt="Have you ever cheated on an exam? If your answer is')
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
 

@@ -17,6 +17,13 @@ def test_a_picture_displays_as_a_sharp_png_of_its_nominal_size_with_words_beside
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
     assert data["text/plain"].startswith("<Picture: warner design: truth no is reported no 66.7 %")
+    assert data["text/html"].startswith('<img alt="warner design: truth no is reported no 66.7 %')
+    assert f"base64,{data['image/png']}" in data["text/html"]
+
+
+def test_the_words_of_a_picture_are_words_whatever_they_hold():
+    ax = canvas.finish(canvas.axes(None), "title", '"><script>alert(1)</script>')
+    assert "<script" not in ax._repr_mimebundle_()[0]["text/html"]
 
 
 def test_a_picture_is_the_same_bytes_each_time_and_carries_no_date_or_version():

@@ -86,4 +86,4 @@ def test_without_a_server_there_is_no_link_and_no_code(collector):
 def test_the_saved_picture_holds_no_link(collector):
     bundle, _ = watch(collector)._repr_mimebundle_()
     assert bundle["image/png"]
-    assert "http" not in bundle["text/plain"]
+    assert "http" not in bundle["text/plain"] + bundle["text/html"].partition("base64,")[0]

@@ -1,6 +1,7 @@
 """What every explorer has, whoever wrote it: a fixed repr, a still picture, plain code, numbers refused with a reason."""
 
 import base64
+import html
 import io
 import math
 import re
@@ -54,8 +55,10 @@ def test_two_widgets_with_the_same_setting_have_the_same_repr_and_show_the_same(
 def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(make):
     widget = make()
     data, metadata = widget._repr_mimebundle_()
-    assert set(data) == {"text/plain", "image/png", "application/vnd.jupyter.widget-view+json"}
+    assert set(data) == {"text/plain", "text/html", "image/png", "application/vnd.jupyter.widget-view+json"}
     assert data["text/plain"] == repr(widget)
+    words = html.unescape(re.match(r'<img alt="([^"]+)"', data["text/html"])[1])
+    assert [said for said in widget.describe().values() if said not in words] == []
     image = Image.open(io.BytesIO(base64.b64decode(data["image/png"])))
     assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
 

@@ -122,7 +122,7 @@ class AnswerCard(anywidget.AnyWidget):
             return None
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Glyph .* missing")  # of a script that the picture's font lacks; the live card has it
-            picture, metadata = png_bundle(card_picture(self.card), repr(self))
+            picture, metadata = png_bundle(card_picture(self.card), repr(self), " ".join([self.card["text"], *self.card["odds"]]))
         return {**live[0], **picture}, {**live[1], **metadata}
 
 

@@ -4,6 +4,7 @@ No pyplot: nothing is kept open behind the reader's back, no backend has to be c
 """
 
 import base64
+import html
 import io
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -27,7 +28,7 @@ class Picture(Axes):
 
     def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
         figure = self.get_figure(root=True)
-        return png_bundle(figure, repr(self)) if figure else ({"text/plain": repr(self)}, {})
+        return png_bundle(figure, repr(self), self.alt) if figure else ({"text/plain": repr(self)}, {})
 
     def __repr__(self) -> str:
         return f"<Picture: {self.alt}>"
@@ -54,11 +55,16 @@ def finish(ax: Axes, title: str, alt: str) -> Axes:
     return ax
 
 
-def png_bundle(figure: Figure, text: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """MIME data and metadata of a figure: a sharp PNG shown at its nominal size, and a text."""
+def png_bundle(figure: Figure, text: str, alt: str) -> tuple[dict[str, str], dict[str, Any]]:
+    """MIME data and metadata of a figure: a sharp PNG shown at its nominal size, what it shows in words, and a text.
+
+    The picture is there twice. JupyterLab gives an "image/png" no words for those who do not see it, and prefers HTML, which
+    has them; printers and other readers take the "image/png".
+    """
     width, height = (round(inches * _DPI) for inches in figure.get_size_inches())
-    data = {"image/png": base64.b64encode(png(figure)).decode(), "text/plain": text}
-    return data, {"image/png": {"width": width, "height": height}}
+    bits = base64.b64encode(png(figure)).decode()
+    shown = f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" src="data:image/png;base64,{bits}">'
+    return {"text/html": shown, "image/png": bits, "text/plain": text}, {"image/png": {"width": width, "height": height}}
 
 
 def png(figure: Figure) -> bytes:

@@ -55,7 +55,7 @@ class Explorer(anywidget.AnyWidget):
         live = super()._repr_mimebundle_(**kwargs)
         if live is None:
             return None
-        picture, metadata = png_bundle(self.picture(), repr(self))
+        picture, metadata = png_bundle(self.picture(), repr(self), " ".join(filter(None, self.describe().values())))
         return {**live[0], **picture}, {**live[1], **metadata}
 
 
