@@ -31,6 +31,7 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys):
     url = Collector.attach("sqlite:///survey.db").url
     assert url in started.splitlines()
     assert "Anybody with the link may answer." in started
+    assert said(capsys, "results") == "There is no report yet to estimate from.\n"
     answers = pd.DataFrame({"faculty": ["arts", "law"] * 20, "cheated": ["yes", "no"] * 20})
     assert rehearse(survey(), url, answers, np.random.default_rng(1)) == 40
     assert said(capsys, "status") == f"open: 40 reports; served at {url}\n"

@@ -141,7 +141,8 @@ def _invite(options: Options) -> None:
 
 def _results(options: Options) -> None:
     results = _collector(options).results(options.by)
-    _say(results.to_frame().to_string(index=False), *results.notes())
+    table = results.to_frame().to_string(index=False) if results.findings else "There is no report yet to estimate from."
+    _say(table, *results.notes())
 
 
 def _export(options: Options) -> None:
