@@ -173,9 +173,9 @@ def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **option
     try:
         yield context.new_page()
     finally:
-        with _killing_the_browser_after(_PATIENCE):
-            context.close()
-            playwright.stop()
+        for close in (context.close, playwright.stop):
+            with _killing_the_browser_after(_PATIENCE):
+                close()
 
 
 @contextmanager
