@@ -31,7 +31,7 @@ def collect(survey: "Survey", *, database: str = "sqlite:///survey.db", watch: b
     if watch and _in_a_notebook():
         from IPython.display import display
 
-        from toolkit.show.collector_view import CollectorView
+        from toolkit.show.widgets.collector_view import CollectorView
 
         display(CollectorView(collector))  # type: ignore[no-untyped-call]
     return collector

@@ -8,7 +8,7 @@ from playwright.sync_api import Locator, Page, expect
 
 from tests.browser.lab import in_kernel, run_all
 from toolkit import show
-from toolkit.show.design_explorer import PREVALENCES, explorer_table, reading
+from toolkit.show.widgets.design_explorer import PREVALENCES, explorer_table, reading
 
 pytestmark = pytest.mark.browser
 

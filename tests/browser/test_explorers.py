@@ -11,7 +11,7 @@ from playwright.sync_api import Page, expect
 from tests.browser.explorers import Shown, open_notebook, shown
 from tests.browser.lab import in_kernel
 from toolkit import show
-from toolkit.show import budget_explorer, mechanism_explorer, tradeoff_explorer
+from toolkit.show.widgets import budget_explorer, mechanism_explorer, tradeoff_explorer
 
 pytestmark = pytest.mark.browser
 

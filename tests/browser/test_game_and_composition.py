@@ -8,9 +8,9 @@ from playwright.sync_api import Page, expect
 from tests.browser.explorers import Shown, open_notebook, shown
 from tests.browser.lab import in_kernel
 from toolkit import show
-from toolkit.show import composition_explorer
-from toolkit.show.reconstruction_game import game_table
-from toolkit.show.reconstruction_game import reading as game_reading
+from toolkit.show.widgets import composition_explorer
+from toolkit.show.widgets.reconstruction_game import game_table
+from toolkit.show.widgets.reconstruction_game import reading as game_reading
 
 pytestmark = pytest.mark.browser
 

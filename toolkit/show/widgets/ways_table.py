@@ -1,7 +1,7 @@
 """What takes minutes to compute for the grid of the tradeoff explorer, kept in `static/ways.json`.
 
 The numbers are those of `plan(...).ways()`, and a test computes some of them again. To renew the file after a change of
-the bounds in `toolkit.core.amplification`, run `python -m toolkit.show.ways_table`.
+the bounds in `toolkit.core.amplification`, run `python -m toolkit.show.widgets.ways_table`.
 """
 
 import json
@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.budget.planning import plan
 from toolkit.local.questions import warner
-from toolkit.show.explorer import STATIC
+from toolkit.show.widgets.explorer import STATIC
 
 WAYS = ("direct", "central", "shuffled", "local")
 DELTA = 1e-6

@@ -2,8 +2,8 @@ import pytest
 from IPython.core.events import EventManager, available_events
 
 from toolkit import Approx, Laplace, Ledger, Pure, show
-from toolkit.show import ledger_view
-from toolkit.show.ledger_view import ledger_table
+from toolkit.show.widgets import ledger_view
+from toolkit.show.widgets.ledger_view import ledger_table
 
 
 @pytest.fixture

@@ -19,7 +19,7 @@ from toolkit.local.oracles.boxes import ticked
 from toolkit.local.protocol import Randomizer
 from toolkit.local.sending import drawer, estimate_sent, one_report
 from toolkit.show.canvas import png_bundle
-from toolkit.show.card_face import card_face, card_picture
+from toolkit.show.widgets.card_face import card_face, card_picture
 from toolkit.survey import client
 from toolkit.survey.question import Question
 

@@ -20,10 +20,10 @@ from toolkit.central.laplace import Laplace
 from toolkit.core.checks import refuse
 from toolkit.local.questions import warner
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
-from toolkit.show.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.still import say
-from toolkit.show.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, stored
-from toolkit.show.words import figure, fill, short, three_digits
+from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.still import say
+from toolkit.show.widgets.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, stored
+from toolkit.show.widgets.words import figure, fill, short, three_digits
 
 NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}
 WORDS = {

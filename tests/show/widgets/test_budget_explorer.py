@@ -4,7 +4,17 @@ import pytest
 
 from toolkit import Pure, compose, show, warner
 from toolkit.budget.observer import guess_rate, learned
-from toolkit.show.budget_explorer import EPSILONS, PRIORS, QUESTIONS, WORDS, YEARS, believed, budget_row, budget_table, reading
+from toolkit.show.widgets.budget_explorer import (
+    EPSILONS,
+    PRIORS,
+    QUESTIONS,
+    WORDS,
+    YEARS,
+    believed,
+    budget_row,
+    budget_table,
+    reading,
+)
 
 
 @pytest.fixture

@@ -18,9 +18,9 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.core.intervals import Array
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.explorer import Between, Explorer, OneOf, browser_code
-from toolkit.show.still import say
-from toolkit.show.words import bound, figure, fill, short, significant
+from toolkit.show.widgets.explorer import Between, Explorer, OneOf, browser_code
+from toolkit.show.widgets.still import say
+from toolkit.show.widgets.words import bound, figure, fill, short, significant
 
 Mechanism: TypeAlias = Laplace | Gaussian
 

@@ -15,10 +15,10 @@ from toolkit.attacks.bounds import advantage
 from toolkit.core.composition import compose
 from toolkit.core.loss import Approx, Pure
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure
-from toolkit.show.composed_totals import DELTAS, EPSILONS, RELEASES, stored, totals
-from toolkit.show.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.still import icons, say
-from toolkit.show.words import at_most, bound, figure, fill, short
+from toolkit.show.widgets.composed_totals import DELTAS, EPSILONS, RELEASES, stored, totals
+from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.still import icons, say
+from toolkit.show.widgets.words import at_most, bound, figure, fill, short
 
 WORDS = {
     "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: ε\u00a0=\u00a0{best}.",

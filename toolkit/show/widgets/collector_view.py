@@ -7,8 +7,8 @@ from matplotlib.figure import Figure
 
 from toolkit.core.estimate import written
 from toolkit.show.canvas import GREY, INK, new_figure
-from toolkit.show.explorer import Explorer, browser_code
-from toolkit.show.still import say
+from toolkit.show.widgets.explorer import Explorer, browser_code
+from toolkit.show.widgets.still import say
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.results import Results
 from toolkit.survey.serving.access import PROMISES

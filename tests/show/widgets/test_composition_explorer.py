@@ -4,8 +4,8 @@ import math
 import pytest
 
 from toolkit import Approx, Pure, compose, show
-from toolkit.show.composed_totals import DELTAS, EPSILONS, RELEASES, RULES, stored, totals
-from toolkit.show.composition_explorer import composition_row, composition_table
+from toolkit.show.widgets.composed_totals import DELTAS, EPSILONS, RELEASES, RULES, stored, totals
+from toolkit.show.widgets.composition_explorer import composition_row, composition_table
 
 
 @pytest.fixture

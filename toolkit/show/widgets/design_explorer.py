@@ -17,9 +17,9 @@ from scipy.special import ndtri
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure, percent
-from toolkit.show.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.still import icons, say
-from toolkit.show.words import bound, chance, figure, fill, short, three_digits
+from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.still import icons, say
+from toolkit.show.widgets.words import bound, chance, figure, fill, short, three_digits
 
 Row: TypeAlias = dict[str, Any]
 

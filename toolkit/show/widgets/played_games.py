@@ -2,7 +2,7 @@
 
 Random groups of people, the number of secrets in each through the Laplace mechanism, and `toolkit.attacks.reconstruction` on
 what was published. A test plays some games again. To renew the file after a change of the attack or of the mechanism, run
-`python -m toolkit.show.played_games`.
+`python -m toolkit.show.widgets.played_games`.
 """
 
 import json
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from toolkit.attacks.reconstruction import answers, queries, reconstruct
 from toolkit.central.laplace import Laplace
-from toolkit.show.explorer import STATIC
+from toolkit.show.widgets.explorer import STATIC
 
 Bits = npt.NDArray[np.bool_]
 

@@ -1,7 +1,7 @@
 // One question, answered inside a notebook. The true answer lives in this tab, until "Next person" at the latest; the kernel
 // is sent the report and nothing else: { kind: "report", q: question, r: report, id: random number }, once, and the same
 // again until the kernel says that it has it. Python puts randomizer.js in front of this file, the same that phones use.
-import { below, cell, gridIndex, report, secret, words } from "../../survey/static/randomizer.js";
+import { below, cell, gridIndex, report, secret, words } from "../../../survey/static/randomizer.js";
 
 const PATIENCE = 4000; // milliseconds until a report is sent again; doubled each time, up to a minute
 const FEW = 8; // up to so many options are buttons, more are a list

@@ -18,9 +18,9 @@ from toolkit.budget.observer import bet
 from toolkit.core.loss import Pure
 from toolkit.local.questions import warner
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
-from toolkit.show.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.still import icons, say
-from toolkit.show.words import at_least, at_most, bound, figure, fill, short
+from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.still import icons, say
+from toolkit.show.widgets.words import at_least, at_most, bound, figure, fill, short
 
 EPSILONS = (
     *(0.01, 0.02, 0.03, 0.05, 0.07),

@@ -12,7 +12,7 @@ import traitlets
 from PIL import Image
 
 from toolkit import Approx, Ledger, show
-from toolkit.show.explorer import STATIC, Between, Explorer, OneOf, Whole, browser_code
+from toolkit.show.widgets.explorer import STATIC, Between, Explorer, OneOf, Whole, browser_code
 
 LEDGER = Ledger(Approx(1, 1e-5), neighbors="replace")
 for number in range(12):

@@ -11,12 +11,12 @@ from PIL import Image
 
 from toolkit import crosswise, k_ary, mangat, show, warner
 from toolkit.local import numeric, oracles
-from toolkit.show.answer_card import AnswerCard, browser_code
+from toolkit.show.widgets.answer_card import AnswerCard, browser_code
 from toolkit.survey import client
 from toolkit.survey.question import Question
 
 CHEATED = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="3/4"))
-STATIC = Path(show.__file__).parent / "static"
+STATIC = Path(show.__file__).parent / "widgets" / "static"
 ID = "0123456789abcdef" * 2
 
 

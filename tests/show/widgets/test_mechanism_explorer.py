@@ -6,7 +6,7 @@ from scipy.special import ndtr
 from scipy.stats import kstest, laplace, norm
 
 from toolkit import Gaussian, Laplace, show
-from toolkit.show.mechanism_explorer import DELTAS, EPSILONS, LEVELS, SENSITIVITIES, WORDS, mechanism_row, mechanism_table
+from toolkit.show.widgets.mechanism_explorer import DELTAS, EPSILONS, LEVELS, SENSITIVITIES, WORDS, mechanism_row, mechanism_table
 
 
 @pytest.fixture(scope="module")

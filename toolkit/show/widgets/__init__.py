@@ -1,0 +1,32 @@
+"""The explorers, the game, the views and the answer card: each answers one question, drawn in the browser, computed in Python."""
+
+from toolkit.show.widgets.answer_card import AnswerCard, answer_card
+from toolkit.show.widgets.budget_explorer import BudgetExplorer, explore_budget
+from toolkit.show.widgets.collector_view import CollectorView, watch
+from toolkit.show.widgets.composition_explorer import CompositionExplorer, explore_composition
+from toolkit.show.widgets.design_explorer import DesignExplorer, explore_design
+from toolkit.show.widgets.ledger_view import LedgerView, show_ledger
+from toolkit.show.widgets.mechanism_explorer import MechanismExplorer, explore_mechanism
+from toolkit.show.widgets.reconstruction_game import ReconstructionGame, reconstruction_game
+from toolkit.show.widgets.tradeoff_explorer import TradeoffExplorer, explore_tradeoff
+
+__all__ = [
+    "AnswerCard",
+    "BudgetExplorer",
+    "CollectorView",
+    "CompositionExplorer",
+    "DesignExplorer",
+    "LedgerView",
+    "MechanismExplorer",
+    "ReconstructionGame",
+    "TradeoffExplorer",
+    "answer_card",
+    "explore_budget",
+    "explore_composition",
+    "explore_design",
+    "explore_mechanism",
+    "explore_tradeoff",
+    "reconstruction_game",
+    "show_ledger",
+    "watch",
+]
