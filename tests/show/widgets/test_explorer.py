@@ -81,7 +81,8 @@ def test_the_browser_code_is_the_kit_and_the_widgets_own_file():
     assert show.DesignExplorer._esm == browser_code("design_explorer.js")
     files = [(STATIC / name).read_text(encoding="utf-8") for name in ("kit.js", "pictures.js", "design_explorer.js")]
     assert browser_code("design_explorer.js") == "\n".join(files)
-    assert show.DesignExplorer._css == (STATIC / "kit.css").read_text(encoding="utf-8")
+    styles = [(STATIC / name).read_text(encoding="utf-8") for name in ("theme.css", "kit.css")]
+    assert show.DesignExplorer._css == "\n".join(styles)
 
 
 @pytest.mark.parametrize("name", SCRIPTS)

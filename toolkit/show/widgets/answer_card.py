@@ -3,7 +3,6 @@
 import re
 import secrets
 import warnings
-from pathlib import Path
 from threading import Lock
 from typing import Any
 
@@ -20,10 +19,10 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.sending import drawer, estimate_sent, one_report
 from toolkit.show.canvas import png_bundle
 from toolkit.show.widgets.card_face import card_face, card_picture
+from toolkit.show.widgets.explorer import STATIC, browser_style
 from toolkit.survey import client
 from toolkit.survey.question import Question
 
-_STATIC = Path(__file__).parent / "static"
 _IMPORT = re.compile(r"^import \{.*\} from \".*/randomizer\.js\";\n", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9a-f]{32}")
 _FIELDS = {"kind", "q", "r", "id"}
@@ -31,7 +30,7 @@ _FIELDS = {"kind", "q", "r", "id"}
 
 def browser_code() -> str:
     """One ES module: the randomizer that phones use, byte for byte, then the card; the import between them falls away."""
-    card, removed = _IMPORT.subn("", (_STATIC / "answer_card.js").read_text(encoding="utf-8"))
+    card, removed = _IMPORT.subn("", (STATIC / "answer_card.js").read_text(encoding="utf-8"))
     if removed != 1:
         raise RuntimeError("answer_card.js must import randomizer.js once, in one line")
     return f"{client.asset('randomizer.js').decode()}\n{card}"
@@ -57,7 +56,7 @@ class AnswerCard(anywidget.AnyWidget):
     """
 
     _esm = browser_code()
-    _css = (_STATIC / "answer_card.css").read_text(encoding="utf-8")
+    _css = browser_style("answer_card.css")
 
     card = traitlets.Dict(read_only=True).tag(sync=True)  # what is shown, and the integers to draw with
     receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(sync=True)  # which report was confirmed last

@@ -18,6 +18,11 @@ def browser_code(name: str) -> str:
     return "\n".join(_text(part) for part in ("kit.js", "pictures.js", name))
 
 
+def browser_style(name: str) -> str:
+    """The CSS of a widget: what all of them wear, then its own file."""
+    return "\n".join(_text(part) for part in ("theme.css", name))
+
+
 def _text(name: str) -> str:
     return (STATIC / name).read_text(encoding="utf-8")
 
@@ -30,7 +35,7 @@ class Explorer(anywidget.AnyWidget):
     more than plain numbers, text, lists and dicts, because both go to the browser.
     """
 
-    _css = _text("kit.css")
+    _css = browser_style("kit.css")
 
     table = traitlets.Dict().tag(sync=True)
     row = traitlets.Dict().tag(sync=True)
