@@ -1,4 +1,6 @@
+import gc
 import os
+import sqlite3
 
 import httpx
 import numpy as np
@@ -48,6 +50,33 @@ def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
     second = start(survey(), database="sqlite:///campus.db")
     attached = Collector.attach(f"sqlite:///{folder / 'campus.db'}")
     assert first.url == second.url == attached.url
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_collector_that_is_forgotten_or_refused_leaves_no_connection_behind(monkeypatch):
+    """Counted by what was opened: later Pythons warn of a connection that nobody closed, which a notebook would show."""
+    opened, connect = [], sqlite3.connect
+
+    class Watched(sqlite3.Connection):
+        closed = False
+
+        def close(self):
+            self.closed = True
+            super().close()
+
+    def watched(*given, **named):
+        opened.append(connect(*given, factory=Watched, **named))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", watched)
+    collector = start(survey(), database="sqlite:///campus.db")
+    with pytest.raises(ValueError, match="another"):
+        start(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
+    assert sum(not connection.closed for connection in opened) == 1
+    del collector
+    gc.collect()
+    assert len(opened) >= 3
+    assert all(connection.closed for connection in opened)
 
 
 def test_from_another_folder_a_relative_database_is_another_one(folder):

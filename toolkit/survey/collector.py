@@ -1,6 +1,8 @@
 """`Collector`: start a collection, watch it, close it, read it; from a notebook or the command line."""
 
+import weakref
 from collections.abc import Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,6 +39,7 @@ class Collector:
         self.database = settled(database)
         self._public_url = public_url
         self._store: Store = open_store(self.database)
+        weakref.finalize(self, self._store.close)  # nobody closes a variable of a notebook
         self.survey: Survey = self._store.survey()
 
     @classmethod
@@ -46,9 +49,8 @@ class Collector:
 
     @classmethod
     def _made(cls, survey: Survey, database: str, public_url: str | None) -> "Collector":
-        store = open_store(settled(database))
-        store.create(survey)
-        store.close()
+        with closing(open_store(settled(database))) as store:
+            store.create(survey)
         return cls(database, public_url)
 
     @property
