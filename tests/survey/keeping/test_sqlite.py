@@ -357,5 +357,6 @@ def test_paths_are_relative_or_absolute_and_may_hold_anything(tmp_path: Path, mo
         store.create(small_survey())
         store.close()
         assert (tmp_path / name).exists()
-        assert open_store(f"sqlite:///{tmp_path / name}").state() is State.DRAFT
+        with closing(open_store(f"sqlite:///{tmp_path / name}")) as store:
+            assert store.state() is State.DRAFT
         monkeypatch.chdir(tmp_path)

@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from itertools import product
 from pathlib import Path
 
@@ -109,18 +110,18 @@ WAYS = {("draft", "open"), ("draft", "closed"), ("open", "paused"), ("open", "cl
 
 @pytest.mark.parametrize(("old", "new"), list(product(State, State)), ids=lambda state: state.value)
 def test_states_move_only_along_their_ways(tmp_path, old: State, new: State) -> None:
-    store = open_store(f"sqlite:///{tmp_path / 'survey.db'}")  # the rule is one for all databases
-    store.create(small_survey())
-    for step in {State.DRAFT: (), State.PAUSED: (State.OPEN, State.PAUSED)}.get(old, (old,)):
-        store.set_state(step)
-    if old is new or (old.value, new.value) in WAYS:
-        store.set_state(new)
-        assert store.state() is new
-    else:
-        with pytest.raises(ValueError, match=f"a {old.value} collection may become .*, got {new.value}"):
+    with closing(open_store(f"sqlite:///{tmp_path / 'survey.db'}")) as store:  # the rule is one for all databases
+        store.create(small_survey())
+        for step in {State.DRAFT: (), State.PAUSED: (State.OPEN, State.PAUSED)}.get(old, (old,)):
+            store.set_state(step)
+        if old is new or (old.value, new.value) in WAYS:
             store.set_state(new)
-        assert store.state() is old
-    store.close()
+            assert store.state() is new
+        else:
+            with pytest.raises(ValueError, match=f"a {old.value} collection may become .*, got {new.value}"):
+                store.set_state(new)
+            assert store.state() is old
+        store.close()
 
 
 # Reports

@@ -8,6 +8,7 @@ import ssl
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,11 @@ def failing(capsys, monkeypatch):
     return run
 
 
+def count(url):
+    with closing(open_store(url, readonly=True)) as store:
+        return store.count()
+
+
 def exchange(port, request):
     with line(port) as connection:
         connection.sendall(request)
@@ -77,10 +83,10 @@ def test_it_serves_the_page_and_stores_reports(running):
     assert b"\r\nserver:" not in head.lower()
     assert b"set-cookie" not in head.lower()
     data = payload(survey)
-    before = open_store(url, readonly=True).count()
+    before = count(url)
     status, _, stored = exchange(said["port"], post(sent(data)))
     assert (status, json.loads(stored)) == (201, {"stored": data["key"]})
-    assert open_store(url, readonly=True).count() == before + 1
+    assert count(url) == before + 1
 
 
 def test_it_learns_of_a_new_state_from_the_database(running):
@@ -128,7 +134,7 @@ def test_it_ends_gracefully_and_what_has_begun_is_finished(folder):
         with pytest.raises(ConnectionRefusedError), line(said["port"]):
             pass
         assert process.stderr.read() == process.stdout.read() == ""
-    assert open_store(url, readonly=True).count() == 1
+    assert count(url) == 1
 
 
 def test_nothing_of_any_request_is_written_anywhere(folder):
