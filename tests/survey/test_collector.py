@@ -1,6 +1,9 @@
 import gc
 import os
+import signal
+import socket
 import sqlite3
+import time
 
 import httpx
 import numpy as np
@@ -8,7 +11,7 @@ import pandas as pd
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit.survey.background import CollectError, running
+from toolkit.survey.background import CollectError, find
 from toolkit.survey.collector import Collector, start
 from toolkit.survey.rehearsal import rehearse
 
@@ -19,7 +22,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     for path in tmp_path.glob("*.db"):
-        server = running(f"sqlite:///{path}")
+        server = find(f"sqlite:///{path}")
         if server is not None:
             server.stop()
 
@@ -144,6 +147,51 @@ def test_a_public_address_is_the_link(folder):
     assert collector.url == collector.status().url == "https://survey.example/"
     collector.qr(folder / "code.png")
     assert (folder / "code.png").read_bytes().startswith(b"\x89PNG")
+    assert Collector.attach("sqlite:///campus.db").url == "https://survey.example/"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_collection_keeps_its_port_when_its_server_dies():
+    """Links, QR codes and reports that wait on phones lead there."""
+    collector = start(survey(), database="sqlite:///campus.db")
+    url, server = collector.url, find(collector.database)
+    os.kill(server.pid, signal.SIGKILL)
+    while find(collector.database) is not None:
+        time.sleep(0.02)
+    assert start(survey(), database="sqlite:///campus.db").url == url
+    assert find(collector.database).pid != server.pid
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_port_that_another_program_has_taken_is_said_with_the_remedy():
+    collector = start(survey(), database="sqlite:///campus.db")
+    port = find(collector.database).port
+    find(collector.database).stop()
+    with socket.create_server(("127.0.0.1", port)):
+        with pytest.raises(CollectError, match=f"port {port} of 127.0.0.1 must be free and allowed, got .*in use: end the program"):
+            start(survey(), database="sqlite:///campus.db")
+        start(survey(), database="sqlite:///campus.db", port=_free())
+    assert find(collector.database).port != port
+
+
+def _free():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_many_invitations_take_seconds_and_without_an_address_none_is_stored():
+    collector = start(survey(access="token"), database="sqlite:///campus.db")
+    began = time.perf_counter()
+    links = collector.invitations(20_000)
+    assert time.perf_counter() - began < 10
+    assert len(set(links)) == 20_000
+    find(collector.database).stop()
+    with pytest.raises(CollectError, match="there must be a server to link to"):
+        collector.invitations(3)
+    with sqlite3.connect("campus.db") as database:
+        assert database.execute("SELECT count(*) FROM invited").fetchone() == (20_000,)
+    database.close()
 
 
 @pytest.mark.usefixtures("folder")

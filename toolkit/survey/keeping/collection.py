@@ -53,6 +53,8 @@ class Session(Protocol):
     def burn(self, hashes: Sequence[bytes]) -> None:
         """Put them among the spent ones."""
 
+    def setting(self, name: str) -> str | None: ...
+    def remember(self, name: str, value: str) -> None: ...
     def issued(self, invitation: bytes) -> bytes | None: ...
     def issue(self, invitation: bytes, blinded: bytes) -> None: ...
 
@@ -180,6 +182,16 @@ class Collection:
             session.use([invitation])
             session.issue(invitation, blinded)
             return True
+
+    def setting(self, name: str) -> str | None:
+        with self._lock, self._engine.reading() as session:
+            self._head(session)
+            return session.setting(name)
+
+    def remember(self, name: str, value: str) -> None:
+        with self._lock, self._engine.writing(patient=True) as session:
+            self._head(session)
+            session.remember(name, value)
 
     def close(self) -> None:
         with self._lock:

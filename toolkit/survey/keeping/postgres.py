@@ -46,6 +46,7 @@ CREATE TABLE issued (invitation bytea PRIMARY KEY, blinded bytea NOT NULL);
 
 CREATE TABLE spent (hash bytea PRIMARY KEY);
 """
+_SETTING = "CREATE TABLE IF NOT EXISTS setting (name text PRIMARY KEY, value text NOT NULL)"
 _NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
 _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
 _SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
@@ -253,6 +254,17 @@ class PostgresSession:
     def burn(self, hashes: Sequence[bytes]) -> None:
         """The nonces of blind tokens. Their rows share `xmin` with their reports, but nobody knows whose nonce it was."""
         self._connection.execute("INSERT INTO spent SELECT * FROM unnest(%s::bytea[])", [list(hashes)])
+
+    def setting(self, name: str) -> str | None:
+        """None in a collection that never had one, which has no table for them either."""
+        (there,) = self._row("SELECT to_regclass('setting')")
+        row = there and self._row("SELECT value FROM setting WHERE name = %s", name)
+        return None if row is None else row[0]
+
+    def remember(self, name: str, value: str) -> None:
+        self._connection.execute(_SETTING)
+        query = "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self._connection.execute(query, [name, value])
 
     def issued(self, invitation: bytes) -> bytes | None:
         row = self._row("SELECT blinded FROM issued WHERE invitation = %s", invitation)
