@@ -54,6 +54,14 @@ def test_status_lists_what_else_runs(folder, capsys):
     assert len(said(capsys, "status").splitlines()) == 1
 
 
+def test_the_database_may_come_from_the_environment(folder, capsys, monkeypatch):
+    monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{folder / 'survey.db'}")
+    said(capsys, "serve", "exams.toml")
+    monkeypatch.chdir("/")
+    assert said(capsys, "status").startswith("open: 0 reports")
+    assert said(capsys, "close").startswith("closed: 0 reports")
+
+
 def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
     told = said(capsys, "check", "exams.toml")
     assert survey().hash in told

@@ -1,6 +1,7 @@
 """The command line, `toolkit`: thin, every verb a function of the floors below."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -62,7 +63,9 @@ def _verb(verbs: Any, name: str, run: Callable[[Options], None], told: str, *, d
     parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
     parser.set_defaults(run=run)
     if database:
-        parser.add_argument("--database", default=_DATABASE, help=f"sqlite:///file.db or postgresql://… (default {_DATABASE})")
+        known = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
+        told = f"sqlite:///file.db or postgresql://…; else TOOLKIT_DATABASE of the environment, as for a password; else {_DATABASE}"
+        parser.add_argument("--database", default=known, help=told)
     return parser
 
 

@@ -11,9 +11,10 @@ import pandas as pd
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit.survey.background import CollectError, find
+from toolkit.survey.background import CollectError, find, launch
 from toolkit.survey.collector import Collector, start
 from toolkit.survey.rehearsal import rehearse
+from toolkit.survey.serving.blind import IssuerKey
 
 
 @pytest.fixture
@@ -133,6 +134,28 @@ def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
     start(survey(access="blind"), database="sqlite:///next.db")
     assert (folder / "issuer-key.pem").read_bytes() == key
     assert '"issuer"' in page
+
+
+def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is_served(folder, monkeypatch):
+    """Another key would turn away everybody who holds a signed token, after their link was spent."""
+    database = f"sqlite:///{folder / 'campus.db'}"
+    first = start(survey(access="blind"), database=database)
+    page = httpx.get(first.url).text
+    find(database).stop()
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    assert httpx.get(start(survey(access="blind"), database=database).url).text == page
+    assert list((folder / "elsewhere").iterdir()) == []
+    find(database).stop()
+    IssuerKey.generate().save(folder / "another.pem")
+    with pytest.raises(ValueError, match="must be served with the issuer's key that it began with"):
+        start(survey(access="blind"), database=database, issuer_key=folder / "another.pem")
+    with pytest.raises(CollectError, match="must be served with the issuer's key that it began with"):
+        launch(database, {"issuer_key": folder / "another.pem"})
+    (folder / "issuer-key.pem").rename(folder / "moved.pem")
+    with pytest.raises(ValueError, match="the collection's issuer key must be there, got no file"):
+        start(survey(access="blind"), database=database)
+    assert httpx.get(start(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page
 
 
 @pytest.mark.usefixtures("folder")

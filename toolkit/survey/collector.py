@@ -17,7 +17,7 @@ from toolkit.survey.store import State, Store, open_store, settled
 if TYPE_CHECKING:
     import pandas as pd
 
-_PORT, _PUBLIC_URL = "port", "public url"
+_PORT, _PUBLIC_URL, _KEY_FILE = "port", "public url", "issuer's key"
 
 
 @dataclass(frozen=True)
@@ -151,7 +151,7 @@ def start(
             "port": port or collector._store.setting(_PORT),
             "certificate": certificate,
             "private_key": private_key,
-            "issuer_key": _issuer_key(survey, issuer_key),
+            "issuer_key": _issuer_key(survey, collector._store, issuer_key),
             "plain_http_beyond_this_machine": plain_http_beyond_this_machine,
             "prefix": prefix or None,
         }
@@ -169,12 +169,19 @@ def _open(collector: Collector) -> None:
         collector.resume()
 
 
-def _issuer_key(survey: Survey, path: str | Path | None) -> Path | None:
+def _issuer_key(survey: Survey, store: Store, path: str | Path | None) -> Path | None:
+    """The file of the key that signs blind tokens: made once, then the same from whatever folder the collection is served."""
     if survey.access != "blind":
         return None
     from toolkit.survey.serving.blind import IssuerKey
+    from toolkit.survey.serving.process import ISSUER, own_key
 
-    target = Path(path or "issuer-key.pem")
+    target = Path(path or store.setting(_KEY_FILE) or "issuer-key.pem").absolute()
     if not target.exists():
+        if store.setting(ISSUER) is not None:
+            refuse("the collection's issuer key must be there", f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
+    key = own_key(store, target)
+    store.remember(ISSUER, key.issuer.fingerprint)
+    store.remember(_KEY_FILE, str(target))
     return target

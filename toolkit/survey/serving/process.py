@@ -40,6 +40,8 @@ _GRACE_SECONDS = 10
 _LOG_BYTES = 2**18
 _SPARE_FILES = 100  # the database, the page, what Python opens
 _ALLOW = "--plain-http-beyond-this-machine"
+ISSUER = "issuer"
+"""The setting that holds the fingerprint of the key that signs blind tokens."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -103,7 +105,7 @@ def _serve(options: argparse.Namespace, note: Callable[[str], None]) -> None:
     store = open_store(options.database)
     try:
         survey = _survey(store)
-        key = None if options.issuer_key is None else IssuerKey.load(options.issuer_key)
+        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
         limits = replace(Limits(), connections=_places(options.connections))
         writer = Writer(store)
         try:
@@ -151,6 +153,18 @@ def _survey(store: Store) -> Survey:
             "people would see another page than the one whose hash was published; use the version of the toolkit from then",
         )
     return survey
+
+
+def own_key(store: Store, path: str | Path) -> IssuerKey:
+    """The key in a file, which must be the one that the collection began with: tokens signed by another are worth nothing here."""
+    key = IssuerKey.load(path)
+    if store.setting(ISSUER) not in (None, key.issuer.fingerprint):
+        refuse(
+            "a collection must be served with the issuer's key that it began with",
+            f"another in {path}",
+            "people who hold a signed token would be turned away; give the first one as the issuer's key",
+        )
+    return key
 
 
 def _places(connections: int) -> int:
