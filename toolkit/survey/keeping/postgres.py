@@ -81,7 +81,7 @@ class PostgresEngine:
 
     @contextmanager
     def reading(self) -> Iterator["PostgresSession"]:
-        with self._told(), self._connected() as connection, connection.transaction():
+        with self._told(), self._transaction(_WAIT) as connection:
             yield PostgresSession(connection)
 
     @contextmanager
@@ -103,9 +103,22 @@ class PostgresEngine:
     def _changing(self, patient: bool) -> Iterator[psycopg.Connection[Any]]:
         if self._readonly:
             refuse("the store must be open for writing", "a read-only one", "nothing was changed")
-        with self._told(), self._connected() as connection, connection.transaction():
-            if patient:
-                connection.execute("SELECT set_config('lock_timeout', %s, true)", [_PATIENCE])
+        with self._told(), self._transaction(_PATIENCE if patient else _WAIT) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, wait: str) -> Iterator[psycopg.Connection[Any]]:
+        """A transaction that says for itself what it depends on.
+
+        A pool between us and the server (PgBouncer) may hand out another session for each transaction, with the settings that
+        somebody else left there: then tables without a schema would be those of another collection.
+        """
+        with self._connected() as connection, connection.transaction():
+            settings = {**_SETTINGS, "lock_timeout": wait, "search_path": self._schema}
+            if self._readonly:
+                settings["transaction_read_only"] = "on"
+            calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
+            connection.execute(f"SELECT {calls}", [text for pair in settings.items() for text in pair])
             yield connection
 
     def finish(self) -> None:
@@ -132,7 +145,8 @@ class PostgresEngine:
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:
-            connection = psycopg.connect(**self._options, autocommit=True)
+            # Prepared statements live in a session, which may not be ours the next time.
+            connection = psycopg.connect(**self._options, autocommit=True, prepare_threshold=None)
         except psycopg.OperationalError as error:  # no report was on its way yet
             reason = (str(error).splitlines() or [""])[0]
             raise StoreError(f"the database must answer, got “{reason}”: nothing was stored.") from None
@@ -145,10 +159,6 @@ class PostgresEngine:
 
     def _set_up(self, connection: psycopg.Connection[Any]) -> None:
         connection.isolation_level = IsolationLevel.READ_COMMITTED
-        readonly = "on" if self._readonly else "off"
-        settings = {**_SETTINGS, "lock_timeout": _WAIT, "search_path": self._schema, "default_transaction_read_only": readonly}
-        for name, value in settings.items():
-            connection.execute("SELECT set_config(%s, %s, false)", [name, value])
         # That parameters are not logged, only a superuser may say for a session.
         silent = "SELECT set_config('log_parameter_max_length', '0', false) FROM pg_roles WHERE rolname = current_user AND rolsuper"
         connection.execute(silent)
@@ -194,11 +204,11 @@ class PostgresSession:
         self._connection = connection
 
     def head(self) -> Head | None:
-        row = self._row("SELECT hash, access, cap, state FROM collection")
+        row = self._row("SELECT hash, access, cap, state, tableoid::bigint FROM collection")
         if row is None:
             return None
-        code, access, cap, state = row
-        return Head(code, access, cap, State(state), swept=state == State.CLOSED.value)
+        code, access, cap, state, table = row
+        return Head(code, access, cap, State(state), swept=state == State.CLOSED.value, identity=table)
 
     def text(self) -> str:
         return str(self._row("SELECT survey FROM collection")[0])
