@@ -4,7 +4,7 @@ import pytest
 
 from tests.survey.samples import survey
 from toolkit.command import main
-from toolkit.survey.background import running
+from toolkit.survey.background import find
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import rehearse
 
@@ -15,7 +15,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     survey().save(tmp_path / "exams.toml")
     yield tmp_path
-    server = running(f"sqlite:///{tmp_path / 'survey.db'}")
+    server = find(f"sqlite:///{tmp_path / 'survey.db'}")
     if server is not None:
         server.stop()
 
@@ -40,9 +40,26 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys):
     assert said(capsys, "results", "--by", "faculty").count("cheated") == 2
     assert said(capsys, "export", "out.csv") == "wrote out.csv\n"
     assert len(pd.read_csv("out.csv")) == 40
-    assert said(capsys, "close") == "closed: 40 reports; no server is running on this machine\n"
+    assert said(capsys, "close") == "closed: 40 reports; no server that you started is running on this machine\n"
     assert main(["serve", "exams.toml"]) == 2
     assert "closing is final" in capsys.readouterr().err
+
+
+def test_status_lists_what_else_runs(folder, capsys):
+    said(capsys, "serve", "exams.toml")
+    said(capsys, "serve", "exams.toml", "--database", "sqlite:///other.db")
+    other = find(f"sqlite:///{folder / 'other.db'}")
+    assert said(capsys, "status").splitlines()[1:] == [f"also running: {other.url} (process {other.pid})"]
+    said(capsys, "close", "--database", "sqlite:///other.db")
+    assert len(said(capsys, "status").splitlines()) == 1
+
+
+def test_the_database_may_come_from_the_environment(folder, capsys, monkeypatch):
+    monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{folder / 'survey.db'}")
+    said(capsys, "serve", "exams.toml")
+    monkeypatch.chdir("/")
+    assert said(capsys, "status").startswith("open: 0 reports")
+    assert said(capsys, "close").startswith("closed: 0 reports")
 
 
 def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):

@@ -1,6 +1,7 @@
 """The command line, `toolkit`: thin, every verb a function of the floors below."""
 
 import argparse
+import os
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -62,7 +63,9 @@ def _verb(verbs: Any, name: str, run: Callable[[Options], None], told: str, *, d
     parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
     parser.set_defaults(run=run)
     if database:
-        parser.add_argument("--database", default=_DATABASE, help=f"sqlite:///file.db or postgresql://… (default {_DATABASE})")
+        known = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
+        told = f"sqlite:///file.db or postgresql://…; else TOOLKIT_DATABASE of the environment, as for a password; else {_DATABASE}"
+        parser.add_argument("--database", default=known, help=told)
     return parser
 
 
@@ -108,8 +111,20 @@ def _collector(options: Options) -> Any:
 def _status(options: Options) -> None:
     status = _collector(options).status()
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
-    serving = f"served at {status.url}" if status.serving else "no server is running on this machine"
-    _say(f"{status.state}: {status.reports:,} reports{cap}; {serving}")
+    serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
+    _say(f"{status.state}: {status.reports:,} reports{cap}; {serving}", *(f"log: {line}" for line in status.log))
+
+
+def _list_servers(options: Options) -> None:
+    """The collection at hand, and what else this person runs."""
+    from toolkit.survey.background import find, servers
+    from toolkit.survey.store import settled
+
+    _status(options)
+    mine = find(settled(options.database))
+    for server in servers():
+        if server != mine:
+            _say(f"also running: {server.url} (process {server.pid})")
 
 
 def _pause(options: Options) -> None:
@@ -128,7 +143,7 @@ def _close(options: Options) -> None:
 
 
 _PLAIN = (
-    ("status", _status, "how a collection stands"),
+    ("status", _list_servers, "how a collection stands, and what other servers you run here"),
     ("pause", _pause, "take no more reports for now"),
     ("resume", _resume, "take reports again"),
     ("close", _close, "end a collection for good, and its server"),

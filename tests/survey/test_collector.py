@@ -1,6 +1,9 @@
 import gc
 import os
+import signal
+import socket
 import sqlite3
+import time
 
 import httpx
 import numpy as np
@@ -8,9 +11,10 @@ import pandas as pd
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit.survey.background import CollectError, running
+from toolkit.survey.background import CollectError, find, launch
 from toolkit.survey.collector import Collector, start
 from toolkit.survey.rehearsal import rehearse
+from toolkit.survey.serving.blind import IssuerKey
 
 
 @pytest.fixture
@@ -19,7 +23,7 @@ def folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     yield tmp_path
     for path in tmp_path.glob("*.db"):
-        server = running(f"sqlite:///{path}")
+        server = find(f"sqlite:///{path}")
         if server is not None:
             server.stop()
 
@@ -132,6 +136,28 @@ def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
     assert '"issuer"' in page
 
 
+def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is_served(folder, monkeypatch):
+    """Another key would turn away everybody who holds a signed token, after their link was spent."""
+    database = f"sqlite:///{folder / 'campus.db'}"
+    first = start(survey(access="blind"), database=database)
+    page = httpx.get(first.url).text
+    find(database).stop()
+    (folder / "elsewhere").mkdir()
+    monkeypatch.chdir(folder / "elsewhere")
+    assert httpx.get(start(survey(access="blind"), database=database).url).text == page
+    assert list((folder / "elsewhere").iterdir()) == []
+    find(database).stop()
+    IssuerKey.generate().save(folder / "another.pem")
+    with pytest.raises(ValueError, match="must be served with the issuer's key that it began with"):
+        start(survey(access="blind"), database=database, issuer_key=folder / "another.pem")
+    with pytest.raises(CollectError, match="must be served with the issuer's key that it began with"):
+        launch(database, {"issuer_key": folder / "another.pem"})
+    (folder / "issuer-key.pem").rename(folder / "moved.pem")
+    with pytest.raises(ValueError, match="the collection's issuer key must be there, got no file"):
+        start(survey(access="blind"), database=database)
+    assert httpx.get(start(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page
+
+
 @pytest.mark.usefixtures("folder")
 def test_nothing_of_the_researchers_side_is_at_the_respondents_address():
     collector = start(survey(), database="sqlite:///campus.db")
@@ -144,6 +170,51 @@ def test_a_public_address_is_the_link(folder):
     assert collector.url == collector.status().url == "https://survey.example/"
     collector.qr(folder / "code.png")
     assert (folder / "code.png").read_bytes().startswith(b"\x89PNG")
+    assert Collector.attach("sqlite:///campus.db").url == "https://survey.example/"
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_collection_keeps_its_port_when_its_server_dies():
+    """Links, QR codes and reports that wait on phones lead there."""
+    collector = start(survey(), database="sqlite:///campus.db")
+    url, server = collector.url, find(collector.database)
+    os.kill(server.pid, signal.SIGKILL)
+    while find(collector.database) is not None:
+        time.sleep(0.02)
+    assert start(survey(), database="sqlite:///campus.db").url == url
+    assert find(collector.database).pid != server.pid
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_port_that_another_program_has_taken_is_said_with_the_remedy():
+    collector = start(survey(), database="sqlite:///campus.db")
+    port = find(collector.database).port
+    find(collector.database).stop()
+    with socket.create_server(("127.0.0.1", port)):
+        with pytest.raises(CollectError, match=f"port {port} of 127.0.0.1 must be free and allowed, got .*in use: end the program"):
+            start(survey(), database="sqlite:///campus.db")
+        start(survey(), database="sqlite:///campus.db", port=_free())
+    assert find(collector.database).port != port
+
+
+def _free():
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return free.getsockname()[1]
+
+
+@pytest.mark.usefixtures("folder")
+def test_many_invitations_take_seconds_and_without_an_address_none_is_stored():
+    collector = start(survey(access="token"), database="sqlite:///campus.db")
+    began = time.perf_counter()
+    links = collector.invitations(20_000)
+    assert time.perf_counter() - began < 10
+    assert len(set(links)) == 20_000
+    find(collector.database).stop()
+    with pytest.raises(CollectError, match="there must be a server to link to"):
+        collector.invitations(3)
+    with sqlite3.connect("campus.db") as database:
+        assert database.execute("SELECT count(*) FROM invited").fetchone() == (20_000,)
+    database.close()
 
 
 @pytest.mark.usefixtures("folder")

@@ -34,6 +34,16 @@ def test_a_file_gives_the_same_estimates_as_the_frame(tmp_path, suffix):
     assert json.loads((tmp_path / "reports.codebook.json").read_text())["hash"] == survey().hash
 
 
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_exported_reports_can_be_read_by_their_owner_alone(tmp_path, suffix):
+    path = tmp_path / f"out{suffix}"
+    path.write_text("something older, and longer than what comes now" * 1000)
+    path.chmod(0o644)
+    write(pd.DataFrame({"a": [1]}), path)
+    assert path.stat().st_mode & 0o077 == 0
+    assert path.stat().st_size < 10_000
+
+
 def test_another_suffix_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(ValueError, match=r"must end in \.csv or \.parquet, got '\.xlsx'"):
         write(FRAME, tmp_path / "reports.xlsx")

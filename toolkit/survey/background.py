@@ -1,14 +1,13 @@
-"""The server as a process in the background: start it, find it again after a kernel's restart, stop it."""
+"""The server as a process in the background: one for a collection on this machine; launch it, find it again, stop it."""
 
 import hashlib
 import json
 import os
+import selectors
 import signal
-import ssl
 import subprocess
 import sys
 import time
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +16,8 @@ from typing import IO, Any
 
 from toolkit.core.checks import refuse
 
-_START_SECONDS, _STOP_SECONDS = 30.0, 15.0
+_START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
+_WINDOWS = os.name == "nt"
 DATABASE = "TOOLKIT_DATABASE"
 """The environment variable that tells the process its database: a password in it must not stand in the list of processes."""
 
@@ -28,84 +28,134 @@ class CollectError(RuntimeError):
 
 @dataclass(frozen=True)
 class Server:
-    """A running process that serves one survey."""
+    """A running process that serves one survey. `state` is the file that it holds locked while it lives."""
 
     url: str
     port: int
     pid: int
     survey: str
-
-    def answers(self) -> bool:
-        """Whether it is there and serves this survey: another process may have got its number since."""
-        context = ssl.create_default_context()
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE  # we ask who it is, and tell nothing
-        try:
-            with urllib.request.urlopen(self.url, timeout=5, context=context) as page:  # noqa: S310  our own http address
-                return self.survey.encode() in page.read()
-        except OSError:
-            return False
+    state: Path
 
     def stop(self) -> None:
-        """Let it finish what has begun, and end; at once if it does not."""
-        _send(self.pid, signal.SIGTERM)
-        end = time.monotonic() + _STOP_SECONDS
-        while _is_alive(self.pid):
-            if time.monotonic() > end:
-                _send(self.pid, signal.SIGKILL)
-            time.sleep(0.02)
+        """Let it finish what has begun, and end; by force if it does not. Never waits longer than twenty seconds."""
+        for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
+            if _is(self.state, self.pid):  # else the number may belong to another process by now
+                _send(self.pid, number)
+            end = time.monotonic() + seconds
+            while time.monotonic() < end:
+                if not _is(self.state, self.pid):
+                    return
+                time.sleep(_PAUSE)
+        refuse("a server must end when it is told to", f"process {self.pid}, which goes on", "end it by hand", CollectError)
 
 
-def note_of(database: str) -> Path:
-    """Where the address of a database's server is noted down: in the user's own folder, for all databases."""
-    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
-    return home / "privacy-survey-toolkit" / f"{hashlib.sha256(database.encode()).hexdigest()[:24]}.json"
+def state_of(database: str) -> Path:
+    """The file that the server of a database holds locked: in the user's own folder, for all databases."""
+    return _home() / f"{hashlib.sha256(database.encode()).hexdigest()[:24]}.json"
 
 
-def running(database: str) -> Server | None:
-    """The server of a database, if one was started here and still answers."""
+def log_of(state: Path) -> Path:
+    """Where its server writes what goes wrong."""
+    return state.with_suffix(".log")
+
+
+def last_words(database: str, lines: int = 5) -> tuple[str, ...]:
+    """The end of the log of a database's server; empty if nothing went wrong since it was started."""
     try:
-        noted = json.loads(note_of(database).read_text())
-        server = Server(noted["url"], noted["port"], noted["pid"], noted["survey"])
-    except (OSError, ValueError, KeyError):
-        return None
-    return server if server.answers() else None
+        return tuple(log_of(state_of(database)).read_text(errors="replace").splitlines()[-lines:])
+    except OSError:
+        return ()
 
 
-def started(database: str, options: Mapping[str, Any]) -> Server:
-    """A new server in a process of its own, which outlives this one; returns when it answers."""
-    note = note_of(database)
-    note.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    note.unlink(missing_ok=True)
-    command = [sys.executable, "-m", "toolkit.survey.serving.process", "--ready", str(note), *_arguments(options)]
-    with TemporaryFile() as said:
-        process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
-            command,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=said,
-            env={**os.environ, DATABASE: database},
-            start_new_session=True,
-        )
-        _wait_for(process, note, said)
-    process.returncode = 0  # let it go: it outlives us, and Popen would warn that it still runs
-    server = running(database)
-    if server is None:
-        _send(process.pid, signal.SIGKILL)
-        raise CollectError("the server must answer at its own address, got silence: nothing is collected.")
+def find(database: str) -> Server | None:
+    """The server of a database, if one was started here by this user and lives."""
+    return _read(state_of(database))
+
+
+def servers() -> list[Server]:
+    """All servers that this user runs on this machine."""
+    found = (_read(path) for path in sorted(_home().glob("*.json")))
+    return [server for server in found if server is not None]
+
+
+def launch(database: str, options: Mapping[str, Any]) -> Server:
+    """The server of a database: the one that runs, or a new one in a process of its own, which outlives this one.
+
+    However many launch it at once, one server is started, and all get it.
+    """
+    if _WINDOWS:
+        refuse("a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError)
+    end = time.monotonic() + _START_SECONDS
+    while (server := find(database)) is None:
+        if time.monotonic() > end:
+            refuse(f"the server must be ready within {_START_SECONDS:.0f} seconds", "silence", "it was stopped", CollectError)
+        _start(database, options, end)
     return server
 
 
-def _wait_for(process: "subprocess.Popen[bytes]", note: Path, said: IO[bytes]) -> None:
-    end = time.monotonic() + _START_SECONDS
-    while not note.exists():
-        if process.poll() is not None:
-            said.seek(0)
-            raise CollectError(said.read().decode(errors="replace").strip() or "the server ended without a word.")
-        if time.monotonic() > end:
-            process.kill()
-            process.wait()
-            raise CollectError(f"the server must be ready within {_START_SECONDS:.0f} seconds, got silence: it was stopped.")
-        time.sleep(0.02)
+def _start(database: str, options: Mapping[str, Any], end: float) -> None:
+    """Start a process and wait until it is ready; one that finds another server leaves without a word, and so do we."""
+    state = state_of(database)
+    files = {"state": state, "log": log_of(state), "detach": True}
+    command = [sys.executable, "-m", "toolkit.survey.serving.process", *_arguments({**files, **options})]
+    environment = {**os.environ, DATABASE: database}
+    with TemporaryFile() as complaints:
+        process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
+            command,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
+            env=environment,
+            start_new_session=True,
+        )
+        with process:  # it forks and ends at once: the server is nobody's child, and no zombie stays behind it
+            line = _first_line(process.stdout, end)  # type: ignore[arg-type]
+            if line is None:
+                _end_session(process.pid)
+        complaints.seek(0)
+        said = complaints.read().decode(errors="replace").strip()
+    if line == b"" and said:
+        raise CollectError(said)
+
+
+def _first_line(stream: IO[bytes], end: float) -> bytes | None:
+    """What the process says first: a line when it is ready, nothing if it ended before; None if time is over."""
+    with selectors.DefaultSelector() as selector:
+        selector.register(stream, selectors.EVENT_READ)
+        if not selector.select(max(0.0, end - time.monotonic())):
+            return None
+    return stream.readline()
+
+
+def _end_session(leader: int) -> None:
+    """Kill all processes that a launch has made."""
+    try:
+        os.killpg(leader, signal.SIGKILL)
+    except ProcessLookupError:
+        return
+
+
+def _home() -> Path:
+    home = Path(os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state")
+    return home / "privacy-survey-toolkit"
+
+
+def _read(state: Path) -> Server | None:
+    if _WINDOWS:  # where no server can be, and no such lock
+        return None
+    from toolkit.survey.serving.lock import read
+
+    try:
+        noted = json.loads(read(state) or "null")
+        return Server(noted["url"], noted["port"], noted["pid"], noted["survey"], state)
+    except (ValueError, KeyError, TypeError):
+        return None
+
+
+def _is(state: Path, pid: int) -> bool:
+    """Whether this process still holds the state."""
+    server = _read(state)
+    return server is not None and server.pid == pid
 
 
 def _arguments(options: Mapping[str, Any]) -> list[str]:
@@ -119,22 +169,10 @@ def _arguments(options: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def _is_alive(pid: int) -> bool:
-    try:
-        reaped, _ = os.waitpid(pid, os.WNOHANG)  # our own child, if this kernel started it
-    except ChildProcessError:
-        reaped = 0
-    if reaped:
-        return False
-    return _send(pid, 0)
-
-
-def _send(pid: int, number: int) -> bool:
-    """Send a signal, 0 to send none; whether there is such a process."""
+def _send(pid: int, number: int) -> None:
     try:
         os.kill(pid, number)
     except ProcessLookupError:
-        return False
+        return
     except PermissionError:
         refuse("the server must be your own to stop it", f"process {pid} of somebody else", "ask them", CollectError)
-    return True

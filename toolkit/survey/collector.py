@@ -17,16 +17,19 @@ from toolkit.survey.store import State, Store, open_store, settled
 if TYPE_CHECKING:
     import pandas as pd
 
+_PORT, _PUBLIC_URL, _KEY_FILE = "port", "public url", "issuer's key"
+
 
 @dataclass(frozen=True)
 class Status:
-    """How a collection stands. `serving` : whether a server on this machine answers for it."""
+    """How a collection stands. `serving`: whether you run a server of it on this machine; `log`: what last went wrong there."""
 
     state: str
     reports: int
     cap: int | None
     serving: bool
     url: str | None
+    log: tuple[str, ...] = ()
 
 
 class Collector:
@@ -35,9 +38,8 @@ class Collector:
     Make one with `toolkit.collect(survey)`, or for an existing database with `Collector.attach(database)`.
     """
 
-    def __init__(self, database: str, public_url: str | None = None) -> None:
+    def __init__(self, database: str) -> None:
         self.database = settled(database)
-        self._public_url = public_url
         self._store: Store = open_store(self.database)
         weakref.finalize(self, self._store.close)  # nobody closes a variable of a notebook
         self.survey: Survey = self._store.survey()
@@ -48,25 +50,24 @@ class Collector:
         return cls(database)
 
     @classmethod
-    def _made(cls, survey: Survey, database: str, public_url: str | None) -> "Collector":
+    def _made(cls, survey: Survey, database: str) -> "Collector":
         with closing(open_store(settled(database))) as store:
             store.create(survey)
-        return cls(database, public_url)
+        return cls(database)
 
     @property
     def url(self) -> str:
         """The link for respondents: what you said that they use, or the server's own address."""
-        server = background.running(self.database)
-        if self._public_url is not None:
-            return self._public_url
-        if server is None:
+        url = self.status().url
+        if url is None:
             refuse("there must be a server to link to", "none", "start it again with collect()", background.CollectError)
-        return server.url
+        return url
 
     def status(self) -> Status:
-        server = background.running(self.database)
-        url = self._public_url or (server.url if server else None)
-        return Status(self._store.state().value, self._store.count(), self.survey.cap, server is not None, url)
+        server = background.find(self.database)
+        url = self._store.setting(_PUBLIC_URL) or (server.url if server else None)
+        log = background.last_words(self.database)
+        return Status(self._store.state().value, self._store.count(), self.survey.cap, server is not None, url, log)
 
     def reports(self) -> "pd.DataFrame":
         """All reports, one row a person, in random order."""
@@ -84,9 +85,9 @@ class Collector:
         """That many links that work once. They are not kept here: whoever has the list can tell nothing from the reports."""
         from toolkit.survey.serving.access import digest, invitations, link
 
-        tokens = invitations(whole(count, "count"))
+        url, tokens = self.url, invitations(whole(count, "count"))  # without an address no token is made
         self._store.invite(digest(token) for token in tokens)
-        return [link(self.url, token) for token in tokens]
+        return [link(url, token) for token in tokens]
 
     def pause(self) -> None:
         """Take no more reports for now; phones keep theirs and try again."""
@@ -98,7 +99,7 @@ class Collector:
 
     def close(self) -> Status:
         """End the collection for good: no more reports, no server, and no trace of their order in the database."""
-        server = background.running(self.database)
+        server = background.find(self.database)
         if server is not None:
             server.stop()
         self._store.set_state(State.CLOSED)
@@ -134,24 +135,28 @@ def start(
     Parameters
     ----------
     database : sqlite:///file.db, or postgresql://user@host/database?schema=name.
-    host, port : where to listen. Beyond this machine it needs `certificate` and `private_key` (PEM files).
+    host, port : where to listen. Beyond this machine it needs `certificate` and `private_key` (PEM files). The port is chosen
+        once and kept with the collection, so that links and QR codes stay good when the server is started again.
     issuer_key : PEM file of the key that signs blind tokens; made if there is none.
     public_url, prefix : the address that respondents use, and the path below which requests come, if a proxy stands in front.
     plain_http_beyond_this_machine : serve without TLS to other machines; anybody on the way could change the page.
     """
-    collector = Collector._made(survey, database, public_url)
+    collector = Collector._made(survey, database)
     _open(collector)
-    if background.running(collector.database) is None:
+    if public_url is not None:
+        collector._store.remember(_PUBLIC_URL, public_url)
+    if background.find(collector.database) is None:
         options = {
             "host": host,
-            "port": port,
+            "port": port or collector._store.setting(_PORT),
             "certificate": certificate,
             "private_key": private_key,
-            "issuer_key": _issuer_key(survey, issuer_key),
+            "issuer_key": _issuer_key(survey, collector._store, issuer_key),
             "plain_http_beyond_this_machine": plain_http_beyond_this_machine,
             "prefix": prefix or None,
         }
-        background.started(collector.database, options)
+        server = background.launch(collector.database, options)
+        collector._store.remember(_PORT, str(server.port))
     return collector
 
 
@@ -164,12 +169,19 @@ def _open(collector: Collector) -> None:
         collector.resume()
 
 
-def _issuer_key(survey: Survey, path: str | Path | None) -> Path | None:
+def _issuer_key(survey: Survey, store: Store, path: str | Path | None) -> Path | None:
+    """The file of the key that signs blind tokens: made once, then the same from whatever folder the collection is served."""
     if survey.access != "blind":
         return None
     from toolkit.survey.serving.blind import IssuerKey
+    from toolkit.survey.serving.process import ISSUER, own_key
 
-    target = Path(path or "issuer-key.pem")
+    target = Path(path or store.setting(_KEY_FILE) or "issuer-key.pem").absolute()
     if not target.exists():
+        if store.setting(ISSUER) is not None:
+            refuse("the collection's issuer key must be there", f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
+    key = own_key(store, target)
+    store.remember(ISSUER, key.issuer.fingerprint)
+    store.remember(_KEY_FILE, str(target))
     return target

@@ -1,9 +1,12 @@
 """Reports and results as files for other programs, with a codebook that says what they mean."""
 
 import json
+import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
 from toolkit.local.design import Design
@@ -20,19 +23,29 @@ SUFFIXES = (".csv", ".parquet")
 def write(frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None) -> Path:
     """Write a frame as .csv or .parquet; with a survey, its codebook comes beside it, as name.codebook.json.
 
+    The reports are for their owner's eyes: nobody else on the machine can read the file.
     In a CSV file a text that a spreadsheet would take for a formula gets a leading apostrophe, as "=1+1" in a comment.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
         refuse(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
-    if target.suffix == ".csv":
-        frame.map(harmless).to_csv(target, index=False)
-    else:
-        frame.to_parquet(target, index=False)
+    with _private(target) as file:
+        if target.suffix == ".csv":
+            frame.map(harmless).to_csv(file, index=False)
+        else:
+            frame.to_parquet(file, index=False)
     if survey is not None:
         note = target.with_name(f"{target.stem}.codebook.json")
         note.write_text(json.dumps(codebook(survey), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return target
+
+
+@contextmanager
+def _private(path: Path) -> Iterator[IO[bytes]]:
+    """A file that only its owner can read, from its first byte on and even if it was there before."""
+    with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:  # noqa: PTH123  a descriptor
+        path.chmod(0o600)
+        yield file
 
 
 def harmless(value: Any) -> Any:

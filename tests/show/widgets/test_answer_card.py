@@ -101,6 +101,14 @@ def test_reports_do_not_say_in_which_order_they_came(card):
     assert card.reports == [0, 0, 1, 1, 1]
 
 
+def test_not_even_in_memory_is_the_order_in_which_reports_came(card):
+    card.simulate(["yes", "no"] * 20, np.random.default_rng(3))
+    for number in ("f" * 32, "0" * 32, "8" * 32):
+        card._receive(card, message(1, number), [])
+    assert list(card._kept) == sorted(card._kept)
+    assert len(card._kept) == 43
+
+
 def test_the_estimate_is_the_design_s_own(card):
     for place in range(100):
         card._receive(card, message(int(place < 40), f"{place:032x}"), [])

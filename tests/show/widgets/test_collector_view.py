@@ -3,7 +3,7 @@ import pytest
 
 from tests.survey.samples import survey
 from toolkit.show import CollectorView, watch
-from toolkit.survey.background import running
+from toolkit.survey.background import find
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import report
 from toolkit.survey.store import Entry, State, open_store
@@ -66,7 +66,8 @@ def test_the_state_and_the_promise_of_the_link_are_said(collector):
 
 @pytest.mark.parametrize(("url", "near"), [("http://127.0.0.1:8000/", True), ("https://survey.example/", False)])
 def test_a_link_that_no_phone_can_reach_says_so(collector, url, near):
-    told = watch(Collector(collector.database, public_url=url)).describe()["reach"]
+    collector._store.remember("public url", url)
+    told = watch(Collector(collector.database)).describe()["reach"]
     assert told.startswith("This link works on this computer only.") == near
 
 
@@ -78,7 +79,7 @@ def test_who_comes_too_late_is_told_and_not_invited(collector):
 
 
 def test_without_a_server_there_is_no_link_and_no_code(collector):
-    assert running(collector.database) is None
+    assert find(collector.database) is None
     table = watch(collector).table
     assert (table["url"], table["qr"]) == ("", {"size": 0, "path": ""})
 

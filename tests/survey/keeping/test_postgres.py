@@ -357,6 +357,40 @@ def test_a_collection_that_is_exchanged_is_not_written_to(store: Store, postgres
     assert ask("SELECT count(*) FROM report") == [(0,)]
 
 
+def test_in_a_session_that_another_collection_left_reports_still_go_where_they_belong(
+    store: Store, postgres: Postgres, schema: str
+) -> None:
+    """As PgBouncer in transaction mode hands out sessions: settings of another client, and none of ours."""
+    opened(store)
+    pilot = open_store(postgres.url(f"{schema}_pilot"))
+    opened(pilot)  # the same survey
+    connection = store._engine._connection
+    for left in (f"SET search_path = {schema}_pilot", "SET synchronous_commit = off", "SET lock_timeout = 0"):
+        connection.execute(left)
+    report = entry()
+    assert store.add([report]) == [STORED]
+    assert (store.count(), pilot.count()) == (1, 0)
+    assert server_has(store, "synchronous_commit") == "on"
+    assert server_has(store, "lock_timeout") == "1s"
+    connection.execute("DISCARD ALL")
+    for _ in range(8):  # more often than psycopg needs to prepare a statement
+        assert store.add([report]) == [REPEATED]
+    assert connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
+    pilot.close()
+
+
+def test_another_collection_of_the_same_survey_in_the_same_place_is_not_written_to(
+    store: Store, postgres: Postgres, ask, schema: str
+) -> None:
+    opened(store)
+    ask(f"ALTER SCHEMA {schema} RENAME TO {schema}_first")
+    with contextlib.closing(open_store(postgres.url(schema))) as other:
+        opened(other)
+        with pytest.raises(StoreError, match="the same collection as before"):
+            store.add([entry()])
+        assert other.count() == 0
+
+
 def test_the_schema_of_something_else_is_left_alone(store: Store, ask, schema: str) -> None:
     ask(f"CREATE SCHEMA {schema}")
     ask(f"CREATE TABLE {schema}.collection (name text)")

@@ -91,6 +91,18 @@ def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(s
     assert store.survey() == small_survey()
 
 
+def test_settings_are_kept_with_the_collection_and_one_of_an_earlier_version_has_none(store: Store, connect: Connect) -> None:
+    opened(store)  # as an earlier version made it: there is no table for settings yet
+    assert store.setting("port") is None
+    store.remember("port", "8000")
+    store.remember("port", "9000")
+    store.remember("public url", "https://survey.example/")
+    assert connect().setting("port") == "9000"
+    store.set_state(State.CLOSED)
+    assert connect(readonly=True).setting("public url") == "https://survey.example/"
+    assert connect().setting("other") is None
+
+
 def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) -> None:
     stores = [connect() for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:

@@ -18,6 +18,7 @@ from tests.survey.lines import GET, certificate, line, post, read_answer, read_t
 from tests.survey.process import collection, ended, serving
 from toolkit.survey.serving import process as process_module
 from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.serving.lock import read
 from toolkit.survey.serving.process import check_address, main
 from toolkit.survey.store import State, open_store
 
@@ -157,21 +158,24 @@ def test_nothing_of_any_request_is_written_anywhere(folder):
     assert b"127.0.0.1" not in held
 
 
-def test_the_line_may_go_to_a_file_that_goes_with_the_process(folder):
-    ready = folder / "ready.json"
+def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no_second_one_begins(folder, failing):
+    state = folder / "state.json"
     inner = folder / "file"
     inner.mkdir()
     url, _, _ = collection(inner)
-    with ended([sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--ready", ready]) as process:
+    with ended([sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--state", state]) as process:
         deadline = time.monotonic() + 30
-        while not ready.exists() and time.monotonic() < deadline:
+        while not read(state) and time.monotonic() < deadline:
             time.sleep(0.02)
-        said = json.loads(ready.read_text())
+        said = json.loads(read(state))
         assert said["pid"] == process.pid
         assert exchange(said["port"], GET)[0] == 200
+        code, complaint = failing(url, "--state", state)
+        assert (code, "another server of this collection runs" in complaint) == (2, True)
+        assert json.loads(read(state)) == said
         process.send_signal(signal.SIGINT)
         assert process.wait(10) == 0
-    assert not ready.exists()
+    assert read(state) is None
 
 
 # Where it listens
@@ -232,7 +236,7 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, runn
     taken = socket.create_server(("127.0.0.1", 0))
     code, said = failing(running[2], "--port", taken.getsockname()[1])
     taken.close()
-    assert (code, "in use" in said) == (2, True)
+    assert (code, "must be free" in said) == (2, True)
     code, _ = failing(f"sqlite:///{folder / 'nothing.db'}")
     assert code == 2
     assert not (folder / "nothing.db").exists()

@@ -89,12 +89,11 @@ class AnswerCard(anywidget.AnyWidget):
         `answers` are given as the design's `randomize` takes them.
         """
         draw = drawer(check_rng(rng))
-        for truth in _truths(self._design, answers):
-            self._keep(secrets.token_hex(16), one_report(self._design, truth, draw))
+        self._keep({secrets.token_hex(16): one_report(self._design, truth, draw) for truth in _truths(self._design, answers)})
 
     def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """A message from the browser, or from anybody who can send one: what is not a report is dropped unread."""
-        if self._is_report(content) and self._keep(content["id"], content["r"]):
+        if self._is_report(content) and self._keep({content["id"]: content["r"]}):
             self._confirmed += 1  # so that the receipt is news even where a report comes a second time
             self.set_trait("receipt", {"id": content["id"], "number": self._confirmed})
 
@@ -105,10 +104,11 @@ class AnswerCard(anywidget.AnyWidget):
         numbered = isinstance(content["id"], str) and _NUMBER.fullmatch(content["id"]) is not None
         return named and numbered and self.question.accepts(content["r"])
 
-    def _keep(self, number: str, report: Any) -> bool:
-        """Keep a report once; whether what is kept under its number is this report."""
+    def _keep(self, reports: dict[str, Any]) -> bool:
+        """Keep each report once, in the order of their random numbers; whether what is kept under the numbers are these reports."""
         with self._lock:
-            return bool(self._kept.setdefault(number, report) == report)
+            self._kept = dict(sorted({**reports, **self._kept}.items()))
+            return all(self._kept[number] == report for number, report in reports.items())
 
     def __repr__(self) -> str:
         asked, kept = self.question, len(self._kept)

@@ -12,13 +12,17 @@ from toolkit.survey.keeping.protocol import Entry, Outcome, State
 
 @dataclass(frozen=True)
 class Head:
-    """What a collection is, as one row of the database says it. `swept`: closed, and nothing is left to tidy."""
+    """What a collection is, as one row of the database says it. `swept`: closed, and nothing is left to tidy.
+
+    `identity` tells collections of the same survey apart, where the database can; it is compared and means nothing else.
+    """
 
     hash: str
     access: str
     cap: int | None
     state: State
     swept: bool = False
+    identity: int = 0
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ import json
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from typing import Protocol
+from typing import NoReturn, Protocol
 
 from toolkit.core.checks import refuse
 from toolkit.survey.keeping.admission import Head, decide
@@ -53,6 +53,8 @@ class Session(Protocol):
     def burn(self, hashes: Sequence[bytes]) -> None:
         """Put them among the spent ones."""
 
+    def setting(self, name: str) -> str | None: ...
+    def remember(self, name: str, value: str) -> None: ...
     def issued(self, invitation: bytes) -> bytes | None: ...
     def issue(self, invitation: bytes, blinded: bytes) -> None: ...
 
@@ -79,18 +81,17 @@ class Collection:
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
         self._lock = threading.RLock()
-        self._hash: str | None = None
+        self._seen: tuple[str, int] | None = None
 
     def create(self, survey: Survey) -> None:
-        head = Head(survey.hash, survey.access, survey.cap, State.DRAFT)
         with self._lock:
             with self._engine.making() as session:
-                there = session.head() or head
-                if there is head:
-                    session.begin(head, json.dumps(survey.to_dict()))
+                if session.head() is None:
+                    session.begin(Head(survey.hash, survey.access, survey.cap, State.DRAFT), json.dumps(survey.to_dict()))
+                there = session.head() or _gone()
             if there.hash != survey.hash:
                 refuse("a database holds one collection", "one of another survey", "reports cannot be mixed; take another database")
-            self._hash = survey.hash
+            self._seen = there.hash, there.identity
             if there.state is State.CLOSED and not there.swept:  # somebody was interrupted while closing it
                 self._engine.finish()
 
@@ -181,19 +182,31 @@ class Collection:
             session.issue(invitation, blinded)
             return True
 
+    def setting(self, name: str) -> str | None:
+        with self._lock, self._engine.reading() as session:
+            self._head(session)
+            return session.setting(name)
+
+    def remember(self, name: str, value: str) -> None:
+        with self._lock, self._engine.writing(patient=True) as session:
+            self._head(session)
+            session.remember(name, value)
+
     def close(self) -> None:
         with self._lock:
             self._engine.close()
 
     def _head(self, session: Session) -> Head:
         """The collection, which must be the same as the last time: a database may be exchanged under a running server."""
-        head = session.head()
-        if head is None:
-            refuse("the database must hold a collection", "none", "create one first", StoreError)
-        if self._hash not in (None, head.hash):
+        head = session.head() or _gone()
+        if self._seen not in (None, (head.hash, head.identity)):
             refuse("the database must hold the same collection as before", "another one", "nothing was read or stored", StoreError)
-        self._hash = head.hash
+        self._seen = head.hash, head.identity
         return head
+
+
+def _gone() -> NoReturn:
+    refuse("the database must hold a collection", "none", "create one first", StoreError)
 
 
 def _known(session: Session, access: str, passes: Sequence[bytes]) -> set[bytes]:

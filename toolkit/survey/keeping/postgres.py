@@ -46,6 +46,7 @@ CREATE TABLE issued (invitation bytea PRIMARY KEY, blinded bytea NOT NULL);
 
 CREATE TABLE spent (hash bytea PRIMARY KEY);
 """
+_SETTING = "CREATE TABLE IF NOT EXISTS setting (name text PRIMARY KEY, value text NOT NULL)"
 _NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
 _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
 _SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
@@ -80,7 +81,7 @@ class PostgresEngine:
 
     @contextmanager
     def reading(self) -> Iterator["PostgresSession"]:
-        with self._told(), self._connected() as connection, connection.transaction():
+        with self._told(), self._transaction(_WAIT) as connection:
             yield PostgresSession(connection)
 
     @contextmanager
@@ -102,9 +103,22 @@ class PostgresEngine:
     def _changing(self, patient: bool) -> Iterator[psycopg.Connection[Any]]:
         if self._readonly:
             refuse("the store must be open for writing", "a read-only one", "nothing was changed")
-        with self._told(), self._connected() as connection, connection.transaction():
-            if patient:
-                connection.execute("SELECT set_config('lock_timeout', %s, true)", [_PATIENCE])
+        with self._told(), self._transaction(_PATIENCE if patient else _WAIT) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, wait: str) -> Iterator[psycopg.Connection[Any]]:
+        """A transaction that says for itself what it depends on.
+
+        A pool between us and the server (PgBouncer) may hand out another session for each transaction, with the settings that
+        somebody else left there: then tables without a schema would be those of another collection.
+        """
+        with self._connected() as connection, connection.transaction():
+            settings = {**_SETTINGS, "lock_timeout": wait, "search_path": self._schema}
+            if self._readonly:
+                settings["transaction_read_only"] = "on"
+            calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
+            connection.execute(f"SELECT {calls}", [text for pair in settings.items() for text in pair])
             yield connection
 
     def finish(self) -> None:
@@ -131,7 +145,8 @@ class PostgresEngine:
 
     def _connect(self) -> psycopg.Connection[Any]:
         try:
-            connection = psycopg.connect(**self._options, autocommit=True)
+            # Prepared statements live in a session, which may not be ours the next time.
+            connection = psycopg.connect(**self._options, autocommit=True, prepare_threshold=None)
         except psycopg.OperationalError as error:  # no report was on its way yet
             reason = (str(error).splitlines() or [""])[0]
             raise StoreError(f"the database must answer, got “{reason}”: nothing was stored.") from None
@@ -144,10 +159,6 @@ class PostgresEngine:
 
     def _set_up(self, connection: psycopg.Connection[Any]) -> None:
         connection.isolation_level = IsolationLevel.READ_COMMITTED
-        readonly = "on" if self._readonly else "off"
-        settings = {**_SETTINGS, "lock_timeout": _WAIT, "search_path": self._schema, "default_transaction_read_only": readonly}
-        for name, value in settings.items():
-            connection.execute("SELECT set_config(%s, %s, false)", [name, value])
         # That parameters are not logged, only a superuser may say for a session.
         silent = "SELECT set_config('log_parameter_max_length', '0', false) FROM pg_roles WHERE rolname = current_user AND rolsuper"
         connection.execute(silent)
@@ -193,11 +204,11 @@ class PostgresSession:
         self._connection = connection
 
     def head(self) -> Head | None:
-        row = self._row("SELECT hash, access, cap, state FROM collection")
+        row = self._row("SELECT hash, access, cap, state, tableoid::bigint FROM collection")
         if row is None:
             return None
-        code, access, cap, state = row
-        return Head(code, access, cap, State(state), swept=state == State.CLOSED.value)
+        code, access, cap, state, table = row
+        return Head(code, access, cap, State(state), swept=state == State.CLOSED.value, identity=table)
 
     def text(self) -> str:
         return str(self._row("SELECT survey FROM collection")[0])
@@ -253,6 +264,17 @@ class PostgresSession:
     def burn(self, hashes: Sequence[bytes]) -> None:
         """The nonces of blind tokens. Their rows share `xmin` with their reports, but nobody knows whose nonce it was."""
         self._connection.execute("INSERT INTO spent SELECT * FROM unnest(%s::bytea[])", [list(hashes)])
+
+    def setting(self, name: str) -> str | None:
+        """None in a collection that never had one, which has no table for them either."""
+        (there,) = self._row("SELECT to_regclass('setting')")
+        row = there and self._row("SELECT value FROM setting WHERE name = %s", name)
+        return None if row is None else row[0]
+
+    def remember(self, name: str, value: str) -> None:
+        self._connection.execute(_SETTING)
+        query = "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self._connection.execute(query, [name, value])
 
     def issued(self, invitation: bytes) -> bytes | None:
         row = self._row("SELECT blinded FROM issued WHERE invitation = %s", invitation)

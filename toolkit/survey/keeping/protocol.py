@@ -111,6 +111,12 @@ class Store(Protocol):
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
         """Whether an invitation is good for a signature of this blinded message (by SHA-256): the first time, or the same again."""
 
+    def setting(self, name: str) -> str | None:
+        """What was remembered of how the collection is served, such as its port; None if nothing was."""
+
+    def remember(self, name: str, value: str) -> None:
+        """Keep a setting with the collection, whoever serves it next."""
+
     def close(self) -> None:
         """Close the connection, not the collection."""
 

@@ -41,6 +41,7 @@ CREATE TABLE issued (invitation BLOB NOT NULL PRIMARY KEY, blinded BLOB NOT NULL
 
 CREATE TABLE spent (hash BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID
 """  # the tally is apart from the survey, which would otherwise be written again with every batch
+_SETTING = "CREATE TABLE IF NOT EXISTS setting (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"
 _TOKENS = ("invited", "unspent", "issued", "spent")
 _APPLICATION = 0x53555256  # "SURV"
 _CLOSING = "closing"  # closed for everybody, but not yet rewritten: what an interrupted closing leaves
@@ -267,6 +268,16 @@ class SqliteSession:
 
     def burn(self, hashes: Sequence[bytes]) -> None:
         self._database.executemany("INSERT INTO spent VALUES (?)", [(one,) for one in hashes])
+
+    def setting(self, name: str) -> str | None:
+        """None in a collection that never had one, which has no table for them either."""
+        there = self._row("SELECT 1 FROM sqlite_master WHERE name = 'setting'")
+        row = there and self._row("SELECT value FROM setting WHERE name = ?", name)
+        return None if row is None else row[0]
+
+    def remember(self, name: str, value: str) -> None:
+        self._database.execute(_SETTING)
+        self._database.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
 
     def issued(self, invitation: bytes) -> bytes | None:
         row = self._row("SELECT blinded FROM issued WHERE invitation = ?", invitation)

@@ -15,6 +15,7 @@ Denis, Jacobs, Wood (2023). RSA Blind Signatures. RFC 9474.
 """
 
 import hashlib
+import json
 import math
 import os
 import secrets
@@ -71,6 +72,11 @@ class Issuer:
         except InvalidSignature:
             return False
         return True
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells this key from all others."""
+        return hashlib.sha256(json.dumps(self.to_dict()).encode()).hexdigest()
 
     def to_dict(self) -> dict[str, str]:
         """Hexadecimal, whole bytes: what the page carries."""

@@ -2,7 +2,8 @@
 
 It is a process of its own, so that it outlives a notebook's kernel, and it knows nothing but the database: `collect()` and
 the command line start it, watch it and stop it (SIGTERM: what has begun is finished). When it is ready it writes one line
-of JSON: its address, port and process. It keeps no log of requests, reads no X-Forwarded-For, and forgets addresses at once.
+of JSON: its address, port and process. It keeps no log of requests, reads no X-Forwarded-For, and forgets addresses at once;
+its own log tells when the database fails and is back, and where a fault of the program is.
 
 Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests, too.
 """
@@ -10,12 +11,15 @@ Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off th
 import argparse
 import ipaddress
 import json
+import logging
+import logging.handlers
 import os
 import signal
 import socket
 import ssl
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -26,25 +30,55 @@ from toolkit.core.checks import refuse
 from toolkit.survey.keeping.writer import Writer
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.lock import TakenError, holding
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.watched import BACKLOG, WatchedServer
 from toolkit.survey.spec import Survey
 from toolkit.survey.store import Store, StoreError, open_store
 
 _GRACE_SECONDS = 10
+_LOG_BYTES = 2**18
 _SPARE_FILES = 100  # the database, the page, what Python opens
 _ALLOW = "--plain-http-beyond-this-machine"
+ISSUER = "issuer"
+"""The setting that holds the fingerprint of the key that signs blind tokens."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on stderr."""
     options = _parser().parse_args(arguments)
+    if options.detach:
+        _detach()
     try:
-        _serve(options)
+        with _alone(options.state) as note:
+            _serve(options, note)
+    except TakenError:
+        return 0 if options.detach else _failed("another server of this collection runs on this machine")
     except (ValueError, StoreError, OSError) as problem:
-        print(f"Not serving: {problem}", file=sys.stderr)  # noqa: T201
-        return 2
+        return _failed(problem)
     return 0
+
+
+def _failed(problem: object) -> int:
+    print(f"Not serving: {problem}", file=sys.stderr)  # noqa: T201
+    return 2
+
+
+def _detach() -> None:
+    """Go on as a process that is nobody's child: whoever started us need not wait for our end, nor outlive us."""
+    if os.fork():
+        os._exit(0)
+    os.umask(0o077)
+
+
+@contextmanager
+def _alone(state: Path | None) -> Iterator[Callable[[str], None]]:
+    """Hold the state for as long as we live, and a way to write there; without one there may be other servers."""
+    if state is None:
+        yield lambda _: None
+    else:
+        with holding(state) as held:
+            yield held.write
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -59,27 +93,27 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--issuer-key", help="PEM file with the key that signs blind tokens")
     parser.add_argument("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
     parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
-    parser.add_argument("--ready", type=Path, help="file for the line of JSON that otherwise goes to stdout")
+    parser.add_argument("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
+    parser.add_argument("--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones")
+    parser.add_argument("--detach", action="store_true", help="go into the background, and say the line of JSON when it is ready")
     parser.add_argument(_ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it")
     return parser
 
 
-def _serve(options: argparse.Namespace) -> None:
+def _serve(options: argparse.Namespace, note: Callable[[str], None]) -> None:
     check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
     store = open_store(options.database)
     try:
         survey = _survey(store)
-        key = None if options.issuer_key is None else IssuerKey.load(options.issuer_key)
+        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
         limits = replace(Limits(), connections=_places(options.connections))
         writer = Writer(store)
         try:
             app = application(survey, writer, key=key, limits=limits, prefix=options.prefix)
             with _listening(options.host, options.port) as listening:
-                _run(_config(app, options, limits), limits, listening, _announcement(options, listening, survey))
+                _run(_config(app, options, limits), limits, listening, _announcement(options, listening, survey, note))
         finally:
             writer.stop()
-            if options.ready is not None:
-                options.ready.unlink(missing_ok=True)
     finally:
         store.close()
 
@@ -121,6 +155,18 @@ def _survey(store: Store) -> Survey:
     return survey
 
 
+def own_key(store: Store, path: str | Path) -> IssuerKey:
+    """The key in a file, which must be the one that the collection began with: tokens signed by another are worth nothing here."""
+    key = IssuerKey.load(path)
+    if store.setting(ISSUER) not in (None, key.issuer.fingerprint):
+        refuse(
+            "a collection must be served with the issuer's key that it began with",
+            f"another in {path}",
+            "people who hold a signed token would be turned away; give the first one as the issuer's key",
+        )
+    return key
+
+
 def _places(connections: int) -> int:
     """How many connections the operating system lets us have."""
     try:
@@ -137,10 +183,19 @@ def _places(connections: int) -> int:
 
 def _listening(host: str, port: int) -> socket.socket:
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
-    return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    try:
+        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
+    except OSError as problem:
+        refuse(
+            f"port {port} of {host} must be free and allowed",
+            os.strerror(problem.errno or 0),
+            "end the program that has it, or name another port; links that were handed out lead to the old one",
+        )
 
 
-def _announcement(options: argparse.Namespace, listening: socket.socket, survey: Survey) -> Callable[[], None]:
+def _announcement(
+    options: argparse.Namespace, listening: socket.socket, survey: Survey, note: Callable[[str], None]
+) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
     scheme = "https" if options.certificate else "http"
@@ -148,14 +203,21 @@ def _announcement(options: argparse.Namespace, listening: socket.socket, survey:
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": survey.hash})
 
     def announce() -> None:
-        if options.ready is None:
-            print(line, flush=True)  # noqa: T201
-        else:
-            partial = options.ready.with_name(f"{options.ready.name}.{os.getpid()}")
-            partial.write_text(line + "\n")
-            partial.replace(options.ready)  # whoever reads it reads all of it
+        note(line)
+        print(line, flush=True)  # noqa: T201
+        if options.log is not None:
+            _log_to(options.log)
 
     return announce
+
+
+def _log_to(path: Path) -> None:
+    """From now on warnings go to a file, which only its owner can read; nothing of a request is in them."""
+    path.unlink(missing_ok=True)
+    handler = logging.handlers.RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1)
+    handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
+    path.chmod(0o600)
+    logging.getLogger("toolkit").addHandler(handler)
 
 
 def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Config:

@@ -1,0 +1,80 @@
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from toolkit.survey.serving import lock
+from toolkit.survey.serving.lock import TakenError, holding, read
+
+
+def test_what_the_holder_writes_is_read_only_while_it_holds(tmp_path):
+    path = tmp_path / "deep" / "state.json"
+    assert read(path) is None
+    with holding(path) as held:
+        assert read(path) == ""
+        held.write("a long line")
+        held.write("short")
+        assert read(path) == "short"
+    assert path.exists()
+    assert read(path) is None
+
+
+def test_what_the_last_holder_left_is_not_read_as_the_next_one_s(tmp_path):
+    path = tmp_path / "state.json"
+    path.write_text("left behind")
+    with holding(path):
+        assert read(path) == ""
+
+
+def test_only_one_holds_it_and_the_file_is_for_its_owner_alone(tmp_path, monkeypatch):
+    path = tmp_path / "state.json"
+    monkeypatch.setattr(lock, "_PATIENCE", 0.05)
+    with holding(path), pytest.raises(TakenError, match="got one that runs"), holding(path):
+        pass
+    assert path.stat().st_mode & 0o077 == 0
+    with holding(path):
+        pass
+
+
+def test_asking_whether_it_is_held_keeps_nobody_from_taking_it(tmp_path):
+    """Whoever asks has a shared lock for a moment."""
+    path = tmp_path / "state.json"
+    path.touch()
+    with path.open() as asking:
+        lock.fcntl.flock(asking, lock.fcntl.LOCK_SH)
+        with multiprocessing.get_context("spawn").Pool(1) as pool:
+            taken = pool.apply_async(_take, (path,))
+            time.sleep(0.1)
+            asking.close()
+            assert taken.get(60)
+
+
+def _take(path):
+    lock._PATIENCE = 30.0
+    with holding(path):
+        return True
+
+
+def _hold(path, ready):
+    with holding(path) as held:
+        held.write("mine")
+        ready.set()
+        time.sleep(60)
+
+
+def test_the_lock_goes_with_the_process_even_if_nobody_took_notice_of_its_end(tmp_path):
+    """A killed child that its parent has not waited for is a zombie: its number still answers."""
+    context = multiprocessing.get_context("spawn")
+    ready = context.Event()
+    child = context.Process(target=_hold, args=(tmp_path / "state.json", ready))
+    child.start()
+    assert ready.wait(60)
+    assert read(tmp_path / "state.json") == "mine"
+    os.kill(child.pid, signal.SIGKILL)
+    end = time.monotonic() + 10
+    while read(tmp_path / "state.json") is not None:
+        assert time.monotonic() < end
+    os.kill(child.pid, 0)  # still there, as a zombie
+    child.join()
