@@ -112,6 +112,13 @@ WRONG_FRAMES: dict[str, dict[str, Any]] = {
 }
 
 
+def test_a_whole_number_has_at_most_seventeen_digits() -> None:
+    assert parsed(b"[12345678901234567, -12345678901234567]") == [12345678901234567, -12345678901234567]
+    for number in ("123456789012345678", "-123456789012345678", "9" * 400):
+        with pytest.raises(PayloadError, match="without strange numbers"):
+            parsed(f"[{number}]".encode())
+
+
 @pytest.mark.parametrize("changes", WRONG_FRAMES.values(), ids=WRONG_FRAMES)
 def test_wrong_frames_are_refused(changes: dict[str, Any]) -> None:
     assert not isinstance(_error(CAMPUS, submission(CAMPUS, HONEST, **changes)), OtherSurvey)
