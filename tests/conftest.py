@@ -1,7 +1,7 @@
 """What holds for all tests: the examples of properties, the order of the folders, and that nothing waits for ever.
 
 Properties (`@given`) see the same examples in every run: a red build speaks of the change that was made, not of luck. For new
-examples, a hundred or a thousand a property: `pytest --hypothesis-profile=search` or `=deep`; what they find becomes an
+examples, a hundred a property or a thousand: `pytest --hypothesis-profile=search` or `=deep`; what they find becomes an
 `@example`. No profile has a deadline: on a machine that is busy with other things a slow case is no failure.
 """
 
