@@ -1,8 +1,21 @@
-"""What holds for all tests: the order of the folders, and that nothing waits for ever."""
+"""What holds for all tests: the examples of properties, the order of the folders, and that nothing waits for ever.
+
+Properties (`@given`) see the same examples in every run: a red build speaks of the change that was made, not of luck. For new
+examples, a hundred a property or a thousand: `pytest --hypothesis-profile=search` or `=deep`; what they find becomes an
+`@example`. No profile has a deadline: on a machine that is busy with other things a slow case is no failure.
+"""
 
 import faulthandler
 import sys
 from pathlib import Path
+
+from hypothesis import HealthCheck, settings
+
+PATIENT = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("same", PATIENT, derandomize=True)
+settings.register_profile("search", PATIENT, derandomize=False)
+settings.register_profile("deep", PATIENT, derandomize=False, max_examples=1000)
+settings.load_profile("same")
 
 BROWSER = Path(__file__).parent / "browser"
 ENOUGH = 120  # seconds from the last test to the end of the session

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
 
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolkit"
@@ -87,3 +88,16 @@ def test_there_are_no_import_cycles(room) -> None:
     while ready := [name for name, targets in graph.items() if name not in finished and targets <= finished]:
         finished.update(ready)
     assert set(graph) == finished
+
+
+def test_properties_have_one_profile_without_a_deadline_and_with_the_same_examples_every_time() -> None:
+    """Set in tests/conftest.py and nowhere else; a test may only ask for more or fewer examples."""
+    loaded = settings.get_profile("same")
+    assert (loaded.deadline, loaded.derandomize, loaded.print_blob) == (None, True, True)
+    assert all(settings.get_profile(name).deadline is None for name in ("search", "deep"))
+    assert settings.default is not None
+    assert settings.default.deadline is None
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "settings":
+                assert {keyword.arg for keyword in node.keywords} <= {"max_examples"}, path.name

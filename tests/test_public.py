@@ -1,6 +1,7 @@
 """The public names, and what `import toolkit` costs."""
 
 import ast
+import os
 import statistics
 import subprocess
 import sys
@@ -11,8 +12,10 @@ import toolkit
 ROOT = Path(__file__).parents[1]
 
 
-def run(code: str) -> str:
-    return subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout
+def run(code: str, *options: str, **variables: str) -> str:
+    environment = {**os.environ, **variables}
+    command = [sys.executable, *options, "-c", code]
+    return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
 def test_importing_the_toolkit_imports_nothing_heavy() -> None:
@@ -21,11 +24,16 @@ def test_importing_the_toolkit_imports_nothing_heavy() -> None:
     assert not heavy & set(loaded)
 
 
-def test_importing_the_toolkit_is_fast() -> None:
-    """At most 1.5 times `import numpy, scipy.special`: processor time in one and the same process, the median of seven."""
+def test_importing_the_toolkit_is_fast(tmp_path: Path) -> None:
+    """At most 1.5 times `import numpy, scipy.special`: processor time in one and the same process, the median of seven.
+
+    Everything has been compiled, ours and theirs: by a run before, into a place of its own, whatever this machine keeps.
+    """
     base, ours = "import numpy, scipy.special; middle = time.process_time()", "import toolkit; end = time.process_time()"
     timed = f"import time; start = time.process_time(); {base}; {ours}; print((end - start) / (middle - start))"
-    assert statistics.median(float(run(timed)) for _ in range(7)) <= 1.5
+    runs = [float(run(timed, "-X", f"pycache_prefix={tmp_path}", PYTHONDONTWRITEBYTECODE="")) for _ in range(8)]
+    assert list(tmp_path.rglob("toolkit/__init__.*.pyc"))  # there it is
+    assert statistics.median(runs[1:]) <= 1.5
 
 
 def test_every_public_name_is_documented_and_explained_in_the_readme() -> None:

@@ -24,9 +24,9 @@ BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 @pytest.mark.parametrize("name", EXHIBITS)
 def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds(name):
     """With fewer runs the same faults, and their repairs, are audited in test_gallery.py."""
-    start = time.perf_counter()
+    start = time.process_time()
     verdict = EXHIBITS[name].audit(rng=np.random.default_rng(1))
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert verdict.violated, verdict
     assert verdict.epsilon > 1
     assert verdict.delta > 0

@@ -88,7 +88,7 @@ def test_the_remedy_for_zcdp_works(opener: Opener) -> None:
 
 
 @given(st.lists(st.fractions(min_value=0, max_value="1/5", max_denominator=10**4), max_size=30))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_totals_replay_exactly_and_never_pass_the_ceiling(amounts: list[Fraction]) -> None:
     ledger = Ledger(Pure(1))
     granted = Fraction(0)

@@ -125,9 +125,9 @@ def test_many_ledgers_opened_at_once_agree_on_one_file(tmp_path: Path) -> None:
 def _times(ledger: Ledger, count: int) -> list[float]:
     times = []
     for _ in range(count):
-        begin = time.perf_counter()
+        begin = time.process_time()
         ledger.charge(Pure("1/20000"))
-        times.append(time.perf_counter() - begin)
+        times.append(time.process_time() - begin)
     return times
 
 

@@ -50,7 +50,8 @@ def test_what_the_shuffled_way_promises_is_kept():
 def test_central_noise_is_root_two_over_n_epsilon_and_local_noise_68_times_that():
     frame = plan(warner, prevalence=0.5, n=10_000, epsilon=1.0).compare()
     assert frame.loc["central", "noise se"] == pytest.approx(math.sqrt(2) / 10_000)
-    assert frame.loc["local", "noise se"] / frame.loc["central", "noise se"] == pytest.approx(68, abs=0.5)
+    ratio = math.sqrt(10_000) / (2 * math.sqrt(2) * math.sinh(0.5))  # 67.848: sqrt(p (1 - p)) / (2 p - 1) is 1 / (2 sinh(1/2))
+    assert frame.loc["local", "noise se"] / frame.loc["central", "noise se"] == pytest.approx(ratio, rel=1e-9)
 
 
 def test_local_central_and_direct_as_in_the_textbook_example():

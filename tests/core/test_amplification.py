@@ -140,7 +140,7 @@ def test_the_result_is_an_approx_that_a_ledger_counts():
     assert isinstance(found, Shuffled)
     assert found == Approx(found.amount, found.slack)
     assert Approx(found.amount, found.slack) == found
-    assert hash(found) == hash(found)
+    assert hash(found) == hash(Approx(found.amount, found.slack))  # as equal ones must
     ledger = Ledger(Approx(1, 1e-5))
     ledger.charge(found, "shuffled survey")
     ledger.charge(subsampled(Pure(1.0), rate=0.1), "sample")

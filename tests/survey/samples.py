@@ -4,16 +4,11 @@ import json
 import math
 from typing import Any
 
-from hypothesis import HealthCheck, settings
-
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-
-CALM = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-"""On a machine that is busy with other things a slow case is no failure."""
 
 KEY = "00112233445566778899aabbccddeeff"
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.survey.samples import CALM, DESIGNS, cheated, faculty
+from tests.survey.samples import DESIGNS, cheated, faculty
 from toolkit import Pure, k_ary, warner
 from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
@@ -69,7 +69,6 @@ def test_a_bound_that_a_float_cannot_hold_is_read_as_it_was_written() -> None:
     assert not share.accepts(math.nextafter(0.1, 1))
 
 
-@CALM
 @given(st.floats() | st.integers())
 def test_numbers_are_accepted_between_the_bounds_and_nowhere_else(value: float) -> None:
     assert AGE.accepts(value) == (18 <= value <= 99.5)

@@ -90,6 +90,14 @@ def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(tmp_path: Pa
     assert words in made.consent_text()
 
 
+def test_a_title_has_at_most_200_signs_and_a_consent_at_most_20_000() -> None:
+    assert Survey("t" * 200, [cheated()], consent="c" * 20_000).title == {"en": "t" * 200}
+    with pytest.raises(ValueError, match="`title` must have at most 200 characters, got 201"):
+        Survey("t" * 201, [cheated()], consent="We study exams.")
+    with pytest.raises(ValueError, match="`consent` must have at most 20000 characters, got 20001"):
+        Survey("Exams", [cheated()], consent="c" * 20_001)
+
+
 def test_plain_data_are_json_without_null_or_float() -> None:
     def walk(value: Any) -> None:
         assert isinstance(value, str | int | list | dict), value

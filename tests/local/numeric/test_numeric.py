@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy.stats import binom, chi2
+from scipy.stats import binom
 
 from tests.local.channel import channel, follows, largest_ratio, law_of
 from toolkit import Pure
@@ -101,7 +101,7 @@ def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
 
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
 def test_many_draws_follow_the_channel(name: str) -> None:
-    """Chi-squared for each answer. False alarms: 1e-6 with the seed, 1e-9 with the system's bits."""
+    """Each answer. False alarms: at most 1e-6 with the seed, 1e-9 with the system's bits."""
     mean = (FINITE | SCRAMBLED)[name]
     for rng, least in ((np.random.default_rng(2), 1e-6), (None, 1e-9)):
         for index, law in enumerate(laws(mean)):
@@ -211,7 +211,7 @@ def test_intervals_hold_their_level(make: type) -> None:
 
 
 def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_law() -> None:
-    """Chi-squared of both samplers against the discrete Laplace law; false alarms 1e-6 each, fixed seeds."""
+    """Both samplers against the discrete Laplace law; false alarms at most 1e-6 each with the seed, 1e-9 with the system's bits."""
     mean = LocalLaplace(ZERO, TEN, 4, Fraction(3, 2))
     assert mean.scale == Fraction(8, 3)
     assert mean.epsilon == 1.5
@@ -219,11 +219,10 @@ def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_la
     law = {z: (1 - ratio) / (1 + ratio) * ratio ** abs(z) for z in range(-15, 16)}
     rng = np.random.default_rng(5)
     browser = [mean.report(0, lambda bound: int(rng.integers(bound))) for _ in range(20_000)]
-    for drawn in (browser, mean.randomize(np.zeros(20_000), rng).tolist(), mean.randomize(np.zeros(20_000)).tolist()):
-        inside = [z for z in drawn if z in law]
-        expected = np.array(list(law.values())) / sum(law.values()) * len(inside)
-        counts = np.array([inside.count(z) for z in law])
-        assert chi2.sf(((counts - expected) ** 2 / expected).sum(), len(law) - 1) > 1e-6
+    law["beyond"] = 1 - sum(law.values())
+    ours, system = (mean.randomize(np.zeros(20_000), source).tolist() for source in (rng, None))
+    for drawn, least in ((browser, 1e-6), (ours, 1e-6), (system, 1e-9)):
+        assert follows([z if z in law else "beyond" for z in drawn], law) > least
 
 
 def test_the_grid_is_public_and_whole_numbers_are_met_exactly() -> None:

@@ -29,7 +29,7 @@ def test_epsilon_is_that_of_the_enumerated_channel() -> None:
 
 
 def test_many_draws_follow_the_channel() -> None:
-    """Chi-squared for each answer. False alarms: 1e-6 with the seed, 1e-9 with the system's bits."""
+    """Each answer. False alarms: at most 1e-6 with the seed, 1e-9 with the system's bits."""
     for index, law in enumerate(channel(SMALL.report, list(range(5)))):
         for rng, least in ((np.random.default_rng(1), 1e-6), (None, 1e-9)):
             assert follows(SMALL.randomize(np.full(20_000, index), rng).tolist(), law) > least

@@ -92,7 +92,7 @@ def check_support_probabilities_are_exact(oracle: Oracle) -> None:
 
 
 def check_many_draws_follow_the_channel(oracle: Oracle) -> None:
-    """Chi-squared for each answer, with a fixed seed and with the system's bits. False alarms: 1e-6 and 1e-9 an answer."""
+    """Each answer, with a fixed seed and with the system's bits. False alarms: at most 1e-6 and 1e-9 an answer."""
     for rng, least in ((np.random.default_rng(4), 1e-6), (None, 1e-9)):
         for truth, law in enumerate(laws(oracle)):
             reports = oracle.randomize(np.full(20_000, truth), rng)

@@ -47,7 +47,7 @@ def test_epsilon_is_that_of_the_channel_over_all_ways_to_tick(name: str) -> None
 
 @pytest.mark.parametrize("name", SMALL)
 def test_many_draws_follow_the_channel(name: str) -> None:
-    """Chi-squared. False alarms: 1e-6 with the seed, 1e-9 with the system's bits."""
+    """False alarms: at most 1e-6 with the seed, 1e-9 with the system's bits."""
     boxes = SMALL[name]
     for rng, least in ((np.random.default_rng(3), 1e-6), (None, 1e-9)):
         for way in ways(boxes)[:4]:

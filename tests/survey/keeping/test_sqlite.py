@@ -160,6 +160,23 @@ def test_a_spent_token_is_wiped_from_the_file_at_once(store: Store, path: Path) 
     assert path.read_bytes().count(sha("a")) == 2  # among all that were invited, and as issued; not where it was unspent
 
 
+def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Store, path: Path) -> None:
+    """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no hash is in the bytes."""
+    opened(store, access="blind").invite([sha("a"), sha("b")])
+    assert store.issue(sha("a"), sha("blinded"))
+    assert store.add([entry("one", by="pass")]) == [STORED]
+    with look(path) as database:
+        tokens = ("invited", "unspent", "issued", "spent")
+        before = [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tokens]  # noqa: S608
+        store.set_state(State.CLOSED)
+        after = [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tokens]  # noqa: S608
+    store.close()
+    assert (before, after) == ([2, 1, 1, 1], [0, 0, 0, 0])
+    content = path.read_bytes()
+    assert not [word for word in ("a", "b", "blinded", "pass") if sha(word) in content]
+    assert b"one" in content
+
+
 def interrupted(_: object) -> None:
     raise KeyboardInterrupt
 

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.survey.samples import CALM
 from toolkit.survey.language.text import (
     Frozen,
     checked_language,
@@ -73,7 +72,6 @@ def test_a_plain_string_is_in_the_language_that_is_said() -> None:
     assert missing(Frozen({"de": "Ja"}), ["en", "de"]) == ("en",)
 
 
-@CALM
 @given(st.dictionaries(st.text(), st.text()))
 def test_what_is_frozen_equals_hashes_copies_and_cannot_be_changed(items: dict[str, str]) -> None:
     frozen = Frozen(items)

@@ -5,14 +5,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.survey.samples import CALM
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.language.voice import Voice
 
 ENGLISH, GERMAN, ARABIC = (Voice(phrases(code)) for code in ("en", "de", "ar"))
 
 
-@CALM
 @given(st.floats(min_value=0, max_value=30))
 def test_a_factor_is_rounded_up_to_three_digits(epsilon: float) -> None:
     told = float(ENGLISH.factor(epsilon).replace("\u202f", ""))

@@ -5,11 +5,12 @@ import json
 import logging
 import time
 from contextlib import ExitStack
+from dataclasses import replace
 
 import pytest
 
 from tests.survey.lines import GET, QUICK, certificate, dribble, flood, line, post, read_answer, read_to_end, watched
-from toolkit.survey.serving.connection import refusal
+from toolkit.survey.serving.connection import Connection, refusal
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.limits import Limits, whole_body
 from toolkit.survey.serving.refusal import RefusalError
@@ -85,6 +86,23 @@ def test_what_never_ends_is_cut_off(port):
     with line(port) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         assert flood(connection, b"10000\r\n" + b"x" * 65536 + b"\r\n", 1600) < 50_000_000
+
+
+@pytest.mark.parametrize("rest", [b"10000\r\n" + b"x" * 65536 + b"\r\n", b"0\r\nX: " + b"a" * 65536], ids=["chunks", "trailers"])
+def test_of_a_refused_request_no_more_is_taken_than_its_limit_and_one_piece(monkeypatch, rest):
+    """Counted where the server takes it; the sockets' own buffers hold megabytes of what is sent."""
+    taken, original = [], Connection.data_received
+
+    def counted(self, data):
+        taken.append(len(data))
+        original(self, data)
+
+    monkeypatch.setattr(Connection, "data_received", counted)
+    unhurried = replace(QUICK, head_seconds=30, body_seconds=30, linger_seconds=30)  # nothing but bytes ends it
+    with watched(app, unhurried) as (port, _), line(port) as connection:
+        connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
+        flood(connection, rest, 1600)
+    assert QUICK.drain < sum(taken) <= QUICK.drain + max(taken)
 
 
 @pytest.mark.parametrize("filler", [b"X-A: " + b"a" * 10_000 + b"\r\n", b"X-B: b\r\n" * 2000], ids=["long", "many"])

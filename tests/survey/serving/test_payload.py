@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.survey.samples import CALM, DESIGNS, KEY, cheated, faculty, submission, survey, survey_with
+from tests.survey.samples import DESIGNS, KEY, cheated, faculty, submission, survey, survey_with
 from toolkit import mangat
 from toolkit.survey.question import Question
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, asked, checked, parsed
@@ -110,6 +110,13 @@ WRONG_FRAMES: dict[str, dict[str, Any]] = {
     "a number for the check": {"understood": 1},
     "a string for the check": {"understood": "true"},
 }
+
+
+def test_a_whole_number_has_at_most_seventeen_digits() -> None:
+    assert parsed(b"[12345678901234567, -12345678901234567]") == [12345678901234567, -12345678901234567]
+    for number in ("123456789012345678", "-123456789012345678", "9" * 400):
+        with pytest.raises(PayloadError, match="without strange numbers"):
+            parsed(f"[{number}]".encode())
 
 
 @pytest.mark.parametrize("changes", WRONG_FRAMES.values(), ids=WRONG_FRAMES)
@@ -227,7 +234,6 @@ PLAIN = st.recursive(
 )
 
 
-@CALM
 @given(name=st.sampled_from([*HONEST]), value=PLAIN)
 def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_about_it(name: str, value: Any) -> None:
     raw = submission(CAMPUS, answers(**{name: value}))
@@ -239,7 +245,6 @@ def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_abou
         assert MARK not in refused(CAMPUS, raw)
 
 
-@CALM
 @given(field=st.sampled_from(["survey", "key", "answers", "understood", "token", MARK]), value=PLAIN)
 def test_any_frame_is_taken_or_refused_without_a_word_about_it(field: str, value: Any) -> None:
     raw = submission(CAMPUS, HONEST, **{field: value})
@@ -249,13 +254,11 @@ def test_any_frame_is_taken_or_refused_without_a_word_about_it(field: str, value
         assert MARK not in refused(CAMPUS, raw)
 
 
-@CALM
 @given(st.binary(max_size=300))
 def test_any_bytes_are_refused(raw: bytes) -> None:
     refused(CAMPUS, raw)
 
 
-@CALM
 @given(place=st.integers(0, 10_000), byte=st.integers(0, 255))
 def test_one_changed_byte_is_refused_or_leads_to_another_honest_submission(place: int, byte: int) -> None:
     raw = bytearray(submission(CAMPUS, HONEST))

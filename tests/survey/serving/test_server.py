@@ -4,11 +4,14 @@ import asyncio
 import json
 import logging
 import re
+import traceback
 from unittest import mock
 
 import pytest
+from starlette.responses import JSONResponse
 
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, asked, campus, payload, sent
+from tests.survey.lines import line, post, read_answer, watched
 from toolkit.survey import client
 from toolkit.survey.serving import server
 from toolkit.survey.serving.blind import IssuerKey
@@ -112,6 +115,21 @@ def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(su
     page, answer = asyncio.run(story())
     assert page.status == 200
     assert (answer.status, answer["retry-after"]) == (503, "5")
+
+
+def test_a_store_that_hangs_is_answered_with_503_before_the_connection_is_cut(survey, memory):
+    """Over a real connection, which is cut after four seconds without an answer: the phone hears when to come again, after two."""
+    limits = Limits(answer_seconds=4, head_seconds=1, body_seconds=1, idle_seconds=1, linger_seconds=1)
+
+    async def hangs():
+        await asyncio.Event().wait()
+
+    memory.before = hangs
+    with watched(application(survey, memory, limits=limits), limits) as (port, _), line(port) as connection:
+        connection.sendall(post(sent(payload(survey))))
+        status, head, _ = read_answer(connection)
+    assert status == 503
+    assert b"\r\nretry-after: 5" in head
 
 
 def test_the_log_says_once_that_the_store_fails_and_once_that_it_is_back(app, memory, survey, caplog):
@@ -267,6 +285,29 @@ def test_the_rule_that_was_broken_is_said_without_the_value(app, survey):
     with mock.patch.object(server, "checked", side_effect=PayloadError("The key must be 32 hexadecimal digits.")):
         answer = asked(app, "POST", "/report", sent(payload(survey)))
     assert (answer.status, answer.json) == (400, {"error": "The key must be 32 hexadecimal digits."})
+
+
+def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatch):
+    """No cause and no context that a traceback would show: the frames of the error before hold what was sent."""
+    caught = []
+
+    async def kept(_, problem):
+        caught.append((problem.status, "".join(traceback.format_exception(problem))))
+        return JSONResponse({}, problem.status)
+
+    async def fails():
+        raise StoreError("the disk is full", 7)
+
+    monkeypatch.setattr(server, "_refused", kept)
+    asked(application(survey, memory), "POST", "/report", sent(payload(survey, key="SECRET")))
+    asked(application(campus("blind"), memory, key=IssuerKey.generate()), "POST", "/sign", b'{"token": "SECRET"}')
+    memory.before = fails
+    asked(application(survey, memory), "POST", "/report", sent(payload(survey)))
+    assert [status for status, _ in caught] == [400, 400, 503]
+    for _, shown in caught:
+        assert "RefusalError: " in shown
+        assert "PayloadError" not in shown
+        assert "StoreError" not in shown
 
 
 def test_a_client_that_hangs_up_leaves_nothing_behind(app, memory, survey):

@@ -5,7 +5,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.survey.samples import CALM
 from toolkit.survey.writing.canonical import canonical, digest
 
 PLAIN = st.recursive(
@@ -15,7 +14,6 @@ PLAIN = st.recursive(
 )
 
 
-@CALM
 @given(st.dictionaries(st.text(), PLAIN))
 def test_the_order_of_fields_does_not_matter(data: dict[str, object]) -> None:
     assert canonical(data) == canonical(dict(reversed(data.items())))

@@ -4,7 +4,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.survey.samples import CALM
 from toolkit.survey.writing.strictly import parsed
 
 NUMBERS = st.integers(-(10**16), 10**16) | st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x != 0)
@@ -13,7 +12,6 @@ PLAIN = st.recursive(
 )
 
 
-@CALM
 @given(PLAIN)
 def test_plain_json_is_read_as_python_reads_it(data: object) -> None:
     assert parsed(json.dumps(data).encode(), digits=17) == data
@@ -59,7 +57,6 @@ def test_everything_else_is_refused_by_one_kind_of_error(raw: bytes) -> None:
         parsed(raw, digits=17)
 
 
-@CALM
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
     try:
