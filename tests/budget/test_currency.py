@@ -1,6 +1,8 @@
 """What charges come to: safe conversion, exact sums, a ceiling that holds, and the words of a refusal."""
 
+from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -8,7 +10,12 @@ from hypothesis import strategies as st
 
 from tests.budget.spending import Opener
 from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
+from toolkit.central.ratio import Together
+from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.local.questions import warner
 
 
 def test_tenths_fit_exactly_and_nothing_more(opener: Opener) -> None:
@@ -77,6 +84,63 @@ def test_charges_that_cannot_be_converted_are_refused_with_the_remedy(
     with pytest.raises(BudgetError, match=remedy):
         ledger.charge(loss)
     assert ledger.entries() == ()
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "charged"),
+    [
+        (Exponential.for_epsilon(0.5), Zcdp("1/32")),  # an eighth of the square, not a half
+        (PermuteAndFlip.for_epsilon(0.5), Zcdp("1/8")),
+        (NoisyMax.for_epsilon(0.5), Zcdp("1/8")),
+        (Laplace.for_epsilon(0.5), Zcdp("1/8")),
+        (Together((Laplace.for_epsilon(0.25), Laplace.for_epsilon(0.25))), Zcdp("1/16")),
+        (Gaussian.for_rho("1/10"), Zcdp("1/10")),
+        (Gaussian.for_loss(1, 1e-6), Gaussian.for_loss(1, 1e-6).zcdp),
+        (Gaussian(Zcdp(1), Fraction(5)), Zcdp(1)),  # what is claimed in the ledger's currency is what counts
+        (warner(p="3/4"), warner(p="3/4").loss.to_zcdp()),
+    ],
+)
+def test_a_ledger_in_rho_charges_a_mechanism_by_its_own_rho(mechanism: Any, charged: Zcdp, opener: Opener) -> None:
+    entry = opener(Zcdp(2)).charge(mechanism, "a question")
+    assert (entry.charged, entry.loss, entry.mechanism) == (charged, mechanism.loss, type(mechanism).__name__)
+    assert entry.total == charged
+
+
+def test_release_charges_the_same_as_charge() -> None:
+    mechanism = Gaussian.for_loss(1, 1e-6)
+    ledger = Ledger(Zcdp(1))
+    ledger.release(mechanism, 5)
+    assert ledger.spent == mechanism.zcdp
+
+
+@pytest.mark.parametrize("ceiling", [Pure(1), Approx(1, 1e-6)])
+def test_other_ledgers_charge_a_mechanism_by_its_loss(ceiling: Loss, opener: Opener) -> None:
+    ledger = opener(ceiling)
+    entry = ledger.charge(Exponential.for_epsilon(0.5), mechanism="a choice")
+    assert (entry.loss, entry.mechanism) == (Pure(0.5), "a choice")
+    assert Fraction(entry.charged.amount) == Fraction(1, 2)
+
+
+@dataclass(frozen=True)
+class Boaster:
+    """Says what it is told to say."""
+
+    loss: Any
+    zcdp: Any
+
+
+def test_the_lesser_of_two_true_prices_is_charged_and_what_is_no_price_is_ignored_or_refused(opener: Opener) -> None:
+    ledger = opener(Zcdp(10))
+    assert ledger.charge(Boaster(Pure(1), Zcdp(3))).charged == Zcdp(0.5)
+    assert ledger.charge(Boaster(Pure(1), Zcdp(0.25))).charged == Zcdp(0.25)
+    assert ledger.charge(Boaster(Pure(1), 0.25)).charged == Zcdp(0.5)
+    for loss in (0.5, None, "1"):
+        with pytest.raises(TypeError, match="must be Pure, Approx or Zcdp"):
+            ledger.charge(Boaster(loss, Zcdp(0.1)))
+    for loss, own in ((Pure(float("inf")), Zcdp(1)), (Approx(1, 0.1), Zcdp(float("inf")))):
+        with pytest.raises(BudgetError, match="must be finite"):
+            ledger.charge(Boaster(loss, own))
+    assert ledger.spent == Zcdp(1.25)
 
 
 def test_the_remedy_for_zcdp_works(opener: Opener) -> None:

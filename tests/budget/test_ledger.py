@@ -74,7 +74,7 @@ def test_values_are_never_written_down(tmp_path: Path) -> None:
     with sqlite3.connect(path) as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(entries)")]
     database.close()
-    assert columns == ["number", "label", "mechanism", "neighbors", "loss", "charged", "total"]
+    assert columns == ["number", "label", "mechanism", "neighbors", "loss", "charged", "total", "link"]
 
 
 def test_one_neighbor_relation_for_life(opener: Opener) -> None:
@@ -91,6 +91,26 @@ def test_one_neighbor_relation_for_life(opener: Opener) -> None:
     with pytest.raises(BudgetError, match="another ledger"):
         stated.release(Counter(Pure(0.1)), 1, neighbors="replace")
     assert stated.entries() == ()
+
+
+def test_the_refusal_names_who_said_what_and_the_remedy_for_that(tmp_path: Path) -> None:
+    """What the record says comes first, then what this ledger was opened with, then what is asked for."""
+    path = tmp_path / "budget.db"
+    first, second = Ledger(Pure(1), path), Ledger(Pure(1), path, neighbors="add_remove")
+    with pytest.raises(BudgetError, match=r"got 'replace' in a ledger about 'add_remove': .* open another ledger"):
+        second.charge(Pure(0.1), neighbors="replace")
+    first.charge(Pure(0.1), neighbors="replace")
+    for asked in (None, "add_remove"):
+        with pytest.raises(BudgetError, match=r"got 'add_remove' in a ledger about 'replace': charge loss.group\(2\)"):
+            second.charge(Pure(0.1), neighbors=asked)
+
+
+def test_charges_are_counted_in_words(opener: Opener) -> None:
+    ledger = opener(Pure(1), neighbors="replace")
+    for words in ("; 0 charges; neighbors: replace;", "; 1 charge; neighbors: replace;", "; 2 charges; neighbors: replace;"):
+        assert words in repr(ledger)
+        assert words in ledger._repr_html_()
+        ledger.charge(Pure(0.1))
 
 
 def test_reopened_file_keeps_ceiling_relation_and_sums(tmp_path: Path) -> None:

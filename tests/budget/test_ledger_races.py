@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from toolkit.budget.chain import link_of
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.core.loss import Pure
 
@@ -142,8 +143,11 @@ def test_a_spend_from_a_file_of_ten_thousand_costs_what_the_first_ones_did(tmp_p
     ledger = Ledger(Pure(1), path)
     few = _times(ledger, 100)
     with sqlite3.connect(path) as database:
-        rows = ((n, "", "", None, "pure 1/20000", "pure 1/20000", f"pure {Fraction(n, 20000)}") for n in range(101, 10_001))
-        database.executemany("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+        (link,) = database.execute("SELECT link FROM entries WHERE number = 100").fetchone()
+        for n in range(101, 10_001):
+            row = (n, "", "", None, "pure 1/20000", "pure 1/20000", f"pure {Fraction(n, 20000)}")
+            link = link_of(link, row)
+            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, link))
     database.close()
     many = _times(ledger, 100)
     assert statistics.median(many) < 2 * statistics.median(few)  # reading ten thousand rows would make it 50

@@ -27,11 +27,11 @@ from toolkit.core.loss import Pure
         "UPDATE entries SET total = 'pure 0'",
         "DELETE FROM entries",
         "DELETE FROM entries WHERE number = 1",
-        "INSERT OR REPLACE INTO entries VALUES (1, '', '', NULL, 'pure 0', 'pure 0', 'pure 0')",
-        "INSERT INTO entries VALUES (9, '', '', NULL, 'pure 0', 'pure 0', 'pure 0')",
+        "INSERT OR REPLACE INTO entries VALUES (1, '', '', NULL, 'pure 0', 'pure 0', 'pure 0', '')",
+        "INSERT INTO entries VALUES (9, '', '', NULL, 'pure 0', 'pure 0', 'pure 0', '')",
         "UPDATE head SET ceiling = 'pure 100'",
         "DELETE FROM head",
-        "INSERT OR REPLACE INTO head VALUES (1, 'pure 100', NULL)",
+        "INSERT OR REPLACE INTO head VALUES (1, 'pure 100', NULL, '')",
     ],
 )
 def test_record_refuses_to_be_rewritten(statement: str, tmp_path: Path) -> None:
@@ -134,6 +134,10 @@ def test_vanished_or_older_file_releases_nothing(tmp_path: Path) -> None:
     path.unlink()
     assert _spend(ledger).drawn == []
     assert not path.exists()
+    with pytest.raises(RecordError, match="must only grow"):
+        Ledger(Pure(2), path)
+    assert not path.exists()
+    (tmp_path / "budget.db-last").unlink()
     Ledger(Pure(2), path)
     assert _spend(ledger).drawn == []
 

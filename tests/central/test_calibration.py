@@ -113,3 +113,11 @@ def test_the_grid_is_fine_enough_for_the_slack(epsilon: float, delta: float, siz
     assert size * (t2 / 8 + 1 / 12) / s2 <= epsilon * (1 - float(GRID_SLACK[0]))
     factor, tail = math.expm1(size / (12 * s2)), math.exp(epsilon + math.log(size) - (math.sqrt(t2) - 0.5 / math.sqrt(s2)) ** 2 / 2)
     assert (1 + factor) * (float(GRID_SLACK[1]) * delta + tail) <= delta
+
+
+def test_where_delta_is_not_computed_nothing_below_1_is_proven() -> None:
+    """So little noise that delta is between 0.99 and 1: a claim of 0.995 rests on the upper bound, and is refused."""
+    ratio = Fraction(1, 1000)
+    assert gaussian_delta(Fraction(1), ratio) == (Decimal("0.99"), Decimal(1))
+    for delta in ("0.995", "0.9999"):
+        assert not is_private(Fraction(1), Fraction(delta), ratio)

@@ -167,3 +167,19 @@ def test_gaps_of_real_scores_are_exact_below_2_to_the_53_steps(scores: list[floa
 def test_a_size_is_a_positive_number_within_reach_of_floats(bad: object) -> None:
     with pytest.raises((ValueError, TypeError), match="`sensitivity` must"):
         sensible(bad, "sensitivity", "why")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 10, 1000, 10**6 + 1])
+def test_the_root_that_rounding_adds_to_a_length_is_never_rounded_down(size: int) -> None:
+    """Exactly: what is added is at least the root of a number that is no square, and hardly more."""
+    for sensitivity in (Fraction(0), Fraction(1, 3), Fraction(10**9)):
+        added = charged(sensitivity, size, "l2") - sensitivity
+        assert size <= added**2 < size + Fraction(1, 10**5)
+
+
+@pytest.mark.parametrize("steps", [2**53 + 1, -(2**53) - 1, 2**54 - 1, 3 * 2**52 + 1])
+def test_noise_beyond_the_floats_is_added_exactly_in_arrays(steps: int) -> None:
+    """As a float the noise alone would lose its last digit, and the sum would be rounded twice."""
+    for value in (1.0, -1.0, 3.0):
+        found = add_on_grid(read(np.array([value])), np.array([steps]), 0)
+        assert found.tolist() == [float(int(value) + steps)]  # type: ignore[union-attr]

@@ -12,8 +12,10 @@ from scipy.stats import laplace as continuous_laplace
 from tests.central.catalogue import MECHANISMS
 from toolkit.central import gaussian as gaussian_module
 from toolkit.central import laplace as laplace_module
+from toolkit.central.calibration import grid_bits
 from toolkit.central.grid import charged, grid_exponent
 from toolkit.central.mechanisms import Gaussian, Laplace
+from toolkit.core.enclosure import floor_log2
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.core.noise import Staircase
@@ -62,6 +64,41 @@ def test_the_gaussian_ratio_of_noise_to_sensitivity_survives_the_grid(mechanism:
     assert reach**2 / variance == mechanism.sensitivity**2 / mechanism.variance
     assert not whole or exponent <= 0
     assert variance >= 2**59
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "delta", "size", "finer"),
+    [(1, 1e-6, 1, False), (1e-6, 1e-6, 10**6, False), (1e-6, 0.9, 10**6, True), (1e-12, 0.9, 1, True), (1e-9, 0.5, 10**5, True)],
+)
+def test_the_gaussian_grid_is_as_fine_as_its_slack_asks_for(epsilon: float, delta: float, size: int, finer: bool) -> None:
+    """With little noise and a tiny epsilon it must be finer than the grid that all mechanisms have, or the proof has no room."""
+    mechanism = Gaussian.for_loss(epsilon, delta)
+    sigma = Fraction(mechanism.scale)
+    for whole in (True, False):
+        exponent = gaussian_module._grid_noise(mechanism, size, whole)[0]
+        needed = floor_log2(sigma) - grid_bits(Fraction(mechanism.loss.amount), mechanism.loss.slack, size)
+        usual = grid_exponent(sigma, mechanism.sensitivity)
+        assert (needed < usual) is finer
+        assert exponent == min(needed, usual, *([0] if whole else []))
+
+
+@pytest.mark.parametrize("variance", ["2", "1/3", "2e-30", "123456789/7", "2e40"])
+def test_the_root_of_an_irrational_variance_is_rounded_down_and_hardly(variance: str) -> None:
+    sigma = Gaussian(Zcdp(10**40), Fraction(variance))._sigma
+    assert sigma**2 < Fraction(variance) < (sigma * (1 + Fraction(1, 10**30))) ** 2
+
+
+@pytest.mark.parametrize(
+    "make", [lambda s: Laplace(Pure(1), s), lambda s: Gaussian(Zcdp(1), Fraction(100), s)], ids=["Laplace", "Gaussian"]
+)
+def test_the_sensitivity_of_a_mechanism_made_directly_is_read_and_checked(make: Callable[..., Laplace | Gaussian]) -> None:
+    for given, number in (("1/3", Fraction(1, 3)), (0.1, Fraction(1, 10)), (2, Fraction(2))):
+        found = make(given).sensitivity
+        assert found == number
+        assert isinstance(found, Fraction)
+    for wrong in (0, -1, float("nan"), float("inf"), "-1/3", "much", None, True):
+        with pytest.raises((ValueError, TypeError), match="`sensitivity` must"):
+            make(wrong)
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (0.1, 1e-5), (4, 1e-4)])

@@ -3,6 +3,7 @@
 import itertools
 import math
 import sys
+import time
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -11,9 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import brentq
 
+from toolkit.core import optimal
 from toolkit.core.composition import compose, parallel
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
-from toolkit.core.optimal import manageable, optimal_epsilon
+from toolkit.core.optimal import manageable, optimal_epsilon, unit
 
 few = st.lists(st.sampled_from(["0.05", "0.1", "0.3", "1/3", "1", "2.5"]), min_size=1, max_size=7)
 
@@ -137,6 +139,68 @@ def test_too_many_kinds_are_refused_with_the_way_out() -> None:
     with pytest.raises(ValueError, match="1300 of 1300 kinds"):
         compose(losses, 1e-6, "optimal")
     assert compose(losses, 1e-6) <= compose(losses, 1e-6, "zcdp")
+
+
+RULES = ("basic", "advanced", "zcdp", "best")
+
+
+def _seconds(losses: list[Pure], rule: str) -> float:
+    """Processor time, the least of three."""
+    times = []
+    for _ in range(3):
+        begin = time.process_time()
+        compose(losses, 1e-6, rule)
+        times.append(time.process_time() - begin)
+    return min(times)
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_ten_thousand_different_losses_take_four_times_as_long_as_a_quarter_of_them(rule: str) -> None:
+    """Once quadratic and worse, as the sums of different denominators grew: a factor of 16 and more, minutes for "best"."""
+    losses = [Pure(Fraction(i * i + 1, 10**9 + 7 * i)) for i in range(1, 10_001)]
+    quarter, all_of_them = _seconds(losses[::4], rule), _seconds(losses, rule)
+    assert all_of_them < 9 * quarter
+    assert all_of_them < 4
+
+
+def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_said_at_once() -> None:
+    losses = [Pure(Fraction(1, 10**6 + i)) for i in range(10_000)]
+    begin = time.process_time()
+    with pytest.raises(ValueError, match="10000 of 10000 kinds"):
+        compose(losses, 1e-6, "optimal")
+    assert time.process_time() - begin < 2
+
+
+@given(st.lists(st.fractions(min_value=0, max_value=2, max_denominator=10**40), min_size=1, max_size=40))
+@settings(max_examples=50, deadline=None)
+def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_shows(amounts: list[Fraction]) -> None:
+    exact, squares = sum(amounts, Fraction(0)), sum((a * a for a in amounts), Fraction(0))
+    for found, truth in (
+        (compose([Pure(a) for a in amounts]).amount, exact),
+        (compose([Zcdp(a) for a in amounts]).amount, exact),
+        (compose([Pure(a) for a in amounts], rule="zcdp").amount, squares / 2),
+        (compose([Approx(0, a / 100) for a in amounts]).slack, exact / 100),  # type: ignore[union-attr]
+    ):
+        assert truth <= found <= truth * (1 + Fraction(1, 10**70))
+
+
+def test_what_pure_and_concentrated_losses_come_to_does_not_depend_on_their_order() -> None:
+    """The sum of rhos: two epsilons of 1 cost 1/2 each, and not (1 + 1)**2 / 2 together because they came first."""
+    losses: list[Loss] = [Pure(1), Pure(1), Zcdp(0.1)]
+    assert {compose(order) for order in itertools.permutations(losses)} == {Zcdp(1.1)}
+
+
+def test_units_are_the_largest_that_every_loss_is_a_multiple_of() -> None:
+    assert unit({Fraction(1, 6): 1, Fraction(1, 4): 1}) == Fraction(1, 12)
+    assert unit({Fraction(4, 3): 1, Fraction(6, 5): 2}) == Fraction(2, 15)
+    assert unit({Fraction(10): 1, Fraction(4): 1}) == 2
+
+
+def test_work_is_never_below_what_is_foreseen_of_it() -> None:
+    """The quick refusal may not refuse what could be computed."""
+    for count, times in itertools.product((1, 5, 40), (1, 7, 300)):
+        for steps in ({Fraction(1, i): times for i in range(2, count + 2)}, {Fraction(i, 7): times for i in range(1, count + 1)}):
+            assert optimal._least_work(steps) <= optimal._work(steps)
 
 
 def test_hundred_thousand_releases_are_still_counted_exactly_in_seconds() -> None:

@@ -35,6 +35,17 @@ def test_the_enclosure_holds_the_power_and_is_tight(exponent: Fraction, bits: in
     assert high - low <= 3
 
 
+@pytest.mark.parametrize("bits", [8, 16, 40, 64, 112, 176, 640])
+def test_the_enclosure_holds_at_five_hundred_random_exponents(bits: int) -> None:
+    """Against 400 digits; with denominators of every size, and half of the exponents between 1/2 and 2, where errors weigh most."""
+    rng = np.random.default_rng(bits)
+    for i in range(500):
+        denominator = int(rng.integers(1, 10 ** int(rng.integers(1, 18))))
+        exponent = Fraction(int(rng.integers(denominator, 4 * denominator)), 2 * denominator) if i % 2 else Fraction(i, denominator)
+        low, high = exp_enclosure(exponent, bits)
+        assert low <= power_of_e(exponent) * 2**bits <= high <= low + 3
+
+
 def feed(monkeypatch: pytest.MonkeyPatch, stream: list[int]) -> list[int]:
     """Let `falls_below` read these words; what is left over stays in the list."""
     monkeypatch.setattr(enclosure, "words", lambda _count, _bits, _rng: np.array([stream.pop(0)], dtype=np.uint64))

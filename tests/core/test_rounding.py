@@ -6,7 +6,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from toolkit.core.rounding import apportion, best_below, exp_below, float_up, integer_rows, log_up
+from toolkit.core.rounding import apportion, best_below, exp_below, float_up, integer_rows, log_up, sum_up
 
 shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
 
@@ -86,3 +86,21 @@ def test_integer_rows_are_exact_where_a_common_denominator_fits(rows: list[list[
         assert [[Fraction(w, denominator) for w in row] for row in weights] == wanted
     else:
         assert denominator == 2**32
+
+
+@given(
+    st.lists(st.fractions(min_value=0, max_denominator=10**60), max_size=30), st.sampled_from([1, 10**400, Fraction(1, 10**400)])
+)
+def test_a_sum_is_exact_or_above_by_next_to_nothing_whatever_the_size(terms: list[Fraction], factor: Fraction) -> None:
+    scaled = [term * factor for term in terms]
+    exact, found = sum(scaled, Fraction(0)), sum_up(scaled)
+    assert exact <= found <= exact * (1 + Fraction(30, 2**255))
+    assert found.denominator <= max([2**1024, *(term.denominator for term in scaled)]) or found.denominator.bit_count() == 1
+
+
+def test_a_sum_is_exact_where_its_denominator_is_short_or_no_longer_than_a_terms() -> None:
+    assert sum_up(Fraction(1, i) for i in range(1, 500)) == sum(Fraction(1, i) for i in range(1, 500))
+    tiny = Fraction(1, 10**5000)
+    assert sum_up([tiny, tiny]) == 2 * tiny
+    assert sum_up([]) == 0
+    assert sum_up([Fraction(1, 3**700), Fraction(1, 5**500)]) > Fraction(1, 3**700) + Fraction(1, 5**500)

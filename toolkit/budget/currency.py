@@ -3,6 +3,8 @@
 import math
 from collections.abc import Iterable
 from fractions import Fraction
+from operator import attrgetter
+from typing import Protocol, runtime_checkable
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, shown
@@ -13,6 +15,14 @@ _GRAIN = 2**128  # beyond it, charges are rounded up to multiples of 1 / _GRAIN,
 
 class BudgetError(ValueError):
     """A charge that a ledger refuses; nothing was charged and nothing was released."""
+
+
+@runtime_checkable
+class Priced(Protocol):
+    """Whatever says what it costs: a mechanism, a design."""
+
+    @property
+    def loss(self) -> Loss: ...
 
 
 def check_ceiling(ceiling: Loss) -> Loss:
@@ -48,6 +58,25 @@ def converted(loss: Loss, ceiling: Loss) -> Loss:
         _remedy(loss, ceiling),
         BudgetError,
     )
+
+
+def price_of(asked: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
+    """The loss that is asked for, and its price in the ceiling's currency.
+
+    A mechanism may know its cost in concentrated privacy better than its loss tells (a property `zcdp`): a ceiling in
+    Zcdp counts the lesser of the two, as both hold.
+
+    >>> from toolkit.central.selection import Exponential, PermuteAndFlip
+    >>> price_of(Exponential.for_epsilon(1), ceiling=Zcdp(1)), price_of(PermuteAndFlip.for_epsilon(1), ceiling=Zcdp(1))
+    ((Pure(1.0), Zcdp(0.125)), (Pure(1.0), Zcdp(0.5)))
+    """
+    if isinstance(asked, Pure | Approx | Zcdp) or not isinstance(asked, Priced):
+        return asked, converted(asked, ceiling)
+    loss, own = asked.loss, getattr(asked, "zcdp", None)
+    if not (isinstance(ceiling, Zcdp) and isinstance(own, Zcdp) and isinstance(loss, Pure | Approx)):
+        return loss, converted(loss, ceiling)
+    price = converted(own, ceiling)
+    return loss, min(price, converted(loss, ceiling), key=attrgetter("amount")) if isinstance(loss, Pure) else price
 
 
 def like(ceiling: Loss, amounts: Iterable[Fraction]) -> Loss:
@@ -116,5 +145,5 @@ def _remedy(loss: Loss, ceiling: Loss) -> str:
             return f"open the ledger with the ceiling Zcdp.within({ceiling!r}), or charge loss.to_approx(delta)"
         return "no ε bounds it; a ledger with a Zcdp ceiling counts both"
     if isinstance(ceiling, Zcdp):
-        return "no ρ bounds it; charge the Zcdp of the same mechanism if it has one, or open a ledger with an Approx ceiling"
+        return "no ρ bounds it; charge the mechanism itself if it has a zcdp, or open a ledger with an Approx ceiling"
     return "it has a δ; a ledger with an Approx ceiling counts both"

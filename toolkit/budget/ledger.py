@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from toolkit.budget.currency import BudgetError, check_ceiling, converted, fitted, left, nothing, recorded
+from toolkit.budget.currency import BudgetError, Priced, check_ceiling, fitted, left, nothing, price_of, recorded
 from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
 from toolkit.budget.report import frame_of, html_of
 from toolkit.core.checks import neighbors as check_neighbors
@@ -43,7 +43,10 @@ class Ledger:
     ----------
     ceiling : Pure, Approx or Zcdp: the most that may be spent. A Zcdp ceiling also takes Pure losses, and is the
         thrifty choice for many releases: `Zcdp.within(Approx(1, 1e-6))` promises no less than (1, 1e-6).
-    path : a file that keeps the record and that many processes may share; None keeps it in memory.
+    path : a file that keeps the record and that many processes may share; None keeps it in memory. Its rows are chained: a
+        row that was edited, or a total that is not the sum of the charges, is refused when the file is opened or listed.
+        A note beside it (budget.db-last) tells an older copy in its place. Both are against mistakes: a copy that is
+        moved elsewhere, a folder put back as a whole, or a hand that writes all anew are not noticed.
     neighbors : "replace" or "add_remove": whom the promise is about. Once said, here or with a charge, it never changes.
 
     >>> from toolkit.core.loss import Pure
@@ -68,7 +71,10 @@ class Ledger:
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Ledger":
         """The ledger in a file that exists already, with its ceiling."""
-        return cls(FileRecord(Path(path), None).head[0], path)
+        record = FileRecord(Path(path), None)
+        ledger = cls.__new__(cls)
+        ledger._record, (ledger._ceiling, ledger._neighbors) = record, record.head
+        return ledger
 
     @property
     def ceiling(self) -> Loss:
@@ -88,13 +94,25 @@ class Ledger:
     def remaining(self) -> Loss:
         return left(self.spent, self._ceiling)
 
-    def charge(self, loss: Loss, label: str | None = None, *, mechanism: str = "", neighbors: str | None = None) -> Entry:
+    def charge(
+        self, loss: Loss | Priced, label: str | None = None, *, mechanism: str | None = None, neighbors: str | None = None
+    ) -> Entry:
         """Spend `loss`, or raise `BudgetError` and spend nothing. There is no way to take a charge back.
 
-        A loss of local randomization (`design.loss`) is one about "replace".
+        Whoever draws later charges the mechanism itself rather than its loss: its name is then written down, and a
+        ceiling in Zcdp counts its `zcdp`, where it has one. A loss of local randomization (`design.loss`) is one about
+        "replace".
+
+        >>> from toolkit.central.selection import Exponential
+        >>> from toolkit.core.loss import Zcdp
+        >>> entry = Ledger(Zcdp(1)).charge(Exponential.for_epsilon(1), "a choice", neighbors="replace")
+        >>> entry.mechanism, entry.loss, entry.charged
+        ('Exponential', Pure(1.0), Zcdp(0.125))
         """
-        name, kind, stated = _label(label), _label(mechanism), _relation(neighbors)
-        price, asked = converted(loss, self._ceiling), recorded(loss)
+        asked, price = price_of(loss, self._ceiling)
+        named = "" if asked is loss else type(loss).__name__[:_LONGEST_LABEL]
+        name, kind, stated = _label(label), _label(named if mechanism is None else mechanism), _relation(neighbors)
+        asked = recorded(asked)
 
         def decide(last: Entry | None) -> Entry:
             spent = last.total if last else nothing(self._ceiling)
@@ -113,11 +131,11 @@ class Ledger:
         rng: Rng = None,
         neighbors: str | None = None,
     ) -> Result_co:
-        """Charge the mechanism's loss, then let it draw. If drawing fails, the charge remains: a failure tells something, too."""
+        """Charge the mechanism, then let it draw. If drawing fails, the charge remains: a failure tells something, too."""
         if not isinstance(mechanism, Mechanism):
             refuse("`mechanism` must have a loss and a release method", type(mechanism).__name__, "nothing was charged", TypeError)
         check_rng(rng)
-        self.charge(mechanism.loss, label, mechanism=type(mechanism).__name__[:_LONGEST_LABEL], neighbors=neighbors)
+        self.charge(mechanism, label, neighbors=neighbors)
         return mechanism.release(value, rng=rng)
 
     def entries(self) -> tuple[Entry, ...]:

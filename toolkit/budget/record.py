@@ -12,38 +12,19 @@ import sqlite3
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from fractions import Fraction
 from pathlib import Path
-from typing import Any, NoReturn, Protocol, TypeAlias
+from typing import NoReturn, Protocol, TypeAlias
 
+from toolkit.budget.chain import Entry as Entry
+from toolkit.budget.chain import Place, Row, begin, entry_of, follow, link_of, read, row_of
+from toolkit.budget.chain import RecordError as RecordError
+from toolkit.budget.currency import nothing
+from toolkit.budget.note import note_of, read_note, write_note
+from toolkit.budget.schema import APPLICATION, VERSION, create, is_empty, marks, one, take_over
 from toolkit.core.checks import refuse
-from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.loss import Loss
 
 _WAIT = 60.0  # seconds to wait for other processes
-_APPLICATION, _VERSION = 0x4C454447, 1  # "LEDG"
-_SCHEMA = """
-CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), ceiling TEXT NOT NULL, neighbors TEXT)
-
-CREATE TABLE entries (
-  number INTEGER PRIMARY KEY, label TEXT NOT NULL, mechanism TEXT NOT NULL, neighbors TEXT,
-  loss TEXT NOT NULL, charged TEXT NOT NULL, total TEXT NOT NULL)
-
-CREATE TRIGGER head_keep BEFORE UPDATE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
-
-CREATE TRIGGER head_stay BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
-
-CREATE TRIGGER head_once BEFORE INSERT ON head WHEN (SELECT count(*) FROM head) > 0
-  BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
-
-CREATE TRIGGER entries_keep BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END
-
-CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END
-
-CREATE TRIGGER entries_once BEFORE INSERT ON entries WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM entries)
-  BEGIN SELECT RAISE(ABORT, 'charges are only added at the end'); END
-"""  # the two triggers on insertion also stop INSERT OR REPLACE, which deletes without asking the others
-_KINDS: dict[str, Callable[..., Loss]] = {"pure": Pure, "approx": Approx, "zcdp": Zcdp}
 _RULES = {
     "BUSY": "the ledger's file must be free within a minute",
     "FULL": "the ledger's disk must have room",
@@ -60,23 +41,6 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(
         before=_ONE_AT_A_TIME.acquire, after_in_child=_ONE_AT_A_TIME.release, after_in_parent=_ONE_AT_A_TIME.release
     )
-
-
-class RecordError(OSError):
-    """The record cannot be read or written; nothing is released without a charge that is on the disk."""
-
-
-@dataclass(frozen=True)
-class Entry:
-    """One charge: the loss as it was asked for, what was charged in the ceiling's currency, and the total after it."""
-
-    number: int
-    label: str
-    mechanism: str
-    neighbors: str | None
-    loss: Loss
-    charged: Loss
-    total: Loss
 
 
 Decision: TypeAlias = Callable[[Entry | None], Entry]
@@ -136,50 +100,74 @@ class MemoryRecord:
 
 
 class FileRecord:
-    """A record in a SQLite file, created if it is not there; `head` is the ceiling and the relation that the file was made with."""
+    """A record in a SQLite file, created if it is not there; `head` is the ceiling and the relation that the file was made with.
+
+    Opening and listing follow the whole chain of rows; every other use follows what was added since the last one, and sees
+    that the row before is still the same, and that the file holds what the note beside it knows of.
+    """
 
     def __init__(self, path: Path, make: tuple[Loss, str | None] | None) -> None:
         self.path = path.expanduser().absolute()  # a later change of directory must not lead to a fresh file
-        self._longest = 0
+        noted = read_note(self.path)  # before the file, as it is written after it
+        if make and noted and not self.path.exists():
+            self._refuse_older("no file")
         with self._connected("rwc" if make else "rw") as database:
-            if make and _is_empty(database):
-                _create(database, *make)
-            marks = _one(database, "PRAGMA application_id") + _one(database, "PRAGMA user_version")
-            if marks != (_APPLICATION, _VERSION):
+            if make and is_empty(database):
+                if noted:
+                    self._refuse_older("an empty file")
+                create(database, *make)
+            if marks(database) == (APPLICATION, 1):
+                take_over(database)
+            if marks(database) != (APPLICATION, VERSION):
                 refuse(_RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError)
-            self._ceiling, neighbors = _one(database, "SELECT ceiling, neighbors FROM head")
-        self.head: tuple[Loss, str | None] = _read(self._ceiling), neighbors
+            self._made = ceiling, neighbors, mark = one(database, "SELECT ceiling, neighbors, mark FROM head")
+            self.head: tuple[Loss, str | None] = read(ceiling), neighbors
+            self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]))
+            self._row: Row | None = None
+            self._last(database, noted)
 
     def append(self, decide: Decision) -> Entry:
         with self._connected("rw") as database:
             database.execute("BEGIN IMMEDIATE")
-            entry = decide(self._last(database))
-            values = (entry.number, entry.label, entry.mechanism, entry.neighbors)
-            losses = (_written(entry.loss), _written(entry.charged), _written(entry.total))
-            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?)", (*values, *losses))
+            entry = decide(self._last(database, read_note(self.path)))
+            row = row_of(entry)
+            link = link_of(self._place.link, row)
+            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, link))
+            database.execute("PRAGMA locking_mode = EXCLUSIVE")  # nobody else until the note is written and the file closed
             database.execute("COMMIT")
-            self._longest = max(self._longest, entry.number)
+            self._place, self._row = Place(entry.number, link, entry.total), row
+            write_note(self.path, entry.number, link)
             return entry
 
     def last(self) -> Entry | None:
+        noted = read_note(self.path)
         with self._connected("rw") as database:
-            return self._last(database)
+            return self._last(database, noted)
 
     def entries(self) -> tuple[Entry, ...]:
+        noted = read_note(self.path)
         with self._connected("rw") as database:
-            return tuple(map(_entry, database.execute("SELECT * FROM entries ORDER BY number")))
+            self._last(database, noted)
+            return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
 
-    def _last(self, database: sqlite3.Connection) -> Entry | None:
-        row = database.execute("SELECT * FROM entries ORDER BY number DESC LIMIT 1").fetchone()
-        same = _one(database, "SELECT ceiling FROM head")[0] == self._ceiling
-        if not same or (row[0] if row else 0) < self._longest:
-            refuse(
-                "the ledger's file must only grow",
-                "an older or another file",
-                "what was spent since is missing from it",
-                RecordError,
-            )
-        return _entry(row) if row else None
+    def _last(self, database: sqlite3.Connection, noted: tuple[int, str] | None) -> Entry | None:
+        """The last entry, after all that was added since the last time was checked, and that nothing is gone."""
+        if one(database, "SELECT ceiling, neighbors, mark FROM head") != self._made:
+            self._refuse_older("another file")
+        rows = _rows(database, max(self._place.number, 1))
+        if self._row is not None and next(rows, None) != (self._row, self._place.link):
+            self._refuse_older("an older or another file")
+        for row, link in rows:
+            ((self._place, _),) = follow(self._place, [(row, link)])
+            self._row = row
+        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (noted[1],):
+            self._refuse_older("an older or another file")
+        return entry_of(self._row) if self._row is not None else None
+
+    def _refuse_older(self, received: str) -> NoReturn:
+        note = note_of(self.path)
+        known = f"; {note.name} knows of it, and is in the way of a new beginning until it is removed" if note.exists() else ""
+        refuse("the ledger's file must only grow", received, f"what was spent since is missing from it{known}", RecordError)
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
@@ -199,39 +187,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
     return sqlite3.connect(f"{path.as_uri()}?mode={mode}", uri=True, timeout=_WAIT, isolation_level=None)
 
 
-def _create(database: sqlite3.Connection, ceiling: Loss, neighbors: str | None) -> None:
-    database.execute("BEGIN IMMEDIATE")
-    if _is_empty(database):  # still, now that nobody else writes
-        for statement in _SCHEMA.strip().split("\n\n"):
-            database.execute(statement)
-        database.execute(f"PRAGMA application_id = {_APPLICATION}")
-        database.execute(f"PRAGMA user_version = {_VERSION}")
-        database.execute("INSERT INTO head VALUES (1, ?, ?)", (_written(ceiling), neighbors))
-    database.execute("COMMIT")
-
-
-def _is_empty(database: sqlite3.Connection) -> bool:
-    return database.execute("SELECT 1 FROM sqlite_master").fetchone() is None
-
-
-def _one(database: sqlite3.Connection, query: str) -> Any:
-    return database.execute(query).fetchone()
-
-
-def _entry(row: tuple[int, str, str, str | None, str, str, str]) -> Entry:
-    number, label, mechanism, neighbors, *losses = row
-    return Entry(number, label, mechanism, neighbors, *map(_read, losses))
-
-
-def _written(loss: Loss) -> str:
-    """For example "approx 1/2 1/1000000": exact, and readable in any SQLite browser."""
-    amounts = (loss.amount, loss.slack) if isinstance(loss, Approx) else (loss.amount,)
-    return " ".join([type(loss).__name__.lower(), *map(str, amounts)])
-
-
-def _read(text: str) -> Loss:
-    try:
-        kind, *amounts = text.split()
-        return _KINDS[kind](*map(Fraction, amounts))
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        refuse(_RULES["CORRUPT"], "a loss that cannot be read", "what was spent is not known", RecordError)
+def _rows(database: sqlite3.Connection, first: int) -> Iterator[tuple[Row, str]]:
+    """The rows from this number on, each with its link."""
+    for *row, link in database.execute("SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)):
+        yield tuple(row), link

@@ -1,6 +1,7 @@
 """A mean or a variance when the number of values is private: noisy sums divided by a noisy number."""
 
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import reduce
 from operator import add
 from typing import Any
@@ -10,7 +11,7 @@ import numpy as np
 from toolkit.central.laplace import Laplace
 from toolkit.core.estimate import Estimate
 from toolkit.core.intervals import Interval
-from toolkit.core.loss import Loss
+from toolkit.core.loss import Loss, Zcdp
 from toolkit.core.randomness import Rng
 
 
@@ -23,6 +24,11 @@ class Together:
     @property
     def loss(self) -> Loss:
         return reduce(add, (part.loss for part in self.parts))
+
+    @property
+    def zcdp(self) -> Zcdp:
+        """The parts' concentrated costs added up: less than what the sum of their epsilons would cost."""
+        return Zcdp(sum((Fraction(part.loss.to_zcdp().amount) for part in self.parts), Fraction(0)))
 
     def release(self, value: Any, rng: Rng = None) -> tuple[Estimate, ...]:
         """One estimate a part."""

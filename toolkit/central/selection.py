@@ -100,7 +100,12 @@ class Exponential(Selection):
 
     @property
     def zcdp(self) -> Zcdp:
-        """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021): less than of other pure mechanisms."""
+        """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021): less than of other pure mechanisms.
+
+        One person moves ln(probability) of the candidates by amounts that lie within epsilon of each other, as each score
+        moves by at most `sensitivity` and what makes the sum 1 is the same for all. Of two laws whose logarithms differ
+        within such a range the Rényi divergence of every order a is at most a * epsilon**2 / 8.
+        """
         return Zcdp(Fraction(self.loss.amount) ** 2 / 8)
 
     def choose(self, candidates: Sequence[Any], scores: npt.ArrayLike, base: npt.ArrayLike | None = None, rng: Rng = None) -> Any:
@@ -154,9 +159,10 @@ class Exponential(Selection):
 class PermuteAndFlip(Selection):
     """Candidates in random order, each taken with probability e**(epsilon (score - best) / (2 sensitivity)): Pure(epsilon).
 
-    Never worse than the exponential mechanism, at the same epsilon; its concentrated cost has no such discount. The first
-    candidate taken in random order is evenly one of all whose coins say yes, so all coins are flipped and one of those
-    is drawn: the time tells nothing of the scores.
+    Never worse than the exponential mechanism, at the same epsilon; its concentrated cost has no such discount: for two
+    candidates whose equal scores may move apart it is nearly epsilon**2 / 2 when epsilon is small. The first candidate
+    taken in random order is evenly one of all whose coins say yes, so all coins are flipped and one of those is drawn:
+    the time tells nothing of the scores.
 
     >>> PermuteAndFlip.for_epsilon(2).choose(["a", "b"], [100, 0])
     'a'

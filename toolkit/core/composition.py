@@ -4,7 +4,6 @@ The same person's data behind several releases lose more than behind one. How mu
 counts: every rule below is valid, rounded up, and never below the truth; they differ in how far above it they are.
 """
 
-import functools
 import math
 import operator
 from collections import Counter
@@ -17,7 +16,7 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Amount, Approx, Loss, Pure, Zcdp
 from toolkit.core.optimal import manageable, optimal_epsilon
 from toolkit.core.pld import pld_epsilon
-from toolkit.core.rounding import exp_below, float_up, log_up
+from toolkit.core.rounding import exp_below, float_up, log_up, sum_up
 
 
 def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "best") -> Loss:
@@ -30,7 +29,8 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
     "basic"     sums of epsilons, deltas and rhos
     "advanced"  sum of epsilon * tanh(epsilon/2) + sqrt(2 ln(1/delta) * sum of epsilon**2), or its variant for small
                 losses: Dwork, Rothblum and Vadhan (2010) as sharpened by Kairouz, Oh and Viswanath (2015, th. 3.5)
-    "optimal"   the exact optimum for pure losses, see `toolkit.core.optimal`
+    "optimal"   the exact optimum for pure losses of few kinds; of many kinds each is rounded up to a grid, which may cost
+                more than it gains; some thousand kinds are refused. See `toolkit.core.optimal`
     "zcdp"      epsilon**2 / 2 of each, summed and converted; the sum itself when there is no delta
     "pld"       privacy-loss distributions of Google's dp-accounting, an optional package; for many unequal losses
     "best"      the smallest that applies, without "pld": a result must not depend on what is installed
@@ -84,12 +84,12 @@ def _largest(amounts: Iterable[Amount], count: int) -> Amount:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Losses taken apart: how many of each epsilon, and the sums of deltas and rhos."""
+    """Losses taken apart: how many of each epsilon, the sums of deltas and rhos, and the currencies that they came in."""
 
-    losses: tuple[Loss, ...]
     steps: Mapping[Fraction, int]
     delta: Fraction
     rho: Fraction
+    currencies: frozenset[type[Loss]]
 
     def check(self, delta: Fraction) -> Fraction:
         if not self.delta <= delta <= 1:
@@ -97,12 +97,16 @@ class _Parts:
             refuse(f"`delta` must lie {own}", float(delta), "it is the delta of all together")
         return delta
 
+    def plain(self) -> Pure | Approx:
+        """The sums of epsilons and deltas, without what is Zcdp."""
+        epsilon = sum_up(epsilon * times for epsilon, times in self.steps.items())
+        return Approx(epsilon, min(Fraction(1), self.delta)) if Approx in self.currencies else Pure(epsilon)
+
     def basic(self, delta: Fraction) -> Loss:
         """Plain sums; what is Zcdp is first converted with what the others leave of delta."""
-        others = _added(loss for loss in self.losses if not isinstance(loss, Zcdp))
         if not self.rho:
-            return others
-        return Approx((others + Zcdp(self.rho).to_approx(delta - self.delta)).amount, delta)
+            return self.plain()
+        return Approx((self.plain() + Zcdp(self.rho).to_approx(delta - self.delta)).amount, delta)
 
     def applicable(self, delta: Fraction) -> tuple[str, ...]:
         if delta == self.delta:
@@ -114,9 +118,9 @@ class _Parts:
 
 def _taken_apart(losses: tuple[Loss, ...]) -> _Parts:
     steps = Counter(Fraction(loss.amount) for loss in losses if not isinstance(loss, Zcdp) and loss.amount)
-    delta = sum((loss.slack for loss in losses if isinstance(loss, Approx)), Fraction(0))
-    rho = sum((Fraction(loss.amount) for loss in losses if isinstance(loss, Zcdp)), Fraction(0))
-    return _Parts(losses, steps, delta, rho)
+    delta = sum_up(loss.slack for loss in losses if isinstance(loss, Approx))
+    rho = sum_up(Fraction(loss.amount) for loss in losses if isinstance(loss, Zcdp))
+    return _Parts(steps, delta, rho, frozenset(map(type, losses)))
 
 
 def _checked(losses: tuple[Loss, ...]) -> tuple[Loss, ...]:
@@ -126,26 +130,28 @@ def _checked(losses: tuple[Loss, ...]) -> tuple[Loss, ...]:
     return losses
 
 
-def _added(losses: Iterable[Loss]) -> Loss:
-    return functools.reduce(operator.add, losses, Pure(0))
-
-
 def _without_delta(parts: _Parts, rule: str) -> Loss:
     if rule in ("basic", "best"):
-        return _added(parts.losses)
+        if Zcdp not in parts.currencies:
+            return parts.plain()
+        return parts.plain() + Zcdp(parts.rho) if Approx in parts.currencies else Zcdp(_rho(parts))
     if rule == "zcdp" and not parts.delta:
         return Zcdp(_rho(parts))
     refuse(f"rule='{rule}' needs `delta`", "none", "it buys a smaller epsilon with a small delta; try delta=1e-6")
 
 
 def _rho(parts: _Parts) -> Fraction:
-    return parts.rho + sum((epsilon * epsilon * times / 2 for epsilon, times in parts.steps.items()), Fraction(0))
+    return parts.rho + _squares(parts) / 2
+
+
+def _squares(parts: _Parts) -> Fraction:
+    return sum_up(epsilon * epsilon * times for epsilon, times in parts.steps.items())
 
 
 def _advanced(parts: _Parts, spare: Fraction) -> Fraction:
     _need(parts, spare, "advanced")
-    squares = 2 * _rho(parts)
-    mean = sum((epsilon * _tanh_half_up(epsilon) * times for epsilon, times in parts.steps.items()), Fraction(0))
+    squares = _squares(parts)
+    mean = sum_up(epsilon * _tanh_half_up(epsilon) * times for epsilon, times in parts.steps.items())
     tail = min(1 / spare, 1 / exp_below(Fraction(-1)) + _sqrt_up(squares) / spare)
     return _rounded(mean + _sqrt_up(2 * squares * Fraction(repr(log_up(tail)))))
 
@@ -178,11 +184,11 @@ def _need(parts: _Parts, spare: Fraction, rule: str) -> None:
 
 
 def _tanh_half_up(epsilon: Fraction) -> Fraction:
-    """(e**epsilon - 1) / (e**epsilon + 1), the mean loss of a coin in units of epsilon; at most epsilon / 2 and at most 1."""
+    """(e**epsilon - 1) / (e**epsilon + 1), the mean loss of a coin in units of epsilon, to 200 bits; at most epsilon / 2 and 1."""
     if epsilon > 100:
         return Fraction(1)
-    inverse = exp_below(-epsilon)
-    return min(epsilon / 2, (1 - inverse) / (1 + inverse))
+    part, whole = exp_below(-epsilon).as_integer_ratio()
+    return min(epsilon / 2, Fraction(-(-(whole - part << 200) // (whole + part)), 1 << 200))
 
 
 def _sqrt_up(value: Fraction) -> Fraction:

@@ -9,12 +9,12 @@ and are then rounded up to a grid).
 
 import math
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import TypeAlias
 
-from toolkit.core.rounding import exp_below, log_up
+from toolkit.core.rounding import exp_below, log_up, sum_up
 
 _UP = Context(prec=60, rounding=ROUND_CEILING, Emin=MIN_EMIN, Emax=MAX_EMAX)
 _DOWN = Context(prec=60, rounding=ROUND_FLOOR, Emin=MIN_EMIN, Emax=MAX_EMAX)
@@ -30,14 +30,16 @@ def manageable(steps: Mapping[Fraction, int]) -> Mapping[Fraction, int] | None:
     """The losses {epsilon: how many of them}, if need be rounded up to a grid on which their sums are few; else None."""
     if not steps or max(steps) > _LARGEST:
         return None
-    if _work(steps) <= _WORK_LIMIT:
+    if _least_work(steps) <= _WORK_LIMIT and _work(steps) <= _WORK_LIMIT:
         return steps
     points = _WORK_LIMIT // sum(times + 1 for times in steps.values())
-    grain = 4 * sum((epsilon * times for epsilon, times in steps.items()), Fraction(0)) / max(points, 1)
+    if points < _FEWEST_POINTS:
+        return None
+    grain = 4 * sum_up(epsilon * times for epsilon, times in steps.items()) / points
     coarse: Counter[Fraction] = Counter()
     for epsilon, times in steps.items():
         coarse[math.ceil(epsilon / grain) * grain] += times
-    return coarse if points >= _FEWEST_POINTS and _work(coarse) <= _WORK_LIMIT else None
+    return coarse if _work(coarse) <= _WORK_LIMIT else None
 
 
 def optimal_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
@@ -69,10 +71,9 @@ def _excess(law: Law, epsilon: float) -> Decimal:
 
 
 def _composed(steps: Mapping[Fraction, int]) -> Law:
-    grain = unit(steps)
     law: Law = {0: (Decimal(1), Decimal(1))}
-    for epsilon, times in steps.items():
-        coins = _coins(epsilon, times, int(epsilon / grain))
+    for (epsilon, times), units in zip(steps.items(), _in_units(steps), strict=True):
+        coins = _coins(epsilon, times, units)
         law = _convolved(law, coins) if len(law) > 1 else coins
     return law
 
@@ -88,12 +89,20 @@ def _convolved(left: Law, right: Law) -> Law:
 
 
 def _work(steps: Mapping[Fraction, int]) -> int:
-    grain = unit(steps)
     work, size, reach = 0, 1, 0
-    for epsilon, times in steps.items():
+    for times, units in zip(steps.values(), _in_units(steps), strict=True):
         work += (size + 10) * (times + 1)  # to make a number costs some ten times as much as to multiply two
-        reach += times * int(epsilon / grain)
+        reach += times * units
         size = min(size * (times + 1), 2 * reach + 1)
+    return work
+
+
+def _least_work(steps: Mapping[Fraction, int]) -> int:
+    """Not above `_work`, and found without a common unit, which has a digit or more for every different loss."""
+    work, coins = 0, 0
+    for times in steps.values():
+        work += (coins + 1 + 10) * (times + 1)  # so many coins have at least one sum more than they are
+        coins += times
     return work
 
 
@@ -122,9 +131,14 @@ def _power(base: Decimal, exponent: int, rounding: Context) -> Decimal:
 
 
 def unit(steps: Mapping[Fraction, int]) -> Fraction:
-    """The largest amount that every epsilon is a whole multiple of."""
-    denominator = math.lcm(*(epsilon.denominator for epsilon in steps))
-    return Fraction(math.gcd(*(int(epsilon * denominator) for epsilon in steps)), denominator)
+    """The largest amount that every epsilon is a whole multiple of; of fractions in lowest terms it has this form."""
+    return Fraction(math.gcd(*(epsilon.numerator for epsilon in steps)), math.lcm(*(epsilon.denominator for epsilon in steps)))
+
+
+def _in_units(steps: Mapping[Fraction, int]) -> Iterator[int]:
+    """Every epsilon as a whole number of units."""
+    grain = unit(steps)
+    return ((epsilon.numerator // grain.numerator) * (grain.denominator // epsilon.denominator) for epsilon in steps)
 
 
 def _decimal(value: Fraction, rounding: Context) -> Decimal:

@@ -4,15 +4,19 @@ An optional package; nothing is imported before it is asked for.
 """
 
 import importlib
+import math
+from collections import Counter
 from collections.abc import Mapping
 from fractions import Fraction
 from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.enclosure import floor_log2
 from toolkit.core.optimal import unit
-from toolkit.core.rounding import float_up
+from toolkit.core.rounding import float_up, sum_up
 
 _POINTS = 2**18
+_INTERVAL_BITS = 20  # with those of a point they fit into a float
 _TAIL_ERROR = Fraction(1, 10**11)  # what its Fourier transforms may lose of delta; seen: below 10**-14
 
 
@@ -23,13 +27,30 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
             f"rule='pld' needs a delta of at least {float(100 * _TAIL_ERROR)}", float(delta), "its tails are floating-point sums"
         )
     tool, parameters = _module("privacy_loss_distribution"), _module("common").DifferentialPrivacyParameters
-    total = sum((epsilon * times for epsilon, times in steps.items()), Fraction(0))
-    interval = float_up(max(unit(steps), total / _POINTS)) if steps else 1.0
+    kinds, interval = _on_grid(steps)
     composed = tool.identity(value_discretization_interval=interval)
-    for epsilon, times in steps.items():
-        one = tool.from_privacy_parameters(parameters(float_up(epsilon), 0.0), value_discretization_interval=interval)
+    for epsilon, times in kinds.items():
+        one = tool.from_privacy_parameters(parameters(epsilon, 0.0), value_discretization_interval=interval)
         composed = composed.compose(one.self_compose(times))
     return Fraction(repr(float_up(Fraction(float(composed.get_epsilon_for_delta(float(delta - _TAIL_ERROR)))))))
+
+
+def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:
+    """The losses as whole multiples of an interval, and that interval; of many different losses few kinds are left.
+
+    The interval is their common unit, or where that is too fine a number of so few digits that its multiples are floats.
+    """
+    if not steps:
+        return {}, 1.0
+    least = sum_up(epsilon * times for epsilon, times in steps.items()) / _POINTS
+    if (common := unit(steps)) >= least:  # then no two of them are the same float
+        return {float_up(epsilon): times for epsilon, times in steps.items()}, float_up(common)
+    grain = Fraction(2) ** (floor_log2(least) - _INTERVAL_BITS)
+    interval = math.ceil(least / grain) * grain
+    kinds: Counter[float] = Counter()
+    for epsilon, times in steps.items():
+        kinds[float(math.ceil(epsilon / interval) * interval)] += times
+    return kinds, float(interval)
 
 
 def _module(name: str) -> Any:

@@ -5,13 +5,15 @@ side of the truth its result lies, and uses enough digits to prove it.
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 
 _DIGITS = 60
 _UP, _DOWN = Context(prec=_DIGITS, rounding=ROUND_CEILING), Context(prec=_DIGITS, rounding=ROUND_FLOOR)
 _SLACK = Fraction(1, 10**50)  # libmpdec's ln and exp are within one unit of the 60th digit: this is 10**8 of them
+_SHORT = 2**1024  # sums stay exact while their denominator is not above this, or not above that of one of their terms
+_BITS = 256  # beyond it, terms are rounded up to this many binary digits of the largest
 
 
 def log_up(ratio: Fraction) -> float:
@@ -33,6 +35,29 @@ def float_up(value: Fraction) -> float:
     while Fraction(repr(number)) < value:
         number = math.nextafter(number, math.inf)
     return number
+
+
+def sum_up(terms: Iterable[Fraction]) -> Fraction:
+    """The sum of terms not below 0, in a time that grows as their number does: exact if its denominator is short, else above.
+
+    Fractions of ever new denominators would grow with every addition. Where they would, each term is rounded up to a
+    grid, and the result is above the sum by less than the number of terms times 2**-255 of the largest.
+
+    >>> sum_up([Fraction(1, 10), Fraction(1, 5)])
+    Fraction(3, 10)
+    """
+    amounts = [term for term in terms if term]
+    limit, common = max([_SHORT, *(term.denominator for term in amounts)]), 1
+    for term in amounts:
+        common = math.lcm(common, term.denominator)
+        if common > limit:
+            break
+    else:
+        return Fraction(sum(term.numerator * (common // term.denominator) for term in amounts), common)
+    largest = max(amounts)
+    bits = _BITS + largest.denominator.bit_length() - largest.numerator.bit_length()
+    up, down = max(bits, 0), max(-bits, 0)
+    return Fraction(sum(-(-(term.numerator << up) // (term.denominator << down)) for term in amounts) << down, 1 << up)
 
 
 def exp_below(exponent: Fraction) -> Fraction:

@@ -1,0 +1,126 @@
+"""Files of the first version are taken over with all their charges, or refused and left alone."""
+
+import sqlite3
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from toolkit.budget import record
+from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.budget.record import RecordError
+from toolkit.budget.schema import APPLICATION, VERSION, marks
+from toolkit.core.loss import Approx, Pure
+
+# The tables as version 1 made them, to the letter.
+FIRST = """
+CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), ceiling TEXT NOT NULL, neighbors TEXT);
+CREATE TABLE entries (
+  number INTEGER PRIMARY KEY, label TEXT NOT NULL, mechanism TEXT NOT NULL, neighbors TEXT,
+  loss TEXT NOT NULL, charged TEXT NOT NULL, total TEXT NOT NULL);
+CREATE TRIGGER head_keep BEFORE UPDATE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END;
+CREATE TRIGGER head_stay BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END;
+CREATE TRIGGER head_once BEFORE INSERT ON head WHEN (SELECT count(*) FROM head) > 0
+  BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END;
+CREATE TRIGGER entries_keep BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END;
+CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END;
+CREATE TRIGGER entries_once BEFORE INSERT ON entries WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM entries)
+  BEGIN SELECT RAISE(ABORT, 'charges are only added at the end'); END;
+PRAGMA application_id = 1279607879;
+PRAGMA user_version = 1;
+INSERT INTO head VALUES (1, 'approx 1 1/1000000', 'replace');
+INSERT INTO entries VALUES (1, 'mean of age', 'Laplace', 'replace', 'pure 1/3', 'approx 1/3 0', 'approx 1/3 0');
+INSERT INTO entries VALUES (2, 'wages', '', NULL, 'approx 1/4 1/10000000', 'approx 1/4 1/10000000', 'approx 7/12 1/10000000');
+"""
+
+
+@pytest.fixture
+def first(tmp_path: Path) -> Path:
+    path = tmp_path / "budget.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(FIRST)
+    return path
+
+
+def rows(path: Path) -> list[tuple[object, ...]]:
+    with closing(sqlite3.connect(path)) as database:
+        return database.execute("SELECT * FROM entries ORDER BY number").fetchall()
+
+
+def test_a_file_of_the_first_version_is_taken_over_and_goes_on(first: Path) -> None:
+    before = rows(first)
+    ledger = Ledger.open(first)
+    assert (ledger.ceiling, ledger.neighbors) == (Approx(1, 1e-6), "replace")
+    assert ledger.spent == Approx(Fraction(7, 12), 1e-7)
+    assert [entry.label for entry in ledger.entries()] == ["mean of age", "wages"]
+    ledger.charge(Pure("1/4"), "third")
+    assert [row[:7] for row in rows(first)][:2] == before  # not a letter was changed
+    with pytest.raises(BudgetError):
+        ledger.charge(Pure("1/4"))
+    with closing(sqlite3.connect(first)) as database:
+        assert marks(database) == (APPLICATION, VERSION)
+        for statement in ("UPDATE entries SET label = ''", "UPDATE head SET mark = ''", "DELETE FROM entries"):
+            with pytest.raises(sqlite3.IntegrityError, match="never"):
+                database.execute(statement)
+    assert Ledger(Approx(1, 1e-6), first).spent == Approx(Fraction(10, 12), 1e-7)
+
+
+def test_a_file_of_the_first_version_is_the_same_table_afterwards(first: Path, tmp_path: Path) -> None:
+    """Taken over or made today: the same triggers, and columns of the same names in the same order."""
+    Ledger.open(first)
+    Ledger(Pure(1), tmp_path / "today.db")
+    found = []
+    for path in (first, tmp_path / "today.db"):
+        with closing(sqlite3.connect(path)) as database:
+            triggers = set(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
+            columns = [[row[1:4] for row in database.execute(f"PRAGMA table_info({table})")] for table in ("head", "entries")]
+            found.append((triggers, columns))
+    assert found[0] == found[1]
+    assert len(found[0][0]) == 6
+
+
+def test_a_process_of_the_first_version_that_has_the_file_open_can_no_longer_charge(first: Path) -> None:
+    with closing(sqlite3.connect(first)) as old:
+        Ledger.open(first)
+        with pytest.raises(sqlite3.OperationalError, match="8 columns"):
+            old.execute("INSERT INTO entries VALUES (3, '', '', NULL, 'pure 0', 'approx 0 0', 'approx 7/12 1/10000000')")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "SET total = 'approx 0 0' WHERE number = 2",
+        "SET charged = 'approx 1/5 0' WHERE number = 1",
+        "SET number = 7 WHERE number = 2",
+    ],
+)
+def test_a_file_of_the_first_version_whose_totals_are_not_the_sums_is_refused_and_left_alone(change: str, first: Path) -> None:
+    with closing(sqlite3.connect(first)) as database:
+        database.execute("DROP TRIGGER entries_keep")
+        database.execute(f"UPDATE entries {change}")
+        database.commit()
+    before = rows(first)
+    with pytest.raises(RecordError, match="must be as they were written"):
+        Ledger.open(first)
+    assert rows(first) == before
+    with closing(sqlite3.connect(first)) as database:
+        assert marks(database) == (APPLICATION, 1)
+
+
+def test_a_file_of_the_first_version_that_cannot_be_written_is_refused_with_the_reason(
+    first: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = record._connect
+    monkeypatch.setattr(record, "_connect", lambda path, _: plain(path, "ro"))
+    with pytest.raises(RecordError, match="must be writable"):
+        Ledger.open(first)
+
+
+def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    Ledger(Pure(1), path)
+    with closing(sqlite3.connect(path)) as database:
+        database.execute(f"PRAGMA user_version = {VERSION + 1}")
+    with pytest.raises(RecordError, match="a later version made it"):
+        Ledger.open(path)

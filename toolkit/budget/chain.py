@@ -1,0 +1,104 @@
+"""Rows of a record as a chain: each holds a hash of the row before it and of itself, and a total that is the sum so far.
+
+A row that was changed, removed, added or moved by a hand that did not also write all later rows anew breaks the chain,
+and so does a total that is not the sum of the charges. It is a check against mistakes, not against attackers: nothing
+here is secret, so whoever can write the file can also write another chain. What the chain alone cannot show is that rows
+are missing at its end; `toolkit.budget.note` is for that.
+"""
+
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import NoReturn, TypeAlias
+
+from toolkit.core.checks import refuse
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+
+Row: TypeAlias = tuple[int, str, str, str | None, str, str, str]
+"""An entry as it is written down: number, label, mechanism, neighbors, loss, charged, total."""
+
+_KINDS: dict[str, Callable[..., Loss]] = {"pure": Pure, "approx": Approx, "zcdp": Zcdp}
+_UNKNOWN = "what was spent is not known; put back an undamaged copy that is no older"
+
+
+class RecordError(OSError):
+    """The record cannot be read or written; nothing is released without a charge that is on the disk."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One charge: the loss as it was asked for, what was charged in the ceiling's currency, and the total after it."""
+
+    number: int
+    label: str
+    mechanism: str
+    neighbors: str | None
+    loss: Loss
+    charged: Loss
+    total: Loss
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the first."""
+
+    number: int
+    link: str
+    total: Loss
+
+
+def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss) -> Place:
+    """The place before the first row; `mark` is random, so that no two files have a link in common."""
+    return Place(0, _hash([ceiling, neighbors, mark]), total)
+
+
+def link_of(before: str, row: Row) -> str:
+    """What a row adds to the chain."""
+    return _hash([before, *row])
+
+
+def follow(place: Place, rows: Iterable[tuple[Row, str]]) -> Iterator[tuple[Place, Entry]]:
+    """Rows with their links, checked one after the other from `place` on; refuses the first that does not belong there."""
+    for row, link in rows:
+        number = place.number + 1
+        if row[0] != number or link != link_of(place.link, row):
+            broken(f"charge {number} changed, moved or missing")
+        entry = entry_of(row)
+        if not type(entry.charged) is type(entry.total) is type(place.total) or entry.total != place.total + entry.charged:
+            broken(f"a total after charge {number} that is not the sum of the charges")
+        place = Place(number, link, entry.total)
+        yield place, entry
+
+
+def broken(received: str) -> NoReturn:
+    refuse("the ledger's rows must be as they were written", received, _UNKNOWN, RecordError)
+
+
+def row_of(entry: Entry) -> Row:
+    losses = written(entry.loss), written(entry.charged), written(entry.total)
+    return (entry.number, entry.label, entry.mechanism, entry.neighbors, *losses)
+
+
+def entry_of(row: Row) -> Entry:
+    number, label, mechanism, neighbors, *losses = row
+    return Entry(number, label, mechanism, neighbors, *map(read, losses))
+
+
+def written(loss: Loss) -> str:
+    """For example "approx 1/2 1/1000000": exact, and readable in any SQLite browser."""
+    amounts = (loss.amount, loss.slack) if isinstance(loss, Approx) else (loss.amount,)
+    return " ".join([type(loss).__name__.lower(), *map(str, amounts)])
+
+
+def read(text: str) -> Loss:
+    try:
+        kind, *amounts = text.split()
+        return _KINDS[kind](*map(Fraction, amounts))
+    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
+        refuse("the ledger's file must be undamaged", "a loss that cannot be read", "what was spent is not known", RecordError)
+
+
+def _hash(content: list[object]) -> str:
+    return hashlib.sha256(json.dumps(content, default=repr).encode()).hexdigest()

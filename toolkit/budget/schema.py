@@ -1,0 +1,98 @@
+"""The tables of a ledger's file: how they are made, and how those of the first version are taken over."""
+
+import os
+import sqlite3
+from typing import Any
+
+from toolkit.budget.chain import begin, follow, link_of, read, written
+from toolkit.budget.currency import nothing
+from toolkit.core.loss import Loss
+
+APPLICATION, VERSION = 0x4C454447, 2  # "LEDG"
+_KEPT = """
+CREATE TRIGGER head_keep BEFORE UPDATE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
+
+CREATE TRIGGER entries_keep BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END
+"""
+_SCHEMA = """
+CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), ceiling TEXT NOT NULL, neighbors TEXT, mark TEXT NOT NULL)
+
+CREATE TABLE entries (
+  number INTEGER PRIMARY KEY, label TEXT NOT NULL, mechanism TEXT NOT NULL, neighbors TEXT,
+  loss TEXT NOT NULL, charged TEXT NOT NULL, total TEXT NOT NULL, link TEXT NOT NULL)
+
+CREATE TRIGGER head_stay BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
+
+CREATE TRIGGER head_once BEFORE INSERT ON head WHEN (SELECT count(*) FROM head) > 0
+  BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
+
+CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END
+
+CREATE TRIGGER entries_once BEFORE INSERT ON entries WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM entries)
+  BEGIN SELECT RAISE(ABORT, 'charges are only added at the end'); END
+"""  # the two triggers on insertion also stop INSERT OR REPLACE, which deletes without asking the others
+_FIRST_VERSION = """
+ALTER TABLE head ADD COLUMN mark TEXT NOT NULL DEFAULT ''
+
+ALTER TABLE entries ADD COLUMN link TEXT NOT NULL DEFAULT ''
+
+DROP TRIGGER head_keep
+
+DROP TRIGGER entries_keep
+"""
+
+
+def create(database: sqlite3.Connection, ceiling: Loss, neighbors: str | None) -> None:
+    database.execute("BEGIN IMMEDIATE")
+    if is_empty(database):  # still, now that nobody else writes
+        _run(database, _SCHEMA)
+        _run(database, _KEPT)
+        database.execute(f"PRAGMA application_id = {APPLICATION}")
+        database.execute(f"PRAGMA user_version = {VERSION}")
+        database.execute("INSERT INTO head VALUES (1, ?, ?, ?)", (written(ceiling), neighbors, _mark()))
+    database.execute("COMMIT")
+
+
+def take_over(database: sqlite3.Connection) -> None:
+    """Chain the rows of a file of version 1, if its totals are the sums of its charges; no charge is changed.
+
+    All happens in one transaction. A process with the first version that has the file open can then no longer charge,
+    because its rows have no link.
+    """
+    database.execute("BEGIN IMMEDIATE")
+    if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes
+        (ceiling, neighbors), mark = one(database, "SELECT ceiling, neighbors FROM head"), _mark()
+        place = begin(ceiling, neighbors, mark, nothing(read(ceiling)))
+        links = []
+        for row in database.execute("SELECT * FROM entries ORDER BY number"):
+            ((place, entry),) = follow(place, [(row, link_of(place.link, row))])
+            links.append((place.link, entry.number))
+        _run(database, _FIRST_VERSION)
+        database.execute("UPDATE head SET mark = ?", (mark,))
+        database.executemany("UPDATE entries SET link = ? WHERE number = ?", links)
+        _run(database, _KEPT)
+        database.execute(f"PRAGMA user_version = {VERSION}")
+    database.execute("COMMIT")
+
+
+def is_empty(database: sqlite3.Connection) -> bool:
+    return one(database, "SELECT 1 FROM sqlite_master") is None
+
+
+def marks(database: sqlite3.Connection) -> tuple[int, int]:
+    """Whose file it is, and of which version."""
+    return (*one(database, "PRAGMA application_id"), *one(database, "PRAGMA user_version"))
+
+
+def one(database: sqlite3.Connection, query: str) -> Any:
+    return database.execute(query).fetchone()
+
+
+def _run(database: sqlite3.Connection, statements: str) -> None:
+    for statement in statements.strip().split("\n\n"):
+        database.execute(statement)
+
+
+def _mark() -> str:
+    """So that two files with the same charges are not taken for one."""
+    return os.urandom(16).hex()
