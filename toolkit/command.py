@@ -187,7 +187,11 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help=example)
     for name, words in _PLAN.items():
         parser.add_argument(f"--{name}", help=words, required=name == "prevalence", type=_listed)
-    for name, words in (("n", "people whose reports arrive"), ("population", "its size"), ("questions", "asked of the same people")):
+    for name, words in (
+        ("n", "people whose reports arrive"),
+        ("population", "its size"),
+        ("questions", "asked of the same people"),
+    ):
         parser.add_argument(f"--{name}", type=int, help=words)
     parser.add_argument("--sides", type=int, choices=(1, 2), help="of the test (default 2)")
 

@@ -1,6 +1,7 @@
 """The margins of a curator are those of sampling error plus Laplace noise, not of a bell curve of the same variance."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ def integrated(x, sd):
         return math.exp(-abs(noise)) / 2 * ndtr((noise - x) / sd)
 
     cuts = sorted({-40.0, 40.0, *(c for c in (0.0, x, x - 6 * sd, x + 6 * sd) if -40 < c < 40)})
-    return sum(quad(at, low, high, epsabs=1e-13, epsrel=1e-11, limit=400)[0] for low, high in zip(cuts, cuts[1:], strict=False))
+    return sum(quad(at, low, high, epsabs=1e-13, epsrel=1e-11, limit=400)[0] for low, high in pairwise(cuts))
 
 
 @pytest.mark.parametrize("sd", [1e-6, 1e-3, 0.1, 1.0, 3.0, 30.0, 1e4])
@@ -33,12 +34,12 @@ def test_with_one_source_of_error_it_is_the_law_of_that_source():
     assert float(quantile(0.025, 0.0, 2.0)) == pytest.approx(2 * math.log(20), rel=1e-12)
     assert float(quantile(0.025, 2.0, 0.0)) == pytest.approx(2 * ndtri(0.975), rel=1e-12)
     assert float(quantile(0.025, 1e9, 1.0)) == pytest.approx(1e9 * ndtri(0.975), rel=1e-9)
-    assert float(quantile(0.7, 1.0, 1.0)) == -float(quantile(0.3, 1.0, 1.0))
+    assert float(quantile(0.7, 1.0, 1.0)) == pytest.approx(-float(quantile(0.3, 1.0, 1.0)), rel=1e-14)
     assert float(quantile(0.025, 0.0, 0.0)) == 0
 
 
 def test_a_simulated_curator_stays_within_the_margin_95_percent_of_the_time():
-    """200,000 releases, where the noise governs: 4 standard errors, false-alarm rate 6e-5. 1.96 standard errors hold 94.3 %."""
+    """200,000 releases, where the noise governs: 4 standard errors, false-alarm rate 6e-5. 1.96 standard errors hold 93.8 %."""
     rng, size = np.random.default_rng(12), 200_000
     curated = Curated(Case(warner, 0.02, 0.95).accuracy(0.1).without_noise(), 10.0)
     n = 100

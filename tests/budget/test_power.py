@@ -13,13 +13,10 @@ Z = {1: 1.6448536269514722, 2: 1.959963984540054}
 DESIGNS = {"die": forced("1/6", "1/6"), "warner": warner("3/4"), "crosswise": crosswise(0.15)}
 
 
-def test(design, before, after, sides=2):
+def judged(design, before, after, sides=2):
     found = score_tests(DESIGNS[design].matrix, before, after, Z[sides])
     assert found is not None
     return found[0]
-
-
-test.__test__ = False
 
 
 @pytest.mark.parametrize(
@@ -35,7 +32,7 @@ test.__test__ = False
 def test_where_the_power_first_reaches_80_percent_and_from_where_it_stays(design, before, after, one, two):
     """By enumeration of all n, each with the exact binomial tail of counts whose uncut Wilson interval excludes `before`."""
     for sides, expected in ((1, one), (2, two)):
-        found = test(design, before, after, sides)
+        found = judged(design, before, after, sides)
         assert (found.first(0.8), found.stays(0.8)) == expected
 
 
@@ -69,7 +66,7 @@ def test_the_power_is_the_binomial_tail_and_never_above_it(n, truth):
 @pytest.mark.parametrize(("before", "after"), [(0, 0.2), (0.05, 0.3), (0.5, 0.4), (0.9, 1), (1, 0.7)])
 def test_the_test_rejects_where_the_default_interval_excludes_the_first_share_on_the_side_of_the_other(design, before, after):
     """For every count of up to 40 people; limits that are cut at 0 or 1 exclude that share if they do not touch it."""
-    one = test(design, before, after)
+    one = judged(design, before, after)
     for n in (1, 2, 9, 23, 40):
         rejected = 0.0
         for yes in range(n + 1):
@@ -81,10 +78,11 @@ def test_the_test_rejects_where_the_default_interval_excludes_the_first_share_on
 
 
 def test_the_envelope_is_below_the_teeth_and_touches_them():
-    one = test("die", 0, 0.1)
+    one = judged("die", 0, 0.1)
     gaps = [one.power(n) - one.envelope(n) for n in range(50, 2000)]
-    assert min(gaps) >= 0
-    assert min(gaps) < 1e-3
+    assert 0 <= min(gaps) < 1e-3
+    over = [one.ceiling(n) - one.power(n) for n in range(50, 2000)]
+    assert 0 <= min(over) < 1e-3
     assert all(one.envelope(n + 1) > one.envelope(n) for n in range(50, 2000))
 
 
@@ -101,7 +99,16 @@ def test_other_tests_are_not_counted():
     assert score_tests(DESIGNS["die"].matrix, 0.1, 0.1, Z[2]) is None
 
 
-def test_a_quarter_of_a_million_people_are_counted_exactly():
-    """The binomial tail near its middle, against sums in 40 digits (mpmath): the last digits of a float at most."""
-    one = ScoreTest(1 / 6, 1 / 6 + 0.002, Z[2])
-    assert one.stays(0.8) == 273798
+def test_the_tail_of_twenty_thousand_reports_is_exact_to_twelve_digits():
+    """Summed in integers: with a quarter of the reports, each term is 3 (x + 1) / (n - x) of the one above it."""
+    n, one = 20_000, ScoreTest(0.24, 0.25, Z[2])
+    least = math.floor(n * 0.24 + Z[2] * math.sqrt(n * 0.24 * 0.76)) + 1
+    term = tail = 1  # all n
+    for x in range(n - 1, least - 1, -1):
+        term = term * 3 * (x + 1) // (n - x)
+        tail += term
+    assert Fraction(tail, 4**n) - Fraction(2, 10**12) <= Fraction(one.power(n)) <= Fraction(tail, 4**n)
+
+
+def test_a_quarter_of_a_million_people_are_still_counted():
+    assert ScoreTest(1 / 6, 1 / 6 + 0.002, 1.96).stays(0.8) == 273_798

@@ -177,13 +177,17 @@ def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Spread:
         return _split(randomizer, truth, sd=sd)
     center = float(exact(truth, "prevalence"))
     widest = math.sqrt(max((center - float(low)) * (float(high) - center), 0))
-    return replace(_split(randomizer, truth, sd=widest), alike=_split(randomizer, truth, sd=0).noise)
+    return replace(_split(randomizer, truth, sd=widest), alike=_noise(randomizer, truth, sd=0))
 
 
 def _split(randomizer: Randomizer, truth: Any, **sd: Any) -> Spread:
     total = np.atleast_1d(np.asarray(randomizer.variance(truth, 1, **sd), dtype=np.float64))
-    noise = np.atleast_1d(np.asarray(randomizer.variance(truth, 1, respondents="fixed", **sd), dtype=np.float64))
+    noise = _noise(randomizer, truth, **sd)
     return Spread(noise, np.maximum(total - noise, 0))
+
+
+def _noise(randomizer: Randomizer, truth: Any, **sd: Any) -> Array:
+    return np.atleast_1d(np.asarray(randomizer.variance(truth, 1, respondents="fixed", **sd), dtype=np.float64))
 
 
 def margin_grid(family: Family, prevalence: Any, *, epsilons: npt.ArrayLike, ns: npt.ArrayLike, level: float = 0.95) -> Array:

@@ -38,6 +38,10 @@ class ScoreTest:
         """What the power of n people is at least, without the teeth: the threshold is not rounded down to whole reports."""
         return self._rejects(n, self._edge(n))
 
+    def ceiling(self, n: int) -> float:
+        """What it is at most: the threshold is rounded down by a whole report."""
+        return self._rejects(n, max(self._edge(n) - 1, 0))
+
     def _accepted(self, n: int) -> int:
         """The most reports for the other share with which the first is not rejected."""
         return math.floor(self._edge(n))

@@ -14,6 +14,7 @@ LEAST_EPSILON, MOST_EPSILON = 1e-3, 20.0
 MOST_PEOPLE = 10**12
 _CLOSE = 1e-7
 _NEAR = 1e-3
+_STEP = 5e-3
 _LOWER = tuple(1 - part / 100 for part in range(1, 19))
 _SURELY = 50.0
 _UP = 1 + 1e-12  # more than the rounding of a margin
@@ -106,13 +107,14 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
     """An epsilon that reaches the target with n people, and with every larger number.
 
     For a margin of a design it is the smallest to seven digits. Where the error does not fall steadily with epsilon, because
-    reports or subsets are counted, it is the smallest nearby: a thousandth less misses the target.
+    reports or subsets are counted, smaller ones that do are looked for in steps.
     """
     best = case.accuracy(float(case.field.at_once)).without_noise()
-    if not target.kept(best, n):
-        remedy = f"even direct questioning has {target.attained(best, n)}; ask more people"
-        refuse(f"no epsilon reaches the target with {n:,} people", target, remedy)
     counted = target.counts(best, n)
+    if not target.kept(best, n):
+        none = "no epsilon was found that keeps" if counted else "no epsilon reaches"  # along the teeth one may, by chance
+        remedy = f"even direct questioning has {target.attained(best, n)}; ask more people"
+        refuse(f"{none} the target with {n:,} people", target, remedy)
 
     def kept(epsilon: float) -> bool:
         return target.kept(case.accuracy(epsilon), n)
@@ -124,15 +126,17 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
         return max(target.shortfall(accuracy, n), -_SURELY)
 
     low, high = _around(missed)
-    if low is None:
+    if low is None and not counted:
         return LEAST_EPSILON
-    found = MOST_EPSILON if high is None else _root(missed, low, high, _NEAR if counted else _CLOSE)
+    found = LEAST_EPSILON if low is None else MOST_EPSILON
+    if low and high:
+        found = _root(missed, low, high, _NEAR if counted else _CLOSE)
     if (high is None or counted) and not kept(found):  # what the envelope of a power promises is checked
         found = MOST_EPSILON
         if not kept(found):
             refuse(f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}", target, "ask more people")
     if counted:
-        return _lowered(kept, found)
+        return _lowered(case, target, n, found)
     return found if isinstance(case.randomizer(found), Design) else _less(missed, found)
 
 
@@ -145,15 +149,23 @@ def _less(missed: Callable[[float], float], found: float) -> float:
     return _root(missed, (below, missed(below)), (reached[-1], missed(reached[-1])))
 
 
-def _lowered(kept: Callable[[float], bool], found: float) -> float:
-    """From an epsilon that is enough, as the envelope of a counted power has it, down to where the power itself just is."""
-    low = 0.98 * found
-    while low > LEAST_EPSILON and kept(low):
-        low, found = 0.98 * low, low
-    while found / low - 1 > _NEAR:
-        middle = math.sqrt(low * found)
-        low, found = (low, middle) if kept(middle) else (middle, found)
-    return max(found, LEAST_EPSILON)
+def _lowered(case: Case, target: Target, n: int, found: float) -> float:
+    """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that is enough.
+
+    As n does, epsilon moves the power along the teeth of a saw: there is nothing to be found where even their tips miss.
+    """
+    power, epsilon = float(target.power or 0), found
+    while (epsilon := epsilon * (1 - _STEP)) > LEAST_EPSILON:
+        accuracy = case.accuracy(epsilon)
+        if target.kept(accuracy, n):
+            found = epsilon
+        elif accuracy.counted is None or accuracy.counted.ceiling(n) < power:
+            break
+    missed = max((1 - _STEP) * found, LEAST_EPSILON)
+    while found / missed - 1 > _NEAR:
+        middle = math.sqrt(missed * found)
+        missed, found = (missed, middle) if target.kept(case.accuracy(middle), n) else (middle, found)
+    return found
 
 
 _Point = tuple[float, float]
