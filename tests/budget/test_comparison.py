@@ -44,6 +44,23 @@ def test_what_a_population_cannot_give_is_not_a_number():
     assert not math.isnan(ways[0].n_needed)
 
 
+def test_no_way_asks_more_people_than_there_are():
+    """The search for the curator's number did not know the population."""
+    case = Case(warner, 0.2, 0.95, field=Field(population=500))
+    for margin in (0.002, 0.01, 0.03, 0.1):
+        needed = [way.n_needed for way in four_ways(case, 0.5, 400, Target(margin=margin), 1e-6)]
+        assert all(math.isnan(n) or n <= 500 for n in needed)
+    assert math.isnan(four_ways(case, 0.5, 400, Target(margin=0.002), 1e-6)[3].n_needed)
+
+
+def test_the_margin_of_a_curator_is_that_of_laplace_noise():
+    """100 people at epsilon 0.05, nearly all of one mind: the noise governs, and 95 % of it lies within ln 20 scales."""
+    central = four_ways(Case(warner, 1e-6, 0.95), 0.05, 100, Target(margin=0.5), 1e-6)[3]
+    assert central.margin == pytest.approx(math.log(20) / (100 * 0.05), rel=1e-4)
+    assert central.se == pytest.approx(math.sqrt(2) / (100 * 0.05), rel=1e-4)
+    assert central.margin > 1.08 * 1.959964 * central.se
+
+
 def test_anything_with_the_protocol_is_compared():
     for family, truth in ((partial(oracles.best, 12), [1 / 12] * 12), (partial(numeric.hybrid, (0, 1)), 0.5)):
         ways = four_ways(Case(family, truth, 0.95), 1.0, 2000, Target(margin=0.1), 1e-6)

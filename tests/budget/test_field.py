@@ -48,3 +48,19 @@ def test_conduct_may_be_given_as_a_mapping_or_as_itself():
     assert checked_field(1, None, 1, 1, Compliance(random=0.1)).compliance == Compliance(random=0.1)
     with pytest.raises(ValueError, match="at least 2"):
         checked_field(1, 1, 1, 1, None)
+
+
+@pytest.mark.parametrize("response", [0.5, 0.3, 1 / 3, 0.07, 1.0, 1e-4])
+@pytest.mark.parametrize("population", [2, 10, 1500, 12_345, 10**6])
+def test_no_more_people_answer_than_can_be_invited(population, response):
+    field = Field(population=population, response=response)
+    most = field.reachable()
+    assert most == 0 or field.invited(most) <= population
+    assert field.invited(most + 1) > population
+    assert Field(response=response).reachable() is None
+
+
+def test_a_plain_field_has_no_conditions_but_the_response():
+    assert Field(response=0.5).plain
+    others = (Field(smallest=0.5), Field(population=100), Field(questions=2), Field(compliance=Compliance(random=0.1)))
+    assert not any(field.plain for field in others)

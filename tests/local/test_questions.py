@@ -1,9 +1,19 @@
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
+
+
+def test_crosswise_at_epsilon_is_warners_matrix_with_a_seldom_yes_beside_it() -> None:
+    for epsilon in (0.1, 0.7, 1.0, math.log(5), 8.0):
+        made, like = crosswise(epsilon=epsilon), warner(epsilon=epsilon)
+        assert made.weights.tolist() == like.weights[::-1].tolist()
+        assert made.epsilon == like.epsilon <= epsilon
+        assert made.report_options == ("different", "same")
+        assert made == crosswise(Fraction(int(made.weights[1, 1]), made.denominator))
 
 
 def test_warner_at_epsilon_is_on_the_private_side_and_within_a_millionth() -> None:
@@ -61,6 +71,10 @@ BAD = [
     (lambda: warner(float("nan")), "`p` must be a finite number"),
     (lambda: warner("two thirds"), "fraction such as '2/3'"),
     (lambda: warner(), "exactly one of `p` and `epsilon`"),
+    (lambda: crosswise(), "exactly one of `p` and `epsilon`"),
+    (lambda: crosswise(0.2, epsilon=1), "exactly one of `p` and `epsilon`"),
+    (lambda: crosswise(epsilon=0), "`epsilon` must be above 0"),
+    (lambda: crosswise(0.5), "`p` must differ from 1/2"),
     (lambda: warner(0.7, epsilon=1), "exactly one of `p` and `epsilon`"),
     (lambda: warner(epsilon=0), "`epsilon` must be above 0"),
     (lambda: warner(epsilon=-1), "`epsilon` must be above 0"),

@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.accuracy import Accuracy, Case
+from toolkit.budget.accuracy import Accuracy, Case, Precision
+from toolkit.budget.curated import Curated
 from toolkit.budget.solving import LEAST_EPSILON, MOST_PEOPLE, Target, epsilon_for, people_for
 from toolkit.core.amplification import largest_local, shuffled
 from toolkit.core.checks import refuse
@@ -40,26 +41,24 @@ def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     """Direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
     local = case.accuracy(epsilon)
     direct = local.without_noise()
-    central = _central(case, local, epsilon)
+    central = Curated(direct, reach(case.randomizer(epsilon)) * case.field.at_once / epsilon)
     hidden, needed = _shuffled(case, epsilon, n, target, delta)
     return (
         _way("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),
         _way("local", local, n, (epsilon, 0.0, epsilon), _people(local, target)),
         _way("shuffled", case.accuracy(hidden.local), n, (hidden.central, delta, hidden.local), needed),
-        _way("central", central(n), n, (epsilon, 0.0, math.inf), _search(lambda people: target.reached(central(people), people))),
+        _way("central", central, n, (epsilon, 0.0, math.inf), _people(central, target)),
     )
 
 
-def _way(name: str, accuracy: Accuracy, n: int, losses: tuple[float, float, float], needed: float) -> Way:
+def _way(name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float) -> Way:
     variance = accuracy.variance(n)
     widest = int(np.argmax(variance))
-    noise = variance[widest] - accuracy.without_noise().variance(n)[widest]
-    return Way(
-        name, *losses, math.sqrt(max(float(noise), 0)), math.sqrt(float(variance[widest])), accuracy.margin(n), needed, TRUST[name]
-    )
+    noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
+    return Way(name, *losses, math.sqrt(noise), math.sqrt(float(variance[widest])), accuracy.margin(n), needed, TRUST[name])
 
 
-def _people(accuracy: Accuracy, target: Target) -> float:
+def _people(accuracy: Precision, target: Target) -> float:
     try:
         return people_for(accuracy, target)
     except ValueError:  # not within reach of the population
@@ -77,17 +76,6 @@ def reach(randomizer: Any) -> float:
     if boxes:
         return float(min(2 * getattr(randomizer, "most", math.inf), len(randomizer.options)))
     return 1.0 if len(randomizer.options) == 2 else 2.0
-
-
-def _central(case: Case, local: Accuracy, epsilon: float) -> Callable[[int], Accuracy]:
-    """Laplace noise on the sum: a standard error of sqrt(2) * reach / (n epsilon), whatever the people answer."""
-    total = reach(case.randomizer(epsilon)) * (case.field.questions if not case.field.one_each else 1) / epsilon
-
-    def at(n: int) -> Accuracy:
-        people = case.field.behind(n)
-        return local.with_noise(2 * total**2 / people)
-
-    return at
 
 
 @dataclass(frozen=True)
@@ -114,16 +102,17 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
             return False
         return needed <= epsilon or (needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon)
 
-    return _Hidden(best, epsilon), _search(enough, start=max(2, n // 4), digits=3)
+    reachable = case.field.reachable()
+    return _Hidden(best, epsilon), _search(enough, max(2, n // 4), MOST_PEOPLE if reachable is None else reachable, digits=3)
 
 
-def _search(enough: Callable[[int], bool], start: int = 64, digits: int = 12) -> float:
+def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -> float:
     """The smallest number of people that is enough, to so many digits; enough stays enough."""
-    low, high = 0, start
+    low, high = 0, min(start, most)
     while not enough(high):
-        low, high = high, 2 * high
-        if high > MOST_PEOPLE:
+        if high >= most:
             return math.nan
+        low, high = high, min(2 * high, most)
     while high - low > max(1, high // 10**digits):
         middle = (low + high) // 2
         low, high = (low, middle) if enough(middle) else (middle, high)
@@ -144,20 +133,19 @@ def other_guesses(prevalence: Any) -> tuple[Any, ...]:
     return tuple((part * shares + (1 - part) * even).tolist() for part in (0.0, 0.5, 1.0))
 
 
-def answers_at(case: Case, solved: str, known: dict[str, Any], guesses: tuple[Any, ...]) -> list[float]:
+def answers_at(case: Case, solved: str, epsilon: float, n: int, target: Target, guesses: tuple[Any, ...]) -> list[float]:
     """The solved quantity if the truth were each of the guesses; NaN where it cannot be reached."""
-    return [_answer(replace(case, prevalence=guess), solved, known) for guess in guesses]
+    return [_answer(replace(case, prevalence=guess), solved, epsilon, n, target) for guess in guesses]
 
 
-def _answer(case: Case, solved: str, known: dict[str, Any]) -> float:
-    target = Target(known["margin"] if solved != "margin" else None, known["power"], known["shares"])
+def _answer(case: Case, solved: str, epsilon: float, n: int, target: Target) -> float:
     try:
         if solved == "epsilon":
-            return epsilon_for(case, target, known["n"])
-        accuracy = case.accuracy(known["epsilon"])
+            return epsilon_for(case, target, n)
+        accuracy = case.accuracy(epsilon)
         if solved == "n":
             return people_for(accuracy, target)
-        return float(accuracy.margin(known["n"]) if solved == "margin" else accuracy.power(known["n"]))
+        return float(accuracy.margin(n) if solved == "margin" else accuracy.power(n))
     except ValueError:
         return math.nan
 

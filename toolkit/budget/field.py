@@ -30,6 +30,16 @@ class Field:
     one_each: bool = True
     compliance: Compliance | None = None
 
+    @property
+    def plain(self) -> bool:
+        """Whether n people who follow the instructions, drawn from many, all stand behind the one estimate."""
+        return self.smallest == 1 and self.population is None and self.questions == 1 and self.compliance is None
+
+    @property
+    def at_once(self) -> int:
+        """How many questions one person answers."""
+        return 1 if self.one_each else self.questions
+
     def behind(self, n: Any) -> Any:
         """How many of n people stand behind the estimate that governs."""
         return n * self.smallest / (self.questions if self.one_each else 1)
@@ -42,7 +52,15 @@ class Field:
         return np.clip((group - self.behind(n)) / max(group - 1, 1e-9), 0, 1)
 
     def invited(self, n: int) -> int:
+        """How many people to ask so that n of them answer."""
         return math.ceil(n / self.response - 1e-9)
+
+    def reachable(self) -> int | None:
+        """How many people answer if the whole population is invited, once each; None without a population."""
+        if self.population is None:
+            return None
+        most = math.floor(self.population * self.response + 1e-6)
+        return most if self.invited(most) <= self.population else most - 1
 
 
 def checked_field(

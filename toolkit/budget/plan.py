@@ -21,8 +21,10 @@ class Plan:
 
     n counts reports that arrive; `invited` those to ask so that n arrive. `epsilon` is what one person loses in all,
     `design` hides each answer. `margin` is half the width of an interval of `level`, and that of the smallest subgroup if
-    one was named. `power` is that of the one-sided test of `level` that tells `detect` from `prevalence`. `bias` is how far
-    the estimate would be off if the people who do not comply were not corrected for; n and margin are with the correction.
+    one was named. `power` is what n people have, of the test of size 1 - `level` that tells `detect` from `prevalence`, with
+    its estimate on the side of `detect`; the notes say how it was found. `bias` is how far the estimate would be off if the
+    people who do not comply were not corrected for; n and margin are with the correction. `target` is what was asked for,
+    or found.
     """
 
     design: Randomizer
@@ -38,6 +40,7 @@ class Plan:
     bias: float = 0.0
     notes: tuple[str, ...] = ()
     case: Case = field(kw_only=True)
+    target: Target = field(kw_only=True)
 
     @property
     def invited(self) -> int:
@@ -60,13 +63,13 @@ class Plan:
         """Direct, local, shuffled and central at this epsilon and n."""
         from toolkit.budget.comparison import check_delta, four_ways  # only now: it brings shuffling, and `import toolkit` is light
 
-        return four_ways(self.case, self.epsilon, self.n, self._target, check_delta(delta))
+        return four_ways(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
     def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
         """The same promise kept in four ways, side by side: errors, people needed for this plan's goal, and whom to trust.
 
         Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a person if the
-        shuffler fails.
+        shuffler fails. Margins are by the normal approximation, to which the central way adds its Laplace noise as it is.
         """
         import pandas as pd
 
@@ -82,14 +85,7 @@ class Plan:
         from toolkit.budget.comparison import answers_at, other_guesses
 
         guesses = tuple(prevalences) if prevalences is not None else other_guesses(self.prevalence)
-        known = {
-            "epsilon": self.epsilon,
-            "n": self.n,
-            "margin": None if self.detect is not None else self.margin,
-            "power": self.power,
-            "shares": self.shares,
-        }
-        answers = answers_at(self.case, self.solved, known, guesses)
+        answers = answers_at(self.case, self.solved, self.epsilon, self.n, self.target, guesses)
         return pd.DataFrame({"prevalence": list(guesses), self.solved: answers})
 
     @property
@@ -97,15 +93,9 @@ class Plan:
         """Whether shares are estimated, with margins in percentage points, or a mean in its own unit."""
         return not hasattr(self.design, "low")
 
-    @property
-    def _target(self) -> Target:
-        if self.detect is not None:
-            return Target(power=self.power, shares=self.shares)
-        return Target(margin=self.margin, shares=self.shares)
-
     def direct_n(self) -> int:
         """How many people direct questioning would need, if everybody told the truth."""
-        return people_for(self.case.accuracy(self.epsilon).without_noise(), self._target)
+        return people_for(self.case.accuracy(self.epsilon).without_noise(), self.target)
 
     def _rows(self) -> list[tuple[str, str]]:
         rows = [

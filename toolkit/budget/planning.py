@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.accuracy import Case, Family, is_randomizer
-from toolkit.budget.field import Compliance, checked_field
+from toolkit.budget.accuracy import Accuracy, Case
+from toolkit.budget.families import Family, check_family, is_randomizer, not_above
+from toolkit.budget.field import Compliance, Field, checked_field
 from toolkit.budget.plan import Plan
 from toolkit.budget.solving import Target, epsilon_for, in_words, margin_of, people_for, power_of
 from toolkit.core.checks import Number, exact, positive, refuse, whole
@@ -26,6 +27,7 @@ def plan(
     level: Number = 0.95,
     power: Number | None = None,
     detect: Any = None,
+    sides: int = 2,
     sd: Number | None = None,
     subgroup: Number = 1,
     population: int | None = None,
@@ -33,19 +35,24 @@ def plan(
     questions: int = 1,
     compliance: Mapping[str, Number] | Compliance | None = None,
 ) -> Plan:
-    """Solve for the one of epsilon, n and margin that is left out, rounded to the safe side.
+    """Solve for the one of epsilon, n and margin that is left out: n is rounded up, and what is asked for is reached.
 
-    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out.
+    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is the test that
+    agrees with the default interval. For one yes/no question its power is counted from the binomial law of the reports, and
+    n people are enough if every larger number is, too. Margins, and any other power, are by the normal approximation; a
+    note says which it was.
 
     Parameters
     ----------
-    design : a family (a function of epsilon, as `warner`), or one randomizer, whose epsilon is then given.
+    design : a family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its own epsilon.
     prevalence : a guess of the truth: a share, one share an option, or a mean.
     margin : half the width of the interval, on the scale of the estimate: 0.03 is 3 percentage points.
-    detect, power : another truth, and the probability that a one-sided test of `level` tells it from `prevalence`.
+    detect, power : another truth, and the probability that a test of size 1 - `level` tells it from `prevalence`.
+    sides : of the test: 2, or 1 if only a truth on the side of `detect` would be looked for.
     sd : of a mean, the guessed standard deviation of the answers; the widest possible if left out.
     subgroup : share of the smallest subgroup that needs this precision. population : its finite size.
-    response : share of the invited who answer. questions : how many are asked of the same people.
+    response : share of the invited who answer; nobody of a population is invited twice.
+    questions : how many are asked of the same people.
     compliance : {"self_protective": share, "random": share} of people who do not follow the instructions.
 
     >>> from toolkit import warner
@@ -53,12 +60,15 @@ def plan(
     <Plan: 4,613 people, epsilon 1, margin ±3 points at 95 %; solved for n; warner>
     >>> from toolkit import forced
     >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8).n
-    212
+    277
+    >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1).n  # 212 by the literature's normal formula
+    223
     """
     given = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
     solved = _unknown(design, given, testing=detect is not None)
     field = checked_field(subgroup, population, response, questions, compliance)
-    case = Case(design, _truth(prevalence, "prevalence"), check_level(level), _truth(detect, "detect"), sd, field)
+    truth, other = _truth(prevalence, "prevalence"), _truth(detect, "detect")
+    case = Case(design, truth, check_level(level), other, sd, field, _sides(sides))
     known = _checked(case, given, solved)
     if field.questions == 1 or case.fixed:
         return _planned(case, known, solved)
@@ -82,8 +92,8 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
                 "`epsilon` must be left out when the design is given", given["epsilon"], "the design has its own; or give a family"
             )
         names.remove("epsilon")
-    elif not callable(design):
-        refuse("`design` must be a randomizer or a function of epsilon", type(design).__name__, "warner is one", TypeError)
+    else:
+        check_family(design)
     left_out = [name for name in names if given[name] is None]
     if len(left_out) != 1:
         said = " and ".join(f"`{name}`" for name in left_out)
@@ -95,11 +105,9 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
 
 def _checked(case: Case, given: Mapping[str, Any], solved: str) -> dict[str, Any]:
     """The given quantities as numbers; contradictions are refused here."""
-    margin = (
-        None if given["margin"] is None else float(positive(given["margin"], "margin", "no finite number of people has no error"))
-    )
+    margin = None if given["margin"] is None else float(positive(given["margin"], "margin", "no number of people has no error"))
     people = None if given["n"] is None else whole(given["n"], "n")
-    epsilon = None if given["epsilon"] is None else float(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
+    epsilon = None if given["epsilon"] is None else not_above(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
     if case.fixed:
         epsilon = float(case.source.epsilon)  # type: ignore[union-attr]
     power = None if given["power"] is None else exact(given["power"], "power")
@@ -107,16 +115,28 @@ def _checked(case: Case, given: Mapping[str, Any], solved: str) -> dict[str, Any
         refuse(
             f"`power` must lie between {1 - case.level:.3g} and 1", given["power"], "a test that ignores the reports has the first"
         )
-    if people is not None and case.field.population is not None and people > case.field.population:
-        refuse(f"`n` must be at most the population, {case.field.population:,}", people, "nobody is asked twice")
-    accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
+    _check_people(case.field, people)
     shares = not hasattr(case.randomizer(epsilon or 1.0), "low")
     if margin is not None and shares and margin >= 1:
         refuse("`margin` must be below 1", given["margin"], "a share lies between 0 and 1: every survey has a smaller one")
+    if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
+        refuse("`detect` must be written as `prevalence` is", "another number of shares", "each is compared with its own")
+    accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):
         refuse("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
-    known = {"epsilon": epsilon, "n": people, "margin": margin, "power": None if power is None else float(power), "shares": shares}
-    return {**known, "target": Target(margin, known["power"], shares)} | {"solved": solved}
+    target = Target(margin, None if power is None else float(power), shares)
+    return {"epsilon": epsilon, "n": people, "target": target, "solved": solved}
+
+
+def _check_people(field: Field, n: int | None) -> None:
+    """Nobody is asked twice, nor invited twice."""
+    most = field.reachable()
+    if n is None or most is None or n <= most:
+        return
+    if n > (field.population or 0):
+        refuse(f"`n` must be at most the population, {field.population:,}", f"{n:,}", "nobody is asked twice")
+    consequence = f"{field.invited(n):,} would have to be invited, and nobody is invited twice"
+    refuse(f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited", f"{n:,}", consequence)
 
 
 def _planned(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
@@ -126,8 +146,8 @@ def _planned(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
     accuracy = case.accuracy(epsilon)
     if solved == "n":
         people = people_for(accuracy, target)
-    power = known["power"] if solved != "power" else power_of(accuracy, people)
-    margin = known["margin"] if known["margin"] is not None else margin_of(accuracy, people)
+    power = None if case.detect is None else power_of(accuracy, people)
+    margin = target.margin if target.margin is not None else margin_of(accuracy, people)
     randomizer = case.randomizer(epsilon)
     behaviour = case.field.compliance
     bias = behaviour.bias(randomizer, case.prevalence) if behaviour and isinstance(randomizer, Design) else 0.0
@@ -143,8 +163,9 @@ def _planned(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
         power=power,
         detect=case.detect,
         bias=bias,
-        notes=_notes(case),
+        notes=(*_notes(case), *_test_note(case, accuracy, target, people)),
         case=case,
+        target=replace(target, power=power) if solved == "power" else replace(target, margin=margin) if power is None else target,
     )
 
 
@@ -162,7 +183,9 @@ def _better(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
     if len(found) == 1:
         return replace(found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this"))
     other = getattr(found[1], solved)
-    words = in_words(other, shares=known["shares"]) if solved == "margin" else f"{other:,}" if solved == "n" else f"{other:.3g}"
+    words = (
+        in_words(other, shares=known["target"].shares) if solved == "margin" else f"{other:,}" if solved == "n" else f"{other:.3g}"
+    )
     way = "all questions to everybody" if found[0].case.field.one_each else "one random question each"
     return replace(found[0], notes=(*found[0].notes, f"{way} would have {solved} {words}"))
 
@@ -186,6 +209,26 @@ def _notes(case: Case) -> tuple[str, ...]:
             f"{100 * (1 - field.compliance.followers):.3g} % do not follow the instructions, and the estimate corrects for it"
         )
     return tuple(notes)
+
+
+def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[str, ...]:
+    """Which test it is, and how its power was found; for counted powers, where they first reach what was asked for."""
+    if case.detect is None:
+        return ()
+    test = f"{'two-sided' if case.sides == 2 else 'one-sided'} test at {100 * (1 - case.level):.3g} %"
+    if not Target(power=target.power).counts(accuracy, n):
+        return (f"{test}, power by the normal approximation",)
+    counted = f"{test}, power counted from the binomial law"
+    if target.power is None or accuracy.counted is None:
+        return (counted,)
+    first, stays = accuracy.counted.first(target.power), accuracy.counted.stays(target.power)
+    return (f"{counted}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
+
+
+def _sides(sides: object) -> int:
+    if whole(sides, "sides") not in (1, 2):
+        refuse("`sides` must be 1 or 2", sides, "a test looks to one side or to both")
+    return int(sides)  # type: ignore[call-overload, no-any-return]
 
 
 def _truth(value: Any, name: str) -> Any:

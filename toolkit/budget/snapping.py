@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from toolkit.budget.accuracy import Family, member
+from toolkit.budget.families import Family, member, not_above
 from toolkit.core.checks import Number, positive, refuse
 from toolkit.local.design import Design
 from toolkit.local.devices import Device
@@ -43,7 +43,7 @@ def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...
     >>> [found.device.name for found in snap(warner, 1.7, 0.1) if found.device.outcomes <= 6]
     ['a die', 'two coins, one after the other']
     """
-    wanted = float(positive(epsilon, "epsilon"))
+    wanted = not_above(positive(epsilon, "epsilon"))
     design = member(family, wanted)
     if not isinstance(design, Design):
         refuse("only designs with a matrix have devices", type(design).__name__, "use k_ary, warner or another design")

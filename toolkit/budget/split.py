@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.budget.accuracy import Array, Case, Family, member
+from toolkit.budget.accuracy import Array, Case
+from toolkit.budget.families import Family, member, not_above
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.local.protocol import Randomizer
@@ -84,7 +85,8 @@ def budget_for(
     >>> {name: round(share, 2) for name, share in budget_for(asked, epsilon=2.0).shares.items()}
     {'cheated': 0.83, 'transport': 1.17}
     """
-    total, people, confidence = positive(epsilon, "epsilon"), whole(n, "n"), check_level(level)
+    total = exact(not_above(positive(epsilon, "epsilon")), "epsilon")  # what is said to be split is what is split
+    people, confidence = whole(n, "n"), check_level(level)
     if not questions:
         refuse("`questions` must hold at least one question", "none", "there is nothing to split")
     cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}

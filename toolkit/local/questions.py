@@ -31,11 +31,7 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     if epsilon is not None and p is None:
         truth, lie = odds(epsilon, inside=1, outside=1)
         return Design([[truth, lie], [lie, truth]], truth + lie, _YES_NO, name="warner")
-    if p is None or epsilon is not None:
-        refuse("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", "each determines the other")
-    share = probability(p, "p")
-    if share == Fraction(1, 2):
-        refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
+    share = _share(p, epsilon)
     return _binary(share, 1 - share, "warner")
 
 
@@ -109,19 +105,23 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     return Design(weights, denominator, _YES_NO, possible, "kuk")
 
 
-def crosswise(p: Number) -> Design:
+def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Crosswise model: "are your answers to both questions the same?", beside a question with known prevalence p of yes.
 
-    Nobody needs a device; Pr(same | yes) = p, so the matrix is Warner's.
+    Nobody needs a device; Pr(same | yes) = p, so the matrix is Warner's. With epsilon instead of p, p is the smallest
+    probability with ln((1 - p) / p) <= epsilon: rounded to the private side.
 
     >>> crosswise("1/6").report_options
     ('different', 'same')
+    >>> 0.999999 < crosswise(epsilon=1.0).epsilon <= 1.0
+    True
 
     References: J.-W. Yu, G.-L. Tian and M.-L. Tang, Metrika 67 (2008).
     """
-    share = probability(p, "p")
-    if share == Fraction(1, 2):
-        refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
+    if epsilon is not None and p is None:
+        often, seldom = odds(epsilon, inside=1, outside=1)
+        return Design([[seldom, often], [often, seldom]], often + seldom, _YES_NO, ("different", "same"), "crosswise")
+    share = _share(p, epsilon)
     return _binary(share, 1 - share, "crosswise", ("different", "same"))
 
 
@@ -180,6 +180,16 @@ def forced_options(options: int | Sequence[str | int], probabilities: Sequence[N
     ((kept, *others),), denominator = integer_rows([[truth, *shares]], DENOMINATOR_LIMIT)
     weights = [[other + (kept if i == j else 0) for j, other in enumerate(others)] for i in range(len(names))]
     return Design(weights, denominator, names, name="forced")
+
+
+def _share(p: Number | None, epsilon: Number | None) -> Fraction:
+    """The probability p of a design that takes it or an epsilon, where no epsilon took its place."""
+    if p is None or epsilon is not None:
+        refuse("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", "each determines the other")
+    share = probability(p, "p")
+    if share == Fraction(1, 2):
+        refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
+    return share
 
 
 def _binary(yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO) -> Design:

@@ -9,7 +9,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from toolkit.budget.accuracy import Case, Family, margin_grid
+from toolkit.budget.accuracy import Case, margin_grid
+from toolkit.budget.families import Family
 from toolkit.budget.observer import guess_rate_of, people_at_equal_epsilon, roc, roc_limit
 from toolkit.budget.plan import Plan
 from toolkit.budget.split import Split

@@ -38,10 +38,11 @@ def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
 
 def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
     table = tradeoff_table()
-    for what, slack in (("margins", 1e-5), ("needed", 2e-3)):  # people are searched to three digits for the shuffled
+    # People are searched to three digits for the shuffled; of seven people a curator's noise may ask for one more.
+    for what, slack, more in (("margins", 1e-5, 1e-9), ("needed", 2e-3, 1)):
         flat = {way: [x for row in table[what][way] for cell in row for x in cell] for way in WAYS}
         for before, after in (("direct", "central"), ("central", "shuffled"), ("shuffled", "local")):
-            assert all(a <= b * (1 + slack) + 1e-9 for a, b in zip(flat[before], flat[after], strict=True)), (what, before)
+            assert all(a <= b * (1 + slack) + more for a, b in zip(flat[before], flat[after], strict=True)), (what, before)
 
 
 def test_a_setting_between_the_steps_is_planned_afresh(explorer):

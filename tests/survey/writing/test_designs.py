@@ -6,7 +6,8 @@ import pytest
 from tests.survey.samples import DESIGNS
 from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
-from toolkit.survey.writing.designs import makers, read_design
+from toolkit.local.catalogue import makers
+from toolkit.survey.writing.designs import read_design
 
 DECK = {"-3": 0.25, "0": 0.5, "3": 0.25}
 WRITTEN: list[tuple[dict[str, Any], Any]] = [

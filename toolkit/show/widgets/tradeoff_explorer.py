@@ -14,9 +14,9 @@ from matplotlib.ticker import FuncFormatter, NullFormatter
 from scipy.special import ndtri
 
 from toolkit.budget.accuracy import Case
+from toolkit.budget.curated import Curated
 from toolkit.budget.plan import Plan
 from toolkit.budget.planning import plan
-from toolkit.central.laplace import Laplace
 from toolkit.core.checks import refuse
 from toolkit.local.questions import warner
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
@@ -126,7 +126,7 @@ def _cell(epsilon: float, prevalence: float, locals_: list[float]) -> dict[str, 
     local = Case(warner, prevalence, 0.95).accuracy(epsilon)
     return {
         "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
-        "central": [local.with_noise(_curator(epsilon, n)).margin(n) for n in SIZES],
+        "central": [Curated(local.without_noise(), 1 / epsilon).margin(n) for n in SIZES],
         "shuffled": [local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)],
         "local": local.margin(np.array(SIZES)).tolist(),
     }
@@ -136,12 +136,6 @@ def _cell(epsilon: float, prevalence: float, locals_: list[float]) -> dict[str, 
 def _noise(epsilon: float) -> float:
     """The variance that Warner's design adds to one report, which is the same for every prevalence."""
     return float(Case(warner, 0.5, 0.95).accuracy(epsilon).here.noise[0])
-
-
-@lru_cache(maxsize=1024)
-def _curator(epsilon: float, n: int) -> float:
-    """The variance that a curator's Laplace noise adds to the mean of n people, which one can move by 1 / n, told for one."""
-    return 2 * Laplace.for_epsilon(epsilon, sensitivity=1 / n).scale ** 2 * n
 
 
 @lru_cache(maxsize=256)

@@ -1,17 +1,11 @@
 """Designs as people write them in a file, `{warner = {p = "2/3"}}`, and as `to_dict` writes them."""
 
-import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.local import questions
-from toolkit.local.design import Design
+from toolkit.local.catalogue import Maker, check_arguments, makers, parameters
 from toolkit.local.protocol import Randomizer
-
-_QUESTIONS = ("warner", "forced", "unrelated", "mangat", "kuk", "crosswise", "triangular", "k_ary", "forced_options")
-_ORACLES = ("best", "subset", "unary", "optimized_unary", "local_hash", "tick_boxes")
-_NUMERIC = ("one_bit", "piecewise", "hybrid", "local_laplace", "additive", "multiplicative", "square_wave")
 
 
 def read_design(data: Any, **question: Any) -> Randomizer:
@@ -39,27 +33,13 @@ def read_design(data: Any, **question: Any) -> Randomizer:
     return _made(name, known[name], arguments, question)
 
 
-def makers() -> dict[str, Callable[..., Randomizer]]:
-    """Everything that makes a randomizer, by name; `matrix` is for those who know their own."""
-    from toolkit.local import numeric, oracles
-
-    rooms = ((questions, _QUESTIONS), (oracles, _ORACLES), (numeric, _NUMERIC))
-    return {name: getattr(room, name) for room, names in rooms for name in names} | {"matrix": Design.from_matrix}
-
-
-def _made(name: str, maker: Callable[..., Randomizer], arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
-    parameters = inspect.signature(maker).parameters
-    for argument in arguments:
-        if argument not in parameters:
-            refuse(f"`design.{name}` takes {', '.join(parameters)}", repr(argument)[:40], "check its spelling")
-    taken = {key: value for key, value in question.items() if key in parameters and value is not None}
-    filled = {**taken, **arguments}
-    for key, parameter in parameters.items():
-        if parameter.default is inspect.Parameter.empty and key not in filled:
-            refuse(f"`design.{name}` needs {key}", f"only {', '.join(filled) or 'nothing'}", _example(name, maker))
+def _made(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
+    known = parameters(maker)
+    filled = {**{key: value for key, value in question.items() if key in known and value is not None}, **arguments}
+    check_arguments(maker, filled, said=f"design.{name}", example=_example(name, maker))
     return maker(**filled)
 
 
-def _example(name: str, maker: Callable[..., Randomizer]) -> str:
-    arguments = ", ".join(f"{key} = …" for key in inspect.signature(maker).parameters)
+def _example(name: str, maker: Maker) -> str:
+    arguments = ", ".join(f"{key} = …" for key in parameters(maker))
     return f"write design = {{{name} = {{{arguments}}}}}"

@@ -1,0 +1,33 @@
+import inspect
+
+import pytest
+
+from toolkit.local import numeric, oracles, questions
+from toolkit.local.catalogue import check_arguments, makers, parameters
+
+
+def test_every_maker_of_the_three_rooms_is_listed():
+    """What returns a randomizer and has a public name can be called for by it."""
+    listed = makers()
+    made = [name for name, maker in vars(questions).items() if inspect.isfunction(maker) and maker.__module__ == questions.__name__]
+    made += [name for room in (oracles, numeric) for name in room.__all__ if inspect.isfunction(getattr(room, name))]
+    assert {name for name in made if not name.startswith("_")} - {"limit", "ratio"} == set(listed) - {"matrix"}
+
+
+def test_a_maker_says_what_it_takes_and_needs():
+    assert parameters(questions.k_ary) == {"options": True, "epsilon": True}
+    assert parameters(questions.crosswise) == {"p": False, "epsilon": False}
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        (["yes", "maybe"], "`a design` takes yes, no, got 'maybe'"),
+        (["yes"], "`a design` needs no, got only yes: write so"),
+        ([], "`a design` needs yes, got only nothing: write so"),
+    ],
+)
+def test_wrong_and_missing_arguments_are_named(given, message):
+    with pytest.raises(ValueError, match=message):
+        check_arguments(questions.forced, given, said="a design", example="write so")
+    check_arguments(questions.forced, ["no", "yes"], said="a design", example="write so")

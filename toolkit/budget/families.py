@@ -1,0 +1,80 @@
+"""Families of randomizers, one for each epsilon: declared by the keyword `epsilon`, and held to it whenever one is made."""
+
+import inspect
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+from toolkit.core.checks import refuse
+from toolkit.local.protocol import Randomizer
+
+Family = Callable[..., Randomizer]
+"""A function with a parameter named `epsilon`: `warner`, `partial(k_ary, 4)`, `lambda epsilon: …`."""
+
+
+def is_randomizer(source: object) -> bool:
+    """Whether this hides answers itself; a class or a function that makes such things does not."""
+    return not isinstance(source, type) and hasattr(source, "variance") and hasattr(source, "epsilon")
+
+
+def check_family(family: Any) -> None:
+    """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a place."""
+    name = _name(family)
+    if not callable(family):
+        refuse(
+            "`design` must be a randomizer or a family",
+            type(family).__name__,
+            "warner is a family, warner(0.7) a design",
+            TypeError,
+        )
+    try:
+        parameters = inspect.signature(family).parameters
+    except (TypeError, ValueError):
+        parameters = {}  # type: ignore[assignment]
+    said = f"{name}({', '.join(parameters)})"
+    epsilon = parameters.get("epsilon")
+    if epsilon is None or epsilon.kind not in (epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY):
+        own = ", ".join(f"{key}=…" for key in parameters) or "…"
+        advice = f"give the design itself, {name}({own}), which has its own epsilon; or a function with the parameter `epsilon`"
+        refuse("a family must take the keyword `epsilon`", said, advice)
+    single = (epsilon.POSITIONAL_ONLY, epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY)
+    needed = [key for key, one in parameters.items() if key != "epsilon" and one.default is one.empty and one.kind in single]
+    if needed:
+        filled = ", ".join(f"{key}=…" for key in needed)
+        refuse("a family must need nothing but `epsilon`", said, f"fill in the rest: functools.partial({name}, {filled})")
+
+
+def member(family: Family, epsilon: float) -> Randomizer:
+    """The randomizer that a family makes for this epsilon; one that costs more is refused.
+
+    >>> from toolkit import crosswise
+    >>> member(crosswise, 0.7).epsilon <= 0.7
+    True
+    """
+    check_family(family)
+    made = family(epsilon=epsilon)
+    if not is_randomizer(made):
+        refuse("a family must make a randomizer", type(made).__name__, "warner(epsilon=1.0) is one", TypeError)
+    if not made.epsilon <= epsilon:
+        rule = "a family must make a randomizer that costs at most the epsilon it is given"
+        refuse(rule, f"{made.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it")
+    return made
+
+
+def not_above(asked: Fraction) -> float:
+    """The float that stands for a promise: its digits never say more than was asked for.
+
+    >>> not_above(Fraction(5, 7)) < 5 / 7
+    True
+    """
+    number = float(asked)
+    while Fraction(repr(number)) > asked:
+        number = math.nextafter(number, 0)
+    return number
+
+
+def _name(family: Any) -> str:
+    inner = getattr(family, "func", family)
+    name = str(getattr(inner, "__name__", type(inner).__name__))
+    return name if name.isidentifier() else "f"

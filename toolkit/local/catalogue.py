@@ -1,0 +1,44 @@
+"""One list of all randomizers by name: what a survey file and the command line may call for."""
+
+import inspect
+from collections.abc import Callable, Collection
+from typing import TypeAlias
+
+from toolkit.core.checks import refuse
+from toolkit.local import questions
+from toolkit.local.design import Design
+from toolkit.local.protocol import Randomizer
+
+Maker: TypeAlias = Callable[..., Randomizer]
+
+_QUESTIONS = ("warner", "forced", "unrelated", "mangat", "kuk", "crosswise", "triangular", "k_ary", "forced_options")
+_ORACLES = ("best", "subset", "unary", "optimized_unary", "local_hash", "tick_boxes")
+_NUMERIC = ("one_bit", "piecewise", "hybrid", "local_laplace", "additive", "multiplicative", "square_wave")
+
+
+def makers() -> dict[str, Maker]:
+    """Everything that makes a randomizer, by name; `matrix` is for those who know their own."""
+    from toolkit.local import numeric, oracles
+
+    rooms = ((questions, _QUESTIONS), (oracles, _ORACLES), (numeric, _NUMERIC))
+    return {name: getattr(room, name) for room, names in rooms for name in names} | {"matrix": Design.from_matrix}
+
+
+def parameters(maker: Maker) -> dict[str, bool]:
+    """What a maker takes, by name, and whether it must be given.
+
+    >>> parameters(questions.forced), parameters(questions.warner)
+    ({'yes': True, 'no': True}, {'p': False, 'epsilon': False})
+    """
+    return {name: one.default is one.empty for name, one in inspect.signature(maker).parameters.items()}
+
+
+def check_arguments(maker: Maker, given: Collection[str], *, said: str, example: str) -> None:
+    """Refuse a name that the maker does not know, and a call that lacks one; `said` and `example` are the writer's words."""
+    known = parameters(maker)
+    for name in given:
+        if name not in known:
+            refuse(f"`{said}` takes {', '.join(known)}", repr(name)[:40], "check its spelling")
+    for name, needed in known.items():
+        if needed and name not in given:
+            refuse(f"`{said}` needs {name}", f"only {', '.join(given) or 'nothing'}", example)
