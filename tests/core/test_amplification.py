@@ -8,22 +8,23 @@ import numpy as np
 import pytest
 
 from tests.core.enumeration import exact_matrix, true_delta
-from toolkit import Approx, Design, Pure, Zcdp, crosswise, forced, forced_options, k_ary, kuk, warner
+from tests.core.tallies import worst_delta
+from toolkit import Approx, Design, Pure, Zcdp, crosswise, forced, forced_options, k_ary, kuk, unrelated, warner
 from toolkit.budget.ledger import Ledger
 from toolkit.core.amplification import CLAIM, Shuffled, clones_2021, clones_2023, local_epsilon, shuffled, subsampled
 
 DELTA = 1e-6
-# n, local epsilon: k = 2 by the blanket and exact, k = 5, 16, 128; lower ends, computed independently by convolution.
+# n, local epsilon: k = 2, 5, 16, 128; lower ends, for k = 2 those of all others alike; computed independently by convolution.
 TABLE = {
-    (10**3, 1): (0.1487, 0.1266, 0.108, 0.0642, 0.0224),
-    (10**3, 2): (0.397, 0.323, 0.333, 0.230, 0.0899),
-    (10**4, 0.5): (0.0181, 0.0162, 0.0120, 0.00665, 0.00215),
-    (10**4, 1): (0.0432, 0.0357, 0.0314, 0.0186, 0.00629),
-    (10**4, 2): (0.114, 0.0870, 0.0970, 0.0675, 0.0258),
-    (10**4, 4): (0.411, 0.315, 0.399, 0.362, 0.213),
-    (10**5, 1): (0.0124, 0.0101, 0.0090, 0.00529, 0.00175),
-    (10**5, 4): (0.118, 0.0847, 0.115, 0.105, 0.0625),
-    (10**6, 1): (0.00351, 0.00285, 0.00253, 0.00147, 0.00047),
+    (10**3, 1): (0.1266, 0.108, 0.0642, 0.0224),
+    (10**3, 2): (0.323, 0.333, 0.230, 0.0899),
+    (10**4, 0.5): (0.0162, 0.0120, 0.00665, 0.00215),
+    (10**4, 1): (0.0357, 0.0314, 0.0186, 0.00629),
+    (10**4, 2): (0.0870, 0.0970, 0.0675, 0.0258),
+    (10**4, 4): (0.315, 0.399, 0.362, 0.213),
+    (10**5, 1): (0.0101, 0.0090, 0.00529, 0.00175),
+    (10**5, 4): (0.0847, 0.115, 0.105, 0.0625),
+    (10**6, 1): (0.00285, 0.00253, 0.00147, 0.00047),
 }
 
 
@@ -33,17 +34,37 @@ def digits(value, like):
 
 
 @pytest.mark.parametrize(("n", "epsilon"), TABLE)
-def test_warners_design_has_the_published_numbers_to_three_digits(n, epsilon):
-    by_blanket, exact, *_ = TABLE[n, epsilon]
-    design = warner(epsilon=epsilon)
-    assert shuffled(design, n, DELTA).epsilon == pytest.approx(by_blanket, rel=5e-3)
-    found = shuffled(design, n, DELTA, conjecture=True)
+def test_warners_design_has_the_exact_numbers_to_three_digits(n, epsilon):
+    exact = TABLE[n, epsilon][0]
+    found = shuffled(warner(epsilon=epsilon), n, DELTA)
     assert digits(found.least, exact) == exact
-    assert found.least <= found.epsilon <= found.least * 1.003
+    assert found.least <= found.epsilon <= found.least * 1.001
+
+
+YES_NO = {
+    "Warner": warner(epsilon=1.3),
+    "symmetric die": forced("1/6", "1/6"),
+    "skewed die": forced("1/6", "1/3"),
+    "crosswise": crosswise("1/6"),
+    "unrelated": unrelated("2/3", "1/10"),
+}
+
+
+@pytest.mark.parametrize("name", YES_NO)
+@pytest.mark.parametrize(("n", "delta"), [(10, 1e-3), (50, 1e-4), (300, 1e-6), (301, 1e-6), (700, 1e-5), (2000, 1e-6)])
+def test_yes_no_designs_are_within_a_thousandth_of_the_worst_of_all_compositions(name, n, delta):
+    """Every composition of the others' answers is gone through; before, 700 Warner reports had 0.2177 where 0.1806 is exact."""
+    design = YES_NO[name]
+    found = shuffled(design, n, delta)
+    second, first = (Fraction(int(row[1]), design.denominator) for row in design.weights)
+    high, low = max(first, second), min(first, second)
+    truth, nearly, least = worst_delta(high, low, n, found.epsilon, found.epsilon / 1.001, found.least)
+    assert truth <= delta < nearly
+    assert least >= delta
 
 
 @pytest.mark.parametrize(("n", "epsilon"), TABLE)
-@pytest.mark.parametrize(("place", "options"), [(2, 5), (3, 16), (4, 128)])
+@pytest.mark.parametrize(("place", "options"), [(1, 5), (2, 16), (3, 128)])
 def test_k_options_have_the_published_bracket(n, epsilon, place, options):
     expected, found = TABLE[n, epsilon][place], shuffled(k_ary(options, epsilon=epsilon), n, DELTA)
     assert found.least == pytest.approx(expected, rel=6e-3)
@@ -92,7 +113,7 @@ def test_anything_with_an_epsilon_is_bounded_by_clones_and_that_is_the_published
 def test_the_closed_forms_are_as_published_and_five_times_looser(n, epsilon, old, new):
     assert clones_2021(epsilon, n, DELTA) == pytest.approx(old, rel=3e-3)
     assert clones_2023(epsilon, n, DELTA) == pytest.approx(new, rel=3e-3)
-    assert clones_2023(epsilon, n, DELTA) > 4 * shuffled(warner(epsilon=epsilon), n, DELTA, conjecture=True).epsilon
+    assert clones_2023(epsilon, n, DELTA) > 4 * shuffled(warner(epsilon=epsilon), n, DELTA).epsilon
 
 
 def test_closed_forms_are_silent_where_they_do_not_hold():
@@ -104,11 +125,15 @@ def test_closed_forms_are_silent_where_they_do_not_hold():
     ("n", "wanted", "local"), [(10**3, 0.5, 2.57), (10**3, 1, 3.45), (10**4, 0.1, 2.20), (10**4, 1, 5.69), (10**5, 0.1, 4.29)]
 )
 def test_the_inverse_gives_the_local_epsilon_on_the_safe_side(n, wanted, local):
-    assert local_epsilon(wanted, n, DELTA, conjecture=True) == pytest.approx(local, abs=0.01)
     found = local_epsilon(wanted, n, DELTA)
-    assert local * 0.8 < found < local
+    assert found == pytest.approx(local, abs=0.01)
     assert shuffled(warner(epsilon=found), n, DELTA).epsilon <= wanted
     assert shuffled(warner(epsilon=found * 1.001), n, DELTA).epsilon > wanted
+
+
+def test_the_inverse_of_more_options_is_that_of_k_ary_reports():
+    found = local_epsilon(0.1, 10_000, DELTA, options=5)
+    assert shuffled(k_ary(5, epsilon=found), 10_000, DELTA).epsilon == pytest.approx(0.1, rel=1e-3)
 
 
 def test_more_people_hide_better_and_nothing_is_above_the_local_epsilon():
@@ -116,7 +141,7 @@ def test_more_people_hide_better_and_nothing_is_above_the_local_epsilon():
     for design in (warner(epsilon=2.0), k_ary(4, epsilon=2.0)):
         found = [shuffled(design, n, DELTA).epsilon for n in sizes]
         assert found[0] == design.epsilon
-        assert all(a * (1 + 2e-4) >= b for a, b in itertools.pairwise(found))  # to the digits of the search
+        assert all(a * (1 + 6e-4) >= b for a, b in itertools.pairwise(found))  # to the digits of the search
 
 
 def test_a_delta_of_nothing_leaves_the_local_epsilon():

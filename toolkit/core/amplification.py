@@ -8,7 +8,6 @@ epsilon is all that is left, so both numbers belong in every report.
 **Sampling may be claimed only if** nobody but the sampler learns who is in the sample.
 """
 
-import functools
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -19,8 +18,9 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.checks import Number, exact, positive, probability, refuse, whole
-from toolkit.core.crowd import EVERY_COMPOSITION, Delta, Pair, alike, blanket, coarse, every_composition, fewer
+from toolkit.core.crowd import Pair, blanket, epsilon_at, log_of
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.others import worst_composition
 from toolkit.core.rounding import exp_below, log_up
 
 CLAIM = (
@@ -63,28 +63,25 @@ class Shuffled(Approx):
         return f"{super().__str__()} if shuffled among {self.n:,}, ε = {self.local:.3g} if not"
 
 
-def shuffled(reports: Any, n: int, delta: Number, *, conjecture: bool = False) -> Shuffled:
+def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
     """What a report costs its sender when n reports are shuffled: (epsilon, delta), never below the truth.
 
-    Warner's design (and every symmetric yes/no design): up to 300 people the exact value, the worst over all compositions of
-    the others' answers. Beyond, and for more options or unequal forced answers, the privacy blanket, which is proved;
-    `.least` is the value when all others answer alike, which the truth is not below. For k options they differ by 2 % at
-    n = 1000 and 0.5 % at 10,000, for Warner's design by some 20 %. Anything else, by its `epsilon` alone: clones.
+    A yes/no design: the worst over all compositions of the others' answers, as a rule to 0.1 %. More options, where a report
+    is true or drawn from a fixed law: the privacy blanket, for k-ary reports as a rule within 2 % at n = 1000 and 0.5 % at
+    10,000. Anything else, by its `epsilon` alone: clones. The truth is not below `.least`, so both together tell how close
+    the bound is; for clones `.least` is 0.
 
     Parameters
     ----------
     reports : a design (anything with integer `weights` and `denominator`), or anything else with a finite `epsilon`.
     n : how many reports are mixed, this one included: those that arrive, not those invited.
     delta : probability that the bound may fail; well below 1/n.
-    conjecture : for symmetric yes/no designs and more than 300 people, the value when all others answer alike, for a few
-        people fewer than n. That no composition is worse was checked by enumeration (of all up to n = 640, of a grid up
-        to 2000) and is not proved: for comparison, not for a claim.
 
     See the head of this module for when the result may be claimed.
 
     >>> from toolkit import warner
     >>> print(shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6))
-    ε = 0.0432, δ = 1e-06 if shuffled among 10,000, ε = 1 if not
+    ε = 0.0357, δ = 1e-06 if shuffled among 10,000, ε = 1 if not
 
     References: B. Balle et al., The privacy blanket of the shuffle model (2019); V. Feldman, A. McMillan and K. Talwar,
     Hiding among the clones (2021).
@@ -96,30 +93,28 @@ def shuffled(reports: Any, n: int, delta: Number, *, conjecture: bool = False) -
     small = float(slack)
     if people == 1 or small < _TINY_DELTA or local == 0:
         return Shuffled(local, slack, local=local, n=people, least=local, basis="the local epsilon, as nothing is gained")
-    ways = [_by_blanket("clones", Pair.any_randomizer(local), people, small)]
-    least, pairs = 0.0, _pairs(reports)
-    if pairs:
-        ways = [_by_blanket("blanket", pair, people, small) for pair in pairs]
-        least = max(_lower_end(pair, people, small, local) for pair in pairs)
-    keep = _symmetric(pairs)
-    if keep and (people <= EVERY_COMPOSITION or (conjecture and not coarse(keep, people))):
-        ways = [_of_warner(pairs[0], keep, people)]
-    epsilon = max(_solved(way, small, local, people, pairs) for way in ways)
-    amount, basis = min(epsilon, local), ways[0].name
-    if keep and EVERY_COMPOSITION < people <= 2 * EVERY_COMPOSITION:  # more people never hide worse, and fewer are exact
-        fewer_people = shuffled(reports, EVERY_COMPOSITION, delta)
-        amount, basis = min((amount, basis), (fewer_people.epsilon, f"{fewer_people.basis}, of {EVERY_COMPOSITION}"))
+    yes_no, pairs = _yes_no(reports), _pairs(reports)
+    if yes_no:
+        least, epsilon = worst_composition(*yes_no, people, small, local)
+        basis = "the worst of all compositions of the others' answers"
+    elif pairs:
+        least, basis = max(_lower_end(pair, people, small, local) for pair in pairs), "blanket"
+        epsilon = max(_solved(pair, people, small, local) for pair in pairs)
+    else:
+        least, basis = 0.0, "clones"
+        epsilon = _solved(Pair.any_randomizer(local), people, small, local)
+    amount = min(epsilon, local)
     return Shuffled(amount, slack, local=local, n=people, least=min(least, amount), basis=basis)
 
 
-def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2, conjecture: bool = False) -> float:
+def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -> float:
     """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n of them are shuffled.
 
-    >>> round(local_epsilon(1.0, 10_000, 1e-6, conjecture=True), 2)
-    5.68
+    >>> round(local_epsilon(1.0, 10_000, 1e-6), 2)
+    5.69
     """
     wanted, k = float(positive(epsilon, "epsilon")), whole(options, "options", least=2)
-    return largest_local(lambda local: shuffled(_KAry(local, k), n, delta, conjecture=conjecture).epsilon, wanted)
+    return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, wanted)
 
 
 def largest_local(cost: Callable[[float], float], wanted: float, *, most: float = 16.0, tolerance: float = 1e-4) -> float:
@@ -183,32 +178,36 @@ def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
 
 
 @dataclass(frozen=True)
-class _Way:
-    """One way to bound delta: its name, the function, and a quick approximation of it to search with."""
-
-    name: str
-    fine: Callable[[], Delta]
-    rough: Callable[[], Delta]
-
-
-@dataclass(frozen=True)
 class _KAry:
     """k-ary randomized response of a given epsilon, as floats: for searches."""
 
     epsilon: float
     options: int
 
+    @property
+    def lie(self) -> Fraction:
+        """The probability of each report but the true one."""
+        return Fraction(1 / (math.exp(self.epsilon) + self.options - 1))
+
+
+def _yes_no(reports: Any) -> tuple[Fraction, Fraction] | None:
+    """How likely a report is the second of two, from the second of two answers and from the first; else nothing."""
+    if isinstance(reports, _KAry):
+        lie = reports.lie
+        return (1 - lie, lie) if reports.options == 2 else None
+    if not hasattr(reports, "weights") or not hasattr(reports, "denominator") or np.shape(reports.weights) != (2, 2):
+        return None
+    first, second = (Fraction(int(row[1]), int(reports.denominator)) for row in reports.weights)
+    return second, first
+
 
 def _pairs(reports: Any) -> tuple[Pair, ...]:
     """The different pairs of answers of a design in which reports are true or drawn from a fixed law; else none."""
     if isinstance(reports, _KAry):
-        lie = Fraction(1 / (math.exp(reports.epsilon) + reports.options - 1))
-        return (Pair.forced(1 - reports.options * lie, lie, lie, (reports.options - 2) * lie),)
+        return (Pair.forced(1 - reports.options * reports.lie, reports.lie, reports.lie, (reports.options - 2) * reports.lie),)
     if not hasattr(reports, "weights") or not hasattr(reports, "denominator"):
         return ()
     table, total = np.asarray(reports.weights, dtype=np.int64), int(reports.denominator)
-    if len(table) == 2 and table.shape == (2, 2) and table[0, 0] < table[1, 0]:
-        table = table[:, ::-1]  # reports that lean to the opposite are told apart as well
     least = table.min(axis=0)
     truth = total - int(least.sum())
     if table.shape[0] != table.shape[1] or least.min() == 0 or (table != least + truth * np.eye(len(table), dtype=np.int64)).any():
@@ -221,43 +220,23 @@ def _pairs(reports: Any) -> tuple[Pair, ...]:
     return tuple(Pair.forced(*part) for part in parts)
 
 
-def _symmetric(pairs: tuple[Pair, ...]) -> float | None:
-    """The probability of a true report where the design is Warner's."""
-    return pairs[0].own if len(pairs) == 1 and not pairs[0].rest else None
-
-
-def _of_warner(pair: Pair, keep: float, n: int) -> _Way:
-    if n <= EVERY_COMPOSITION:
-        everything = functools.partial(every_composition, keep, n)
-        return _Way("exact: the worst of all compositions of the others' answers", everything, everything)
-    all_alike = functools.partial(alike, pair, fewer(keep, n))
-    return _Way("exact, when all others answer alike", all_alike, all_alike)
-
-
-def _by_blanket(name: str, pair: Pair, n: int, delta: float) -> _Way:
-    bound = functools.partial(blanket, pair, n, delta)
-    return _Way(name, bound, functools.partial(bound, most=_ROUGH, third=True))
-
-
 def _lower_end(pair: Pair, n: int, delta: float, local: float) -> float:
-    """An epsilon that the true one is not below: all others hold one third answer or, of two, the same."""
-    true = blanket(pair, n, delta, most=_CLOSE, third=True) if pair.rest else alike(pair, n)
-    return _root(true, delta, local, pair.spread(n)) * (1 - 1e-5)
+    """An epsilon that the true one is not below: all others hold one third answer."""
+    return epsilon_at(blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)) * (1 - 1e-5)
 
 
-def _solved(way: _Way, delta: float, local: float, n: int, pairs: tuple[Pair, ...]) -> float:
-    """The epsilon at which delta is met, from above: looked for with few summands, then mended and confirmed with all."""
-    pair = pairs[0] if pairs else Pair.any_randomizer(local)
-    rough, confirm, goal = way.rough(), way.fine(), math.log(delta)
-    epsilon = _root(rough, delta, local, pair.spread(n))
+def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
+    """Where the blanket meets delta, from above: looked for with few summands, then mended and confirmed with all."""
+    rough, confirm, goal = blanket(pair, n, delta, most=_ROUGH, third=True), blanket(pair, n, delta), math.log(delta)
+    epsilon = epsilon_at(rough, delta, local, pair.guess(n, delta))
     if epsilon == 0 and confirm(0.0) <= delta:
         return 0.0
     epsilon = min(epsilon * _HEADROOM, local)
     nearby = epsilon * 1.001
-    slope = min((_log(rough(nearby)) - _log(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
+    slope = min((log_of(rough(nearby)) - log_of(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
     safe = local
     for _ in range(8):
-        height = _log(confirm(epsilon)) - goal
+        height = log_of(confirm(epsilon)) - goal
         if height <= 0:
             safe = min(safe, epsilon)
             if height > -_NEAR:
@@ -266,27 +245,3 @@ def _solved(way: _Way, delta: float, local: float, n: int, pairs: tuple[Pair, ..
         if not 0 < epsilon < safe:
             break
     return safe
-
-
-def _root(at: Delta, delta: float, local: float, spread: float) -> float:
-    """Where a falling function of epsilon meets delta: secants of its logarithm, kept between bounds."""
-    if at(0.0) <= delta:
-        return 0.0
-    goal, low, high = math.log(delta), 0.0, local
-    before = min(local / 2, spread * math.sqrt(2 * math.log(1 / delta)) * 0.7 if delta < 1 else local / 2)
-    now, value = before * 1.1, _log(at(before)) - goal
-    for _ in range(60):
-        height = _log(at(now)) - goal
-        low, high = (now, high) if height > 0 else (low, now)
-        if abs(height) < 1e-9 or high - low < 1e-13 * high:
-            break
-        slope = (height - value) / (now - before)
-        before, value = now, height
-        now = now - height / slope if slope < 0 and math.isfinite(slope) else (low + high) / 2
-        if not low < now < high:
-            now = (low + high) / 2
-    return now
-
-
-def _log(value: float) -> float:
-    return math.log(value) if value > 0 else -1e4

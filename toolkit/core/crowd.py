@@ -20,10 +20,6 @@ from toolkit.core.hinge import UNSURE, Array, binomial_hinge, binomial_window
 Delta = Callable[[float], float]
 """Delta as a function of epsilon, from above."""
 
-EVERY_COMPOSITION = 300
-"""Up to this many people all compositions of the others' answers are gone through."""
-
-_ENOUGH_SPREAD = 25  # a count with a smaller variance is too coarse for the all-alike composition to be near the worst
 _BEYOND = 1e-4  # of delta: what windows leave out, which is added
 _GRAIN = 0.1  # standard deviations; how coarsely the reports that speak for neither answer are counted
 
@@ -65,10 +61,10 @@ class Pair:
             math.expm1(epsilon),
         )
 
-    def spread(self, n: int) -> float:
-        """The standard deviation of the loss, nearly: what epsilon is measured in."""
+    def guess(self, n: int, delta: float) -> float:
+        """About what epsilon will be: some standard deviations of the loss."""
         gaps = (self.own - self.other) ** 2 / self.least + (self.own_too - self.other_too) ** 2 / self.least_too
-        return math.sqrt(gaps / n)
+        return 0.7 * math.sqrt(2 * math.log(1 / delta) * gaps / n)
 
 
 def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool = False) -> Delta:
@@ -125,61 +121,28 @@ def _uncounted(trials: int, share: float, grain: float) -> tuple[tuple[float, fl
     return tuple((float(values[0] + step * i), float(weight)) for i, weight in enumerate(weights) if weight > 0)
 
 
-def alike(pair: Pair, n: int) -> Delta:
-    """The true delta of a yes/no design when all others hold the same answer, the worse of the two answers and directions."""
-    yes, no = (pair.own, pair.other), (1 - pair.own, 1 - pair.other)
-    cases = [
-        (speaks[a], speaks[1 - a], speaks[held], rest[1 - a], rest[a], rest[held])
-        for held in (0, 1)  # what the others hold: an index into `yes` and `no`
-        for speaks, rest, a in ((yes, no, 0), (no, yes, 1))  # the person's answer, and the report that speaks for it
-    ]
-    own, other, least, own_too, other_too, least_too = np.array(cases).T
-    trials = np.full(len(cases), float(n))
+def epsilon_at(at: Delta, delta: float, local: float, guess: float) -> float:
+    """Where a falling function of epsilon meets delta, to nine digits of delta, or 0 if it is never above.
 
-    def at(epsilon: float) -> float:
-        factor = math.exp(epsilon)
-        gain, loss = (own - factor * other) / least, (factor * own_too - other_too) / least_too
-        if gain.max() <= 0:
-            return 0.0
-        return float(np.where(gain > 0, binomial_hinge(trials, least, gain + loss, loss * trials), 0).max()) / n
-
-    return at
-
-
-def coarse(keep: float, n: int) -> bool:
-    """Whether counts of Warner reports are too coarse to rely on the all-alike composition."""
-    return n * keep * (1 - keep) < _ENOUGH_SPREAD
-
-
-def fewer(keep: float, n: int) -> int:
-    """A number of people, a little below n, whose all-alike delta is above that of every composition of n.
-
-    All alike is the worst composition but for the grid that counts lie on: another composition may lie better on it, and
-    gain as much as 1 / (4 keep (1 - keep)) people are worth.
+    Secants of its logarithm, kept between bounds; where one does not come twice as near as the last, the bounds are halved.
     """
-    return n - math.ceil(1 / (4 * keep * (1 - keep)))
+    if at(0.0) <= delta:
+        return 0.0
+    goal, low, high, nearest = math.log(delta), 0.0, local, math.inf
+    before = min(local / 2, guess)
+    now, value = before * 1.1, log_of(at(before)) - goal
+    for _ in range(100):
+        height = log_of(at(now)) - goal
+        low, high = (now, high) if height > 0 else (low, now)
+        if abs(height) < 1e-9 or high - low < 1e-13 * high:
+            break
+        following = now + height * (now - before) / (value - height) if value != height else math.inf
+        if abs(height) > nearest / 2 or not low < following < high:
+            following = (low + high) / 2
+        before, value, now, nearest = now, height, following, abs(height)
+    return now
 
 
-def every_composition(keep: float, n: int) -> Delta:
-    """The true delta of Warner's design: the largest over all compositions of the others' answers."""
-    laws, tails = _compositions(keep, n)
-
-    def at(epsilon: float) -> float:
-        gain, loss = keep - math.exp(epsilon) * (1 - keep), math.exp(epsilon) * keep - (1 - keep)
-        if gain <= 0:
-            return 0.0
-        return float((gain * laws - (loss - gain) * tails).max()) + UNSURE * float(laws.max())
-
-    return at
-
-
-@functools.lru_cache(maxsize=8)
-def _compositions(keep: float, n: int) -> tuple[Array, Array]:
-    """The law of the others' count of yes, a row a composition, and Pr[count > c]; mirrored ones are reversed rows."""
-    law = {share: [np.ones(1)] for share in (keep, 1 - keep)}
-    for share, powers in law.items():
-        for _ in range(n - 1):
-            powers.append(np.convolve(powers[-1], [1 - share, share]))
-    rows = np.array([np.convolve(law[keep][m], law[1 - keep][n - 1 - m]) for m in range(n)])
-    tails = np.cumsum(rows[:, ::-1], axis=1)[:, ::-1] - rows
-    return rows, tails
+def log_of(value: float) -> float:
+    """The logarithm of a delta, far below any where delta is nothing."""
+    return math.log(value) if value > 0 else -1e4
