@@ -73,14 +73,23 @@ class Results:
         return pd.DataFrame(rows)
 
     def notes(self) -> list[str]:
-        """How far to trust it, in sentences."""
+        """How far to trust it, in sentences: all that is known of the survey, then what each estimate must not be read without."""
+        of_each = (f"{self._named(finding)}: {note}." for finding in self.findings for note in finding.estimate.notes)
+        return [*self._trust(), *of_each]
+
+    def _named(self, finding: Finding) -> str:
+        group = ", ".join(f"{name} {value}" for name, value in zip(self.by, finding.group, strict=True))
+        return f"{finding.question}{f' ({group})' if group else ''}"
+
+    def _trust(self) -> list[str]:
         said = []
         if self.understood is not None and self.understood[1]:
             passed, asked = self.understood
             said.append(f"{passed} of {asked} ({100 * passed / asked:.0f} %) passed the comprehension check.")
         for name, share in self.attention.items():
             limits = share.interval()
-            between = f"({100 * float(limits.low):.0f} to {100 * float(limits.high):.0f})"
+            low, high = (100 * float(limit) for limit in limits)
+            between = "(no share fits)" if limits.empty else f"({low:.0f} to {high:.0f})"
             followed = 100 * min(max(float(share), 0.0), 1.0)
             said.append(f"By the anchor question {name}, {followed:.0f} % {between} followed the instructions.")
         return said
@@ -98,7 +107,7 @@ class Results:
             group = ", ".join(f"{name} {value}" for name, value in zip(self.by, finding.group, strict=True))
             heading = f"{_words(question, self.survey)}{f' ({group})' if group else ''}"
             parts += [f"<h4>{html.escape(heading)}</h4>", finding.estimate._repr_html_(), _liars(finding)]
-        return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self.notes())])
+        return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
 
 
 def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -> "pd.DataFrame":
