@@ -105,6 +105,11 @@ class Estimate:
     def _basis(self) -> IntervalBasis:
         return self.basis or Normal(self.value, self.se)
 
+    @property
+    def contradicted(self) -> bool:
+        """Whether the reports contradict their design: some 95 % interval is empty, or the fit has a p-value below 0.05."""
+        return bool(np.any(self.interval().empty)) or (self.fit is not None and self.fit.doubtful)
+
     def rescaled(self, factor: float, offset: float = 0.0) -> "Estimate":
         """The same estimate in another unit: offset + factor * value, for a positive factor."""
         return replace(

@@ -33,8 +33,8 @@ class Fit:
 
     Parameters
     ----------
-    p : the chance, at most, of reports that lie as far or farther from all that the design allows, if it was followed. One
-        number for shares that belong together, one for each of several boxes.
+    p : of one share, the greatest chance, over all shares and if the design was followed, of reports as far or farther out
+        on the side where they lie. One number for shares that belong together, one for each of several boxes.
     method : how it was computed.
     of : what would have to fit: a share, or a mean.
     """

@@ -61,21 +61,21 @@ class Results:
         return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in found.items()}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row for each question, group and option: estimate, standard error, interval, people, and the 1 % of liars."""
+        """One row for each question, group and option: estimate, standard error, interval, fit, people, and the 1 % of liars."""
         import pandas as pd
 
         rows = [
             {"question": finding.question, **dict(zip(self.by, finding.group, strict=True)), "option": option, **numbers.to_dict()}
-            | {"n": finding.estimate.n, "1 % of liars": finding.liars}
+            | {"fit p": numbers.get("fit p", np.nan), "n": finding.estimate.n, "1 % of liars": finding.liars}
             for finding in self.findings
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]
         return pd.DataFrame(rows)
 
     def notes(self) -> list[str]:
-        """How far to trust it, in sentences: all that is known of the survey, then what each estimate must not be read without."""
-        of_each = (f"{self._named(finding)}: {note}." for finding in self.findings for note in finding.estimate.notes)
-        return [*self._trust(), *of_each]
+        """How far to trust it, in sentences: the survey as a whole, then each estimate that its reports contradict."""
+        doubtful = [finding for finding in self.findings if finding.estimate.contradicted]
+        return [*self._trust(), *(f"{self._named(finding)}: {note}." for finding in doubtful for note in finding.estimate.notes)]
 
     def _named(self, finding: Finding) -> str:
         group = ", ".join(f"{name} {value}" for name, value in zip(self.by, finding.group, strict=True))
