@@ -28,7 +28,7 @@ def test_html_cannot_hide_what_is_covered_and_what_it_cost() -> None:
     page = scalar()._repr_html_()
     for words in ("covers sampling and randomization", "privacy loss ε = 1.1", "0.294 to 0.373", "standard error"):
         assert words in page
-    assert "outside 0 to 1" in warner("3/4").estimate_counts([99, 1])._repr_html_()
+    assert "outside 0 to 1" in warner("3/4").estimate_counts([78, 22])._repr_html_()
 
 
 def test_html_escapes_labels() -> None:
@@ -39,7 +39,7 @@ def test_html_escapes_labels() -> None:
 def test_frames_have_one_row_a_label() -> None:
     frame = k_ary(["a", "b", "c"], epsilon=1.0).estimate_counts([50, 30, 20]).to_frame(level=0.9)
     assert list(frame.index) == ["a", "b", "c"]
-    assert list(frame.columns) == ["estimate", "se", "low", "high"]
+    assert list(frame.columns) == ["estimate", "se", "low", "high", "empty", "fit p"]
     assert np.all(frame["low"] <= frame["high"])
 
 

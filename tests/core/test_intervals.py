@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pytest
 from scipy.special import betainc
-from scipy.stats import beta, binom
+from scipy.stats import beta, binom, t
 
-from toolkit import Estimate, kuk, warner
-from toolkit.core.intervals import Interval, Normal, Shares, interval_from
+from toolkit import Estimate, forced, kuk, warner
+from toolkit.core.intervals import Interval, Normal, Shares, Student, cut, interval_from
 
 PREVALENCES = (0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
 SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
@@ -105,3 +105,52 @@ def test_levels_are_checked(level: float) -> None:
 
 def test_an_interval_prints_its_limits_level_and_method() -> None:
     assert repr(Interval(0.25, 0.5)) == "Interval(low=0.25, high=0.5, level=0.95, method='wald')"
+
+
+def test_an_interval_is_unpacked_into_its_limits() -> None:
+    low, high = interval = warner(0.7).estimate_counts([55, 45]).interval()
+    assert (low, high) == (interval.low, interval.high)
+
+
+def test_an_empty_interval_has_no_limits_and_never_a_width_of_zero() -> None:
+    interval = forced("1/6", "1/6").estimate_counts([290, 10]).interval()
+    assert interval.empty is True
+    assert all(np.isnan(limit) for limit in interval)
+    assert np.isnan(interval.width)
+    assert repr(interval) == "Interval(empty, level=0.95, method='wilson': the data contradict every value at this level)"
+
+
+def test_of_several_intervals_the_empty_ones_have_no_limits() -> None:
+    interval = Shares.from_support(np.array([10.0, 100.0]), 300, np.full(2, 5 / 6), np.full(2, 1 / 6)).interval(0.95, "exact")
+    assert interval.empty.tolist() == [True, False]
+    assert np.isnan(interval.low).tolist() == [True, False]
+    assert "empty where nan" in repr(interval)
+
+
+def test_rounding_contradicts_nothing() -> None:
+    assert cut(-1e-9, -1e-17, (0.0, 1.0), 0.95, "wald").empty is False
+    assert cut(-1e-9, -1e-11, (0.0, 1.0), 0.95, "wald").empty is True
+
+
+def test_uncut_limits_are_there_for_differences_and_tests() -> None:
+    """A die, 260 no and 40 yes: Wilson's limits are -0.101 and 0.0147."""
+    low, high = forced("1/6", "1/6").estimate_counts([260, 40]).basis.limits(0.95, "wilson")
+    assert (low[0], high[0]) == pytest.approx((-0.101, 0.0147), abs=5e-4)
+
+
+def test_students_interval_is_the_textbooks_and_has_none_where_all_answers_are_equal() -> None:
+    low, high = Student(10.0, 2.0, 4).interval(0.95, "t")
+    assert (low, high) == pytest.approx(t.interval(0.95, 4, 10, 2))
+    for silent in (Student(10.0, 0.0, 4), Student(10.0, float("nan"), 0)):
+        assert all(np.isnan(limit) for limit in silent.interval(0.95, "t"))
+    low, high = Student(np.array([1.0, 2.0]), np.array([0.0, 1.0]), 9).interval(0.9, "t")
+    assert np.isnan(low).tolist() == [True, False]
+
+
+def test_some_shares_alone_keep_their_intervals() -> None:
+    both = Shares.from_support(np.array([40.0, 100.0]), 300, np.full(2, 5 / 6), np.full(2, 1 / 6))
+    one = both.rows(np.array([1]))
+    for method in both.methods:
+        assert one.interval(0.9, method).low == both.interval(0.9, method).low[1]
+    joint = warner(0.7).joint(warner(0.8)).estimate_counts([5, 6, 7, 8]).basis
+    assert "bayes" not in joint.rows(np.array([0, 2])).methods

@@ -105,7 +105,12 @@ def test_an_interval_stays_within_zero_and_one_and_the_reader_is_told_what_is_as
     assert estimate.interval().low == 0
     assert "at random" in estimate.notes[-1]
     assert "77" in corrected_counts(CWISE, PAIRS).method
-    assert corrected_counts(CWISE, [[1, 0], [0, 29]]).interval().low >= 0
+
+
+def test_reports_that_all_agree_have_no_interval_of_width_zero():
+    assert np.isnan(corrected_counts(CWISE, [[1, 0], [0, 29]]).interval().low)
+    low, high = attention_counts(warner(1), [20, 0]).interval()
+    assert 0.6 < low < high == pytest.approx(1)
 
 
 def test_what_cannot_be_corrected_is_refused():

@@ -88,7 +88,7 @@ def test_tallies_count_every_report_in_every_group():
 def test_polars_and_pandas_give_the_same_frame():
     ours = estimate(survey(), REPORTS).to_frame()
     assert ours.equals(estimate(survey(), pl.DataFrame(REPORTS.to_dict("list"))).to_frame())
-    assert list(ours.columns) == ["question", "option", "estimate", "se", "low", "high", "n", "1 % of liars"]
+    assert list(ours.columns) == ["question", "option", "estimate", "se", "low", "high", "empty", "fit p", "n", "1 % of liars"]
 
 
 def test_a_wrong_column_is_refused_without_quoting_it():
@@ -112,3 +112,23 @@ def test_the_html_holds_the_survey_texts_as_text():
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
     assert repr(estimate(nasty, REPORTS[["cheated"]])) == "<Results of 'Exams': 1 estimates, up to 100 people>"
+
+
+def test_answers_that_contradict_their_design_are_told_in_the_notes_the_table_and_the_page():
+    """Nobody says yes among the lawyers, where Warner's question (2/3) makes at least a third."""
+    frame = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60})
+    found = estimate(survey(check=False), frame, by="faculty")
+    (note,) = found.notes()
+    assert note.startswith("cheated (faculty law): no share agrees with these reports at 95 %: 0 of 60 reports were yes")
+    assert "p = 3e-11" in note
+    table = found.to_frame().set_index("faculty")
+    assert table["empty"].to_dict() == {"arts": False, "law": True}
+    assert np.isnan(table.loc["law", ["low", "high"]].astype(float)).all()
+    assert table.loc["law", "fit p"] == pytest.approx((2 / 3) ** 60)
+    assert found._repr_html_().count("do not publish it as a share") == 1
+
+
+def test_an_anchor_that_no_share_of_followers_explains_has_no_limits():
+    moon = Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")
+    found = estimate(survey(moon, check=False), pd.DataFrame({"moon": ["no"] * 60 + ["yes"] * 140}))
+    assert found.notes()[0] == "By the anchor question moon, 0 % (no share fits) followed the instructions."

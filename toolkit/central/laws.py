@@ -5,7 +5,7 @@ Nothing here takes part in a release; the noise itself is drawn in integers by `
 
 import math
 from dataclasses import dataclass
-from typing import Protocol
+from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -32,6 +32,7 @@ class NoiseBasis:
     value: float | Array
     law: NoiseLaw
     methods: tuple[str, ...] = ("noise",)
+    equal_tails: ClassVar[bool] = True  # noise of either sign is equally probable
 
     def interval(self, level: float, method: str) -> Interval:
         reach = self.law.reach(level)

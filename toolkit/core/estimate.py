@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import Number, refuse
+from toolkit.core.fit import Fit
 from toolkit.core.intervals import Affine, Array, Interval, IntervalBasis, Normal, interval_from
 from toolkit.core.loss import Loss
+from toolkit.core.significance import Significance, significance
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,7 +31,8 @@ class Estimate:
     covers : the sources of error that `se` and the intervals account for.
     method : how it was computed, in a few words.
     notes : what a reader must not miss.
-    basis : what intervals are made from.
+    basis : what intervals and tests are made from.
+    fit : whether any truth agrees with the reports; None where that is no question.
     """
 
     value: float | Array
@@ -42,25 +45,70 @@ class Estimate:
     method: str = ""
     notes: tuple[str, ...] = ()
     basis: IntervalBasis | None = field(default=None)
+    fit: Fit | None = None
 
     def interval(self, level: float = 0.95, method: str | None = None) -> Interval:
-        """An interval of the given level.
+        """An interval of the given level: `low, high = estimate.interval()`.
 
         For shares seen through a design: "wilson" (the default), "exact" (Clopper and Pearson: coverage guaranteed),
-        "bayes" (the shortest that holds the level of the posterior from a flat prior: never empty) and "wald". Coverage
-        of the nominal 95 % intervals of Warner's design, by enumeration of all counts, over epsilon 0.5, 1, 2, seven n from
-        50 to 5000 and ten prevalences from 0 to 0.5, and how often an interval is empty at most:
+        "bayes" (the shortest that holds the level of the posterior from a flat prior: never empty) and "wald". For means
+        whose error comes from the same answers it is "t".
+
+        Where the data contradict every share at this level the interval is `empty` and has no limits: they are NaN, and no
+        share is covered. Coverage of the nominal 95 % intervals of Warner's design, by enumeration of all counts, over epsilon
+        0.5, 1, 2, seven n from 50 to 5000 and ten prevalences from 0 to 0.5, and how often an interval is empty at most:
 
         ======  =====  =====  =====
         method  least  mean   empty
         ======  =====  =====  =====
-        wilson  0.935  0.952  0.029
-        exact   0.950  0.959  0.025
+        wilson  0.935  0.950  0.029
+        exact   0.950  0.957  0.025
         bayes   0.881  0.953  0.000
-        wald    0.885  0.949  0.053
+        wald    0.885  0.946  0.053
         ======  =====  =====  =====
+
+        The prior of "bayes" is flat on 0 to 1 where a share has reports of its own: of two options, of the forced form, of
+        oracles and boxes; each share is then judged by its own reports. Through any other matrix it is flat on all shares that
+        sum to one, for up to 16 options, and the posterior is that of all together, by draws from a fixed seed. Coverage of two
+        Warner questions (3/4) asked jointly, over the four shares, 500 simulated surveys of 3000 people: shares of (0.6,
+        0.15, 0.1, 0.15), and of (0.7, 0.25, 0.05, 0), where a flat prior pulls away from the edge:
+
+        ==========  =====  =====
+        shares      least  mean
+        ==========  =====  =====
+        inside      0.93   0.94
+        on an edge  0.86   0.90
+        ==========  =====  =====
         """
-        return interval_from(self.basis or Normal(self.value, self.se), level, method)
+        return interval_from(self._basis, level, method)
+
+    def test(self, null: Number = 0, sides: int = 2, *, direction: str | None = None, method: str | None = None) -> Significance:
+        """A test of one value: its p-value is at most 1 - level exactly when the interval of that level leaves the value out.
+
+        Of an interval that is cut to 0 … 1 the limits before the cut are meant; so zero can be tested, too. For shares
+        seen through a design it is the score test, which belongs to "wilson"; "exact" doubles the smaller binomial tail.
+
+        Parameters
+        ----------
+        null : the value that is tested; each entry of an estimate with several is tested against it, for itself.
+        sides : 2, or 1 with a `direction`: "greater" (the default: is the truth above the null?) or "less".
+        method : as for `interval`; "bayes" has no test.
+
+        >>> from toolkit import forced
+        >>> found = forced("1/6", "1/6").estimate_counts([1538, 862]).test(0.25)
+        >>> round(found.statistic, 4), round(found.p, 5)
+        (2.6847, 0.00726)
+        """
+        return significance(self._basis, self.value, self.se, null, sides, direction, method)
+
+    @property
+    def _basis(self) -> IntervalBasis:
+        return self.basis or Normal(self.value, self.se)
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the reports contradict their design: some 95 % interval is empty, or the fit has a p-value below 0.05."""
+        return bool(np.any(self.interval().empty)) or (self.fit is not None and self.fit.doubtful)
 
     def rescaled(self, factor: float, offset: float = 0.0) -> "Estimate":
         """The same estimate in another unit: offset + factor * value, for a positive factor."""
@@ -69,16 +117,21 @@ class Estimate:
             value=offset + factor * self.value,
             se=factor * self.se,
             cov=factor**2 * self.cov,
-            basis=Affine(self.basis or Normal(self.value, self.se), factor, offset),
+            basis=Affine(self._basis, factor, offset),
         )
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row a label: estimate, standard error, limits of the interval."""
+        """One row a label: estimate, standard error, limits of the interval, and whether it is empty.
+
+        Where it is empty no share agrees with the reports at this level, and there are no limits: they are NaN. Estimates of
+        reports that could contradict their design have a column "fit p", too: the p-value of `fit`.
+        """
         import pandas as pd
 
         rows = self._rows(level)
-        names = ("estimate", "se", "low", "high")
-        return pd.DataFrame([row[1:] for row in rows], columns=names, index=pd.Index([row[0] for row in rows]))
+        names = ("estimate", "se", "low", "high", "empty")
+        frame = pd.DataFrame([row[1:] for row in rows], columns=names, index=pd.Index([row[0] for row in rows]))
+        return frame if self.fit is None else frame.assign(**{"fit p": self.fit.p})
 
     def __float__(self) -> float:
         if isinstance(self.value, np.ndarray):
@@ -86,19 +139,29 @@ class Estimate:
         return float(self.value)
 
     def __repr__(self) -> str:
-        rows = self._written()
-        parts = [f"{label}: {value} ± {se}" for label, value, se, _ in rows[:6]]
+        rows = self.text_rows()
         if np.ndim(self.value) == 0:
-            _, value, se, interval = rows[0]
-            error = "without an error" if se == "—" and interval == "— to —" else f"± {se} (95 % interval {interval})"
-            parts = [f"{value} {error}"]
+            return f"<Estimate {self._one(*rows[0][1:])}; {self._footing()}>"
+        parts = [
+            f"{label}: {value} ± {se}{f' ({limits})' if limits.startswith('no ') else ''}" for label, value, se, limits in rows[:6]
+        ]
         more = [f"… {len(rows) - 6} more"] if len(rows) > 6 else []
-        return f"<Estimate {'; '.join(parts + more)}; {self._footing()}>"
+        doubt = [f"fits badly: {self.fit.words()}"] if self.fit is not None and self.fit.doubtful else []
+        return f"<Estimate {'; '.join(parts + more + doubt)}; {self._footing()}>"
+
+    def _one(self, value: str, se: str, limits: str) -> str:
+        """A single number, its error, and what is left of its interval."""
+        if se == "—" and limits == "— to —":
+            return f"{value} without an error"
+        if limits.startswith("no "):
+            return f"{value} ± {se} ({limits})"
+        doubt = f"; fits badly: {self.fit.words()}" if self.fit is not None and self.fit.doubtful else ""
+        return f"{value} ± {se} (95 % interval {limits}{doubt})"
 
     def _repr_html_(self) -> str:
         cells = "".join(
             f"<tr><th>{html.escape(str(label))}</th><td>{value}</td><td>{se}</td><td>{interval}</td></tr>"
-            for label, value, se, interval in self._written()
+            for label, value, se, interval in self.text_rows()
         )
         head = "<tr><th></th><th>estimate</th><th>standard error</th><th>95 % interval</th></tr>"
         notes = "".join(f"<br>Note: {html.escape(note)}" for note in self.notes)
@@ -107,12 +170,19 @@ class Estimate:
             f"<tfoot><tr><td colspan='4' style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
         )
 
-    def _written(self) -> list[tuple[str | int, str, str, str]]:
-        """Label, value, standard error and interval, with the digits that the standard error allows."""
+    def text_rows(self) -> list[tuple[str | int, str, str, str]]:
+        """Label, value, standard error and 95 % interval as text, with the digits that the standard error allows."""
         return [
-            (label, written(value, se), written(se, se), f"{written(low, se)} to {written(high, se)}")
-            for label, value, se, low, high in self._rows(0.95)
+            (label, written(value, se), written(se, se), self._none(i) if empty else between(low, high, se))
+            for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95))
         ]
+
+    def _none(self, entry: int) -> str:
+        """What stands in place of an interval that is empty."""
+        if self.fit is None:
+            return "no value fits at 95 %"
+        own = f": {self.fit.words(entry)}" if np.ndim(self.fit.p) == np.ndim(self.value) else ""
+        return f"no {self.fit.of} fits at 95 %{own}"
 
     def _footing(self) -> str:
         """What the error covers and what it cost: never left out."""
@@ -120,10 +190,11 @@ class Estimate:
         size = "n private" if self.n is None else f"n = {self.n:,}"
         return "; ".join(part for part in (size, f"covers {self.covers}", privacy, self.method) if part)
 
-    def _rows(self, level: float) -> list[tuple[str | int, float, float, float, float]]:
+    def _rows(self, level: float) -> list[tuple[str | int, float, float, float, float, bool]]:
         interval = self.interval(level)
-        columns = (np.atleast_1d(part) for part in (self.value, self.se, interval.low, interval.high))
-        return list(zip(self.labels, *(map(float, column) for column in columns), strict=True))
+        columns = (np.atleast_1d(part).tolist() for part in (self.value, self.se, interval.low, interval.high))
+        empty = np.broadcast_to(interval.empty, len(self.labels)).tolist()
+        return [(label, *map(float, row), gone) for label, *row, gone in zip(self.labels, *columns, empty, strict=True)]
 
 
 def written(number: float, se: float) -> str:
@@ -137,6 +208,18 @@ def written(number: float, se: float) -> str:
     if not (math.isfinite(number) and math.isfinite(se) and se > 0):
         return f"{number:.4g}"
     return f"{number:,.{max(1 - math.floor(math.log10(se)), 0)}f}"
+
+
+def between(low: float, high: float, se: float) -> str:
+    """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as a point.
+
+    >>> between(0.25, 0.75, 0.1), between(0.0, 0.0004, 0.016)
+    ('0.25 to 0.75', '0.0000 to 0.0004')
+    """
+    finer = se
+    while low < high and written(low, finer) == written(high, finer) and finer > 1e-12 * se:
+        finer /= 10
+    return f"{written(low, finer)} to {written(high, finer)}"
 
 
 def boundary_note(value: float | Array, inside: str = "mle") -> tuple[str, ...]:

@@ -1,29 +1,33 @@
-"""Intervals for shares that are seen through randomization.
+"""Intervals for shares that are seen through randomization, and for numbers with a standard error.
 
 A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two known rows,
 x * given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to [0, 1]; when nothing
-is left, the data disagree with every share at this level, and the interval says so instead of hiding it.
+is left, the data disagree with every share at this level, and the interval says so: it has no limits.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri, xlogy
+from scipy.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from toolkit.core.checks import choice
 from toolkit.core.checks import level as check_level
+from toolkit.core.posterior import Through, shortest_on_grid
 
 Array = npt.NDArray[np.float64]
+Tails = tuple[Any, Any, Any]
+"""A statistic, and the p-values against "the truth is below the null" and "the truth is above it"."""
 
 
 @dataclass(frozen=True)
 class Interval:
-    """Lower and upper limit, floats or one array each.
+    """Lower and upper limit, floats or one array each: `low, high = estimate.interval()`.
 
-    `empty` marks limits that the data contradict at this level: no share from 0 to 1 is compatible with the reports,
-    and the nearest share (0 or 1) stands for both limits.
+    `empty` marks where the data contradict every possible value at this level. There are no limits there: both are NaN, since
+    any number in their place, a zero above all, would be printed and believed.
     """
 
     low: float | Array
@@ -36,14 +40,33 @@ class Interval:
     def width(self) -> float | Array:
         return self.high - self.low
 
+    def __iter__(self) -> Iterator[float | Array]:
+        return iter((self.low, self.high))
+
     def __repr__(self) -> str:
         low, high = (np.array2string(np.asarray(limit), precision=4, separator=", ") for limit in (self.low, self.high))
-        note = ", empty: the data contradict every share at this level" if np.any(self.empty) else ""
-        return f"Interval(low={low}, high={high}, level={self.level:g}, method='{self.method}'{note})"
+        made = f"level={self.level:g}, method='{self.method}'"
+        if np.ndim(self.low) == 0 and self.empty:
+            return f"Interval(empty, {made}: the data contradict every value at this level)"
+        note = ", empty where nan: the data contradict every value at this level" if np.any(self.empty) else ""
+        return f"Interval(low={low}, high={high}, {made}{note})"
+
+
+def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: str) -> Interval:
+    """The part of an interval that lies `within` what is possible; where there is none, it is empty and has no limits."""
+    slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
+    empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
+    low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
+    if np.ndim(empty):
+        return Interval(low, high, level, method, empty)
+    return Interval(float(low), float(high), level, method, bool(empty))
 
 
 class IntervalBasis(Protocol):
-    """What an estimate keeps so that intervals of any level can be made later; the first method is the default."""
+    """What an estimate keeps so that intervals of any level can be made later; the first method is the default.
+
+    A basis may also have `tails(null, method)`; else a test is made by finding the level at which the interval meets the null.
+    """
 
     @property
     def methods(self) -> tuple[str, ...]: ...
@@ -58,15 +81,46 @@ def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Int
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Value and standard error, nothing else known: the Wald interval, not cut to any range."""
+    """Value and standard error, nothing else known: the Wald interval, cut to what is possible where `within` says so."""
 
     value: float | Array
     se: float | Array
+    within: tuple[float, float] = (-np.inf, np.inf)
     methods: tuple[str, ...] = ("wald",)
 
     def interval(self, level: float, method: str) -> Interval:
         reach = float(ndtri(0.5 + level / 2)) * self.se
+        return cut(self.value - reach, self.value + reach, self.within, level, method)
+
+    def tails(self, null: float, _method: str) -> Tails:
+        z = _ratio(self.value - null, self.se)
+        return z, ndtr(z), ndtr(-z)
+
+
+@dataclass(frozen=True, eq=False)
+class Student:
+    """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t interval, not cut.
+
+    Where all answers are equal the standard error is zero, and says nothing about the next answer: there is no interval.
+    """
+
+    value: float | Array
+    se: float | Array
+    df: int
+    methods: tuple[str, ...] = ("t",)
+
+    def interval(self, level: float, method: str) -> Interval:
+        reach = float(stdtrit(self.df, 0.5 + level / 2)) * self._error if self.df > 0 else np.nan * self._error
         return Interval(self.value - reach, self.value + reach, level, method)
+
+    def tails(self, null: float, _method: str) -> Tails:
+        t = (self.value - null) / self._error
+        return t, stdtr(max(self.df, 1), t), stdtr(max(self.df, 1), -t)
+
+    @property
+    def _error(self) -> Any:
+        error = np.where(np.asarray(self.se) > 0, self.se, np.nan)
+        return error if error.ndim else float(error)
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,6 +151,7 @@ class Shares:
     spread_given, spread_without : mean squared score of a report from those who have the option, and from the others.
     counts, given, without : reports of each kind, and their probabilities under "has it" and "has it not".
     without_range : least and greatest probability of the kinds that speak for the option among those without it.
+    through : the whole matrix and all counts, where the posterior of one share depends on the others.
     """
 
     value: Array
@@ -108,6 +163,7 @@ class Shares:
     given: Array
     without: Array
     without_range: tuple[Array, Array]
+    through: Through | None = None
     methods: tuple[str, ...] = ("wilson", "exact", "bayes", "wald")
 
     @classmethod
@@ -129,13 +185,33 @@ class Shares:
         )
 
     def interval(self, level: float, method: str) -> Interval:
-        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[method]
-        low, high = make(level)
-        empty = (high < 0) | (low > 1)
-        low, high = np.clip(low, 0, 1), np.clip(high, 0, 1)
+        low, high = self.limits(level, method)
         if len(self.value) == 1:
-            return Interval(float(low[0]), float(high[0]), level, method, bool(empty[0]))
-        return Interval(low, high, level, method, empty)
+            low, high = low[0], high[0]
+        return cut(low, high, (0.0, 1.0), level, method)
+
+    def rows(self, chosen: npt.NDArray[np.intp]) -> "Shares":
+        """Some of the shares, each for itself: a posterior of all together is left behind."""
+        names = ("value", "se", "spread_given", "spread_without", "counts", "given", "without")
+        ends = (self.without_range[0][chosen], self.without_range[1][chosen])
+        methods = tuple(name for name in self.methods if name != "bayes" or self.through is None)
+        some = {name: getattr(self, name)[chosen] for name in names}
+        return replace(self, **some, without_range=ends, through=None, methods=methods)
+
+    def limits(self, level: float, method: str) -> tuple[Array, Array]:
+        """The limits before they are cut to 0 … 1: what differences and tests are made from."""
+        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[method]
+        return make(level)
+
+    def tails(self, null: float, method: str) -> Tails:
+        """The tests that exclude a share exactly when the uncut interval of the same method does."""
+        if method == "exact":
+            below, above = self._binomial_tails(null)
+            z = self._score(null)
+        else:
+            z = self._score(null) if method == "wilson" else _ratio(self.value - null, self.se)
+            below, above = ndtr(z), ndtr(-z)
+        return (z[0], below[0], above[0]) if len(z) == 1 else (z, below, above)
 
     def _wald(self, level: float) -> tuple[Array, Array]:
         reach = ndtri(0.5 + level / 2) * self.se
@@ -149,10 +225,27 @@ class Shares:
         reach = np.sqrt(np.maximum(middle**2 - (self.value**2 - factor * self.spread_without) / lead, 0))
         return middle - reach, middle + reach
 
+    def _score(self, null: float) -> Array:
+        """The estimate's distance from the null in standard errors at the null: Wilson's limits are where it is -z and z."""
+        variance = null * self.spread_given + (1 - null) * self.spread_without - null**2
+        return np.asarray(_ratio(self.value - null, np.sqrt(np.maximum(variance, 0) / self.n)))
+
+    def _spoken(self) -> tuple[Array, Array]:
+        """How many reports speak for the option, and how probable such a report is from those who have it."""
+        speaks = self.given > self.without
+        return np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
+
+    def _binomial_tails(self, null: float) -> tuple[Array, Array]:
+        """The greatest chance of as few, and of as many, reports for the option, whatever the others have instead."""
+        (count, p), (least, greatest) = self._spoken(), self.without_range
+        fewest, most = np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1)
+        below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
+        above = np.where(count > 0, bdtrc(np.maximum(count - 1, 0), self.n, most), 1)
+        return np.where(p > greatest, below, 1), np.where(p > greatest, above, 1)
+
     def _exact(self, level: float) -> tuple[Array, Array]:
         """Clopper and Pearson on the number of reports that speak for the option; coverage is guaranteed."""
-        speaks = self.given > self.without
-        count, p = np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
+        count, p = self._spoken()
         tail = (1 - level) / 2
         low = np.where(count > 0, betaincinv(np.maximum(count, 1), self.n - count + 1, tail), 0)
         high = np.where(count < self.n, betaincinv(count + 1, np.maximum(self.n - count, 1), 1 - tail), 1)
@@ -162,40 +255,19 @@ class Shares:
         return np.where(p > greatest, low, 0), np.where(p > greatest, high, 1)
 
     def _bayes(self, level: float) -> tuple[Array, Array]:
-        """The shortest interval that holds `level` of the posterior from a flat prior on [0, 1]."""
-        pairs = [_shortest(c, g, w, level) for c, g, w in zip(self.counts, self.given, self.without, strict=True)]
+        """The shortest interval that holds `level` of the posterior from a flat prior."""
+        if self.through is not None:
+            return self.through.shortest(level)
+        pairs = [shortest_on_grid(c, g, w, level) for c, g, w in zip(self.counts, self.given, self.without, strict=True)]
         low, high = np.array(pairs).T
         return low, high
 
 
-def _shortest(counts: Array, given: Array, without: Array, level: float) -> tuple[float, float]:
-    """Highest-density interval of the likelihood of x on [0, 1], on a grid laid over where the likelihood is.
-
-    With two kinds of report this posterior is a truncated Beta; the grid serves every number of kinds, and does not
-    lose its digits when the truncation leaves only the far tail.
-    """
-
-    def log_likelihood(x: Array) -> Array:
-        mixture = np.multiply.outer(x, given) + np.multiply.outer(1 - x, without)
-        return np.asarray(xlogy(counts, mixture).sum(axis=-1))
-
-    grid = np.linspace(0, 1, 513)
-    for _ in range(6):  # each round keeps the part within e**-40 of the mode and looks closer
-        height = log_likelihood(grid)
-        inside = np.flatnonzero(height >= height.max() - 40)
-        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, len(grid) - 1)
-        if last - first >= len(grid) // 2:
-            break
-        grid = np.linspace(grid[first], grid[last], len(grid))
-    grid = np.linspace(grid[first], grid[last], 4001)
-    height = log_likelihood(grid)
-    density = np.exp(height - height.max())
-    mass = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2)])
-    mass /= mass[-1]
-    tails = np.linspace(0, 1 - level, 401)
-    lows, highs = np.interp(tails, mass, grid), np.interp(tails + level, mass, grid)
-    best = int(np.argmin(highs - lows))
-    return float(lows[best]), float(highs[best])
+def _ratio(distance: Any, error: Any) -> Any:
+    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(np.asarray(distance) == 0, np.where(np.isnan(error), np.nan, 0.0), np.asarray(distance) / error)
+    return found if found.ndim else float(found)
 
 
 def _root(variance: Array, divisor: int) -> Array:

@@ -5,22 +5,22 @@ give; the anchor measures how many they are, and takes that out again. It cannot
 for the truth about the moon is nothing to be afraid of.
 """
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.intervals import Interval
+from toolkit.core.fit import edge_fit, fit_notes
+from toolkit.core.intervals import Normal, Shares
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
 from toolkit.local.encoding import checked_counts, encode, tally
 from toolkit.local.protocol import Array
 
 _ASSUMED = "those who did not follow the instructions are taken to answer at random, the anchor and the question alike"
+_COVERS = "sampling, randomization and the anchor"
 
 
 def attention(design: Design, reports: Any, *, truth: str | int | None = None) -> Estimate:
@@ -47,7 +47,38 @@ def attention_counts(design: Design, counts: npt.ArrayLike, *, truth: str | int 
     n = int(numbers.sum())
     value = float(numbers @ care / n)
     spread = float(numbers @ (care - value) ** 2) / (n - 1) if n > 1 else np.nan
-    return _estimated(np.array([value]), np.array([[spread / n]]), n, ("followers",), design, "share who follow, by an anchor", ())
+    footing = _footing(numbers, care, _row(design, truth), value, float(np.sqrt(spread / n)))
+    fit = edge_fit(footing, together=True)
+    return Estimate(
+        value=value,
+        se=float(footing.se[0]),
+        labels=("followers",),
+        cov=np.array([[spread / n]]),
+        n=n,
+        loss=design.loss,
+        covers=_COVERS,
+        method="share who follow, by an anchor",
+        notes=fit_notes(fit, footing),
+        basis=footing,
+        fit=fit,
+    )
+
+
+def _footing(counts: Array, care: Array, row: Array, value: float, se: float) -> Shares:
+    """The share who follow is a share like others: its reports are a mixture of the true row and of even shares."""
+    even = np.full(len(row), 1 / len(row))
+    speaks = even[row > even].sum()
+    return Shares(
+        value=np.array([value]),
+        se=np.array([se]),
+        n=int(counts.sum()),
+        spread_given=np.array([row @ care**2]),
+        spread_without=np.array([even @ care**2]),
+        counts=counts[None, :],
+        given=row[None, :],
+        without=even[None, :],
+        without_range=(np.array([speaks]), np.array([speaks])),
+    )
 
 
 def corrected(
@@ -107,34 +138,23 @@ def corrected_counts(
 
 def _care(design: Design, truth: str | int | None) -> Array:
     """The score of each report to the anchor: 1 on average for followers, 0 for those who answer at random."""
-    if truth is not None and truth not in design.options:
-        refuse("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
-    row = design.matrix[0 if truth is None else design.options.index(truth)]
+    row = _row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:
         refuse("the anchor must tell followers from the others", "an even row", "its reports look like random ones")
     return np.asarray(apart / (apart @ apart))
 
 
-@dataclass(frozen=True, eq=False)
-class _Cut:
-    """Shares with their standard errors and nothing else known: the Wald interval, cut to 0 … 1."""
-
-    value: float | Array
-    se: float | Array
-    methods: tuple[str, ...] = ("wald",)
-
-    def interval(self, level: float, method: str) -> Interval:
-        reach = float(ndtri(0.5 + level / 2)) * np.asarray(self.se)
-        low, high = np.asarray(self.value - reach), np.asarray(self.value + reach)
-        empty, low, high = (high < 0) | (low > 1), np.clip(low, 0, 1), np.clip(high, 0, 1)
-        if low.ndim:
-            return Interval(low, high, level, method, empty)
-        return Interval(float(low), float(high), level, method, bool(empty))
+def _row(design: Design, truth: str | int | None) -> Array:
+    """How everybody who follows reports to the anchor."""
+    if truth is not None and truth not in design.options:
+        refuse("`truth` must be an option of the anchor", repr(truth), "it is everybody's true answer")
+    return np.asarray(design.matrix[0 if truth is None else design.options.index(truth)])
 
 
 def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str, notes: tuple[str, ...]) -> Estimate:
     se = np.sqrt(np.maximum(np.diag(cov), 0))
     shown, error = (float(value[0]), float(se[0])) if len(value) == 1 else (value, se)
-    covers = "sampling, randomization and the anchor"
-    return Estimate(shown, error, tuple(labels), cov, n, design.loss, covers, method, notes, _Cut(shown, error))
+    known = np.where(se > 1e-12, se, np.nan)  # reports that all agree say nothing about the error
+    basis = Normal(shown, known if len(value) > 1 else float(known[0]), within=(0.0, 1.0))
+    return Estimate(shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, notes, basis)

@@ -12,15 +12,16 @@ import numpy.typing as npt
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, labels, probability, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
+from toolkit.core.fit import fit_notes
 from toolkit.core.intervals import Shares
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.rounding import integer_rows, log_up
-from toolkit.local import moments
+from toolkit.local import fit, moments
 from toolkit.local.devices import Device, nearest_devices
 from toolkit.local.drawing import draw_reports
 from toolkit.local.encoding import Labels, checked_counts, encode, tally
-from toolkit.local.likelihood import forced_mle, maximum_likelihood, project_onto_simplex
+from toolkit.local.likelihood import likeliest, project_onto_simplex
 from toolkit.local.protocol import Asked
 from toolkit.local.reports import is_code
 from toolkit.local.wording import describe
@@ -205,29 +206,24 @@ class Design:
             if n > 1
             else np.full((len(shares),) * 2, np.nan)
         )
-        notes: tuple[str, ...] = ()
-        if choice(method, "method", ("moment", "mle", "simplex")) == "moment":
-            notes = boundary_note(float(footing.value[0]) if len(shares) == 2 else shares)
-        elif method == "simplex":
+        if choice(method, "method", ("moment", "mle", "simplex")) == "simplex":
             shares = project_onto_simplex(shares)
-        else:
-            shares = self._mle(numbers)
+        elif method == "mle":
+            form = None if self._form is None else (self._form.truth / self.denominator, self._form.forced / self.denominator)
+            shares = likeliest(self.matrix, numbers, form)
             square = self._form is not None  # then the maximum and the unbiased estimate have one covariance
             cov = self.covariance(shares, n) if square else moments.information_covariance(self.matrix, shares) / n
-        return self._as_estimate(shares, cov, method, notes, footing)
+        return self._as_estimate(shares, cov, method, numbers, footing)
 
-    def _mle(self, counts: Array) -> Array:
-        if self._form is not None and len(self.options) == 2:
-            yes = float(np.clip((counts @ self._score)[1] / counts.sum(), 0, 1))
-            return np.array([1 - yes, yes])
-        if self._form is not None and self._form.truth > 0:
-            return forced_mle(counts, self._form.truth / self.denominator, self._form.forced / self.denominator)
-        return maximum_likelihood(self.matrix, counts)
-
-    def _as_estimate(self, shares: Array, cov: Array, method: str, notes: tuple[str, ...], footing: Shares) -> Estimate:
+    def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array, footing: Shares) -> Estimate:
         names = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
         se = np.sqrt(np.maximum(np.diag(cov), 0))
         binary = len(self.options) == 2
+        agreement = fit.agreement(self.matrix, self._form, counts, footing)
+        seen = fit.seen(counts, self.matrix, self.report_options[1]) if self.matrix.shape == (2, 2) else ""
+        notes = fit_notes(agreement, footing, seen)
+        if method == "moment" and not notes:
+            notes = boundary_note(float(shares[1]) if binary else shares)
         return Estimate(
             value=float(shares[1]) if binary else shares,
             se=float(se[1]) if binary else se,
@@ -239,6 +235,7 @@ class Design:
             method=f"{self.name} design, {names[method]}",
             notes=notes,
             basis=footing,
+            fit=agreement,
         )
 
     def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:

@@ -24,6 +24,16 @@ def project_onto_simplex(shares: Array) -> Array:
     return np.asarray(np.maximum(shares - excess[kept], 0))
 
 
+def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
+    """The maximum, by closed form where the matrix has the forced form: the probabilities of the truth, and of each option."""
+    if form is not None and len(matrix) == 2:
+        yes = float(np.clip((counts[1] / counts.sum() - form[1][1]) / form[0], 0, 1))
+        return np.array([1 - yes, yes])
+    if form is not None and form[0] > 0:
+        return forced_mle(counts, *form)
+    return maximum_likelihood(matrix, counts)
+
+
 def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
     """Closed form when a report is the truth with probability `truth` > 0, else option j with probability forced[j].
 

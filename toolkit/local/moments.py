@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.intervals import Shares
+from toolkit.core.posterior import Through
 
 Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
@@ -96,6 +97,7 @@ def _general_footing(matrix: Array, score: Array, counts: Array, n: int, options
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
     squares = score[:, options].T ** 2
     spread = (counts @ score[:, options] ** 2 / n - value[options] ** 2) * (n / (n - 1) if n > 1 else np.nan)
+    cov = covariance(score, counts / n, value, None) / n
     return Shares(
         value=value[options],
         se=np.sqrt(np.maximum(spread, 0) / n),
@@ -106,6 +108,7 @@ def _general_footing(matrix: Array, score: Array, counts: Array, n: int, options
         given=given_kinds,
         without=without_kinds,
         without_range=(np.array([q.min() for q in among_others]), np.array([q.max() for q in among_others])),
+        through=Through(matrix, counts, cov) if len(matrix) > 2 else None,
     )
 
 

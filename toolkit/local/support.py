@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
+from toolkit.core.fit import edge_fit, fit_notes
 from toolkit.core.intervals import Shares
 from toolkit.core.loss import Loss
 from toolkit.local.likelihood import project_onto_simplex
@@ -83,12 +84,16 @@ class Support:
         footing = self.footing(counts, n)
         shares = footing.value
         spread = self.covariance(shares) / (n - 1) if n > 1 else _unknown(len(shares))
-        notes = display_note(shares[1:] if len(options) == 2 else shares) if method == "moment" else ()
+        binary = len(options) == 2
+        basis = self.footing(counts[1:], n) if binary else footing
+        fit = edge_fit(basis, together=True)
+        notes = fit_notes(fit, basis)
+        if method == "moment" and not notes:
+            notes = display_note(basis.value)
         if len(options) > COVARIANCE_LIMIT:
             notes += (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",)
         if method == "simplex":
             shares = project_onto_simplex(shares)
-        binary = len(options) == 2
         return Estimate(
             value=float(shares[1]) if binary else shares,
             se=float(footing.se[1]) if binary else footing.se,
@@ -99,7 +104,8 @@ class Support:
             covers="sampling and randomization",
             method=f"{name}, {_METHODS[method]}",
             notes=notes,
-            basis=self.footing(counts[1:], n) if binary else footing,
+            basis=basis,
+            fit=fit,
         )
 
 

@@ -14,6 +14,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.local import oracles
 from toolkit.local.compliance import WAYS, Compliance
 from toolkit.local.design import Design
+from toolkit.show.bars import doubt, interval_row, interval_words, together
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
 
 _CONDUCT = {
@@ -68,21 +69,22 @@ def option_shares(estimate: Estimate, *, truth: Sequence[float] | None = None, l
     interval, values = estimate.interval(level), np.atleast_1d(estimate.value)
     low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
     ax, rows, words = axes(ax, height=1.2 + 0.32 * len(values)), range(len(values)), []
-    missed = np.zeros(len(values), bool) if truth is None else (np.asarray(truth) < low) | (np.asarray(truth) > high)
+    held = np.ones(len(values), bool) if truth is None else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
     for row, name in zip(rows, estimate.labels, strict=True):
-        colour, mark, width = (VERMILLION, "D", 3.0) if missed[row] else (BLUE, "o", 1.8)
-        ax.plot([low[row], high[row]], [row, row], color=colour, linewidth=width, solid_capstyle="butt")
-        ax.plot([values[row]], [row], mark, color=colour, markerfacecolor="white" if missed[row] else colour, markersize=6)
-        words.append(f"{name} {percent(values[row])} ({percent(low[row])} to {percent(high[row])})")
+        said, numbers = doubt(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row]))
+        interval_row(ax, row, *numbers, misses=not held[row], words=said)
+        words.append(f"{name} {interval_words(*numbers, said)}")
     if truth is not None:
         ax.plot(list(truth), list(rows), "|", color=INK, markersize=15, markeredgewidth=2)
-        words = [f"{np.count_nonzero(~missed)} of {len(values)} hold the true share"]
+        words = [f"{np.count_nonzero(held)} of {len(values)} hold the true share"]
     ax.set_yticks(rows, [str(label) for label in estimate.labels])
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(values) - 0.4, -0.6)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
-    ax.set_xlabel("share" if truth is None else "share (bar: the truth)")
-    return finish(ax, f"Shares with {100 * level:g} % intervals", f"{100 * level:g} % intervals: {', '.join(words)}")
+    all_of_them = together(estimate, interval)
+    ax.set_xlabel("; ".join(part for part in ("share" if truth is None else "share (bar: the truth)", all_of_them) if part))
+    alt = f"{100 * level:g} % intervals: {', '.join(words)}{f'; {all_of_them}' if all_of_them else ''}"
+    return finish(ax, f"Shares with {100 * level:g} % intervals", alt)
 
 
 def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | None = None) -> Axes:

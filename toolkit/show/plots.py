@@ -14,6 +14,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.local.design import Design
 from toolkit.local.wording import times_in
+from toolkit.show.bars import doubt, interval_row, interval_words
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
 
 _SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", SKY, BLUE])
@@ -166,11 +167,11 @@ def estimate_intervals(
     missed, words = 0, []
     for row, (name, estimate) in enumerate(named.items()):
         value, interval = float(estimate), estimate.interval(level, method)
-        low, high = float(interval.low), float(interval.high)
+        low, high = (float(limit) for limit in interval)
         misses = truth is not None and not low <= truth <= high
         missed += misses
-        _interval_row(ax, row, value, low, high, misses=misses)
-        words.append(f"{name} {percent(value)} ({percent(low)} to {percent(high)})")
+        interval_row(ax, row, value, low, high, misses=misses, words=doubt(estimate, interval))
+        words.append(f"{name} {interval_words(value, low, high, doubt(estimate, interval))}")
     _name_rows(ax, list(named))
     if truth is not None:
         ax.axvline(truth, color=INK, linestyle="--", linewidth=1.5, zorder=0)
@@ -180,12 +181,6 @@ def estimate_intervals(
     alt = f"{100 * level:g} % intervals: {', '.join(words)}"
     title = f"Estimates with {100 * level:g} % intervals" if truth is None else f"{missed} of {len(named)} intervals miss the truth"
     return finish(ax, title, alt)
-
-
-def _interval_row(ax: Axes, row: int, value: float, low: float, high: float, *, misses: bool) -> None:
-    colour = VERMILLION if misses else BLUE
-    ax.plot([low, high], [row, row], color=colour, linewidth=3 if misses else 1.8, solid_capstyle="butt")
-    ax.plot([value], [row], "D" if misses else "o", color=colour, markerfacecolor="white" if misses else colour, markersize=6)
 
 
 def _name_rows(ax: Axes, names: list[str]) -> None:

@@ -61,26 +61,35 @@ class Results:
         return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in found.items()}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row for each question, group and option: estimate, standard error, interval, people, and the 1 % of liars."""
+        """One row for each question, group and option: estimate, standard error, interval, fit, people, and the 1 % of liars."""
         import pandas as pd
 
         rows = [
             {"question": finding.question, **dict(zip(self.by, finding.group, strict=True)), "option": option, **numbers.to_dict()}
-            | {"n": finding.estimate.n, "1 % of liars": finding.liars}
+            | {"fit p": numbers.get("fit p", np.nan), "n": finding.estimate.n, "1 % of liars": finding.liars}
             for finding in self.findings
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]
         return pd.DataFrame(rows)
 
     def notes(self) -> list[str]:
-        """How far to trust it, in sentences."""
+        """How far to trust it, in sentences: the survey as a whole, then each estimate that its reports contradict."""
+        doubtful = [finding for finding in self.findings if finding.estimate.contradicted]
+        return [*self._trust(), *(f"{self._named(finding)}: {note}." for finding in doubtful for note in finding.estimate.notes)]
+
+    def _named(self, finding: Finding) -> str:
+        group = ", ".join(f"{name} {value}" for name, value in zip(self.by, finding.group, strict=True))
+        return f"{finding.question}{f' ({group})' if group else ''}"
+
+    def _trust(self) -> list[str]:
         said = []
         if self.understood is not None and self.understood[1]:
             passed, asked = self.understood
             said.append(f"{passed} of {asked} ({100 * passed / asked:.0f} %) passed the comprehension check.")
         for name, share in self.attention.items():
             limits = share.interval()
-            between = f"({100 * float(limits.low):.0f} to {100 * float(limits.high):.0f})"
+            low, high = (100 * float(limit) for limit in limits)
+            between = "(no share fits)" if limits.empty else f"({low:.0f} to {high:.0f})"
             followed = 100 * min(max(float(share), 0.0), 1.0)
             said.append(f"By the anchor question {name}, {followed:.0f} % {between} followed the instructions.")
         return said
@@ -98,7 +107,7 @@ class Results:
             group = ", ".join(f"{name} {value}" for name, value in zip(self.by, finding.group, strict=True))
             heading = f"{_words(question, self.survey)}{f' ({group})' if group else ''}"
             parts += [f"<h4>{html.escape(heading)}</h4>", finding.estimate._repr_html_(), _liars(finding)]
-        return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self.notes())])
+        return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
 
 
 def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -> "pd.DataFrame":

@@ -1,6 +1,7 @@
 """Estimates whose error has no formula: the survey is drawn again from itself, many times."""
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -17,6 +18,7 @@ class Bootstrap:
 
     replicates: Array
     methods: tuple[str, ...] = ("bootstrap",)
+    equal_tails: ClassVar[bool] = True  # each limit leaves out the same share of the surveys
 
     def interval(self, level: float, method: str) -> Interval:
         low, high = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)

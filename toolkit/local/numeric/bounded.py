@@ -14,7 +14,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, below, check_rng
 from toolkit.local.encoding import checked_counts
 from toolkit.local.numeric.grid import Steps, checked_reports
-from toolkit.local.numeric.means import FiniteMean, Stretched
+from toolkit.local.numeric.means import FiniteMean
 from toolkit.local.numeric.window import Window
 from toolkit.local.odds import Below
 from toolkit.local.protocol import Array
@@ -89,7 +89,7 @@ class OneBit(FiniteMean):
         footing = self.support.footing(numbers[1:], int(numbers.sum()))
         low, span = float(self.low), self.grid.span
         value, se = low + span * float(footing.value[0]), span * float(footing.se[0])
-        return self._estimated(value, se, footing.n, Stretched(footing, low, span))
+        return self._estimated(value, se, footing.n, footing)
 
     def simulate_counts(self, mean: Number, n: int, rng: Rng = None) -> npt.NDArray[np.int64]:
         """A whole survey at the level of counts: zeros and ones."""

@@ -11,7 +11,8 @@ import numpy.typing as npt
 
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.intervals import Interval, IntervalBasis
+from toolkit.core.fit import edge_fit, fit_notes
+from toolkit.core.intervals import Affine, Shares, Student
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import Drawn, DrawnAtOdds
 from toolkit.local.encoding import checked_counts
@@ -84,7 +85,7 @@ class Mean(Drawn):
         """The mean of the answers behind the reports: unbiased, and possibly a little out of bounds."""
         scores = self.scores(reports)
         spread = float(scores.var(ddof=1)) if len(scores) > 1 else np.nan
-        return self._estimated(float(scores.mean()), float(np.sqrt(spread / len(scores))), len(scores), None)
+        return self._estimated(float(scores.mean()), float(np.sqrt(spread / len(scores))), len(scores))
 
     def variance(self, mean: Number, n: int, *, sd: Number | None = None, respondents: Respondents = "sample") -> float:
         """Variance of the estimated mean, in theory, when the answers have this mean and standard deviation.
@@ -102,8 +103,11 @@ class Mean(Drawn):
         ones = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
         return max(ones) * self.grid.span**2 / whole(n, "n")
 
-    def _estimated(self, value: float, se: float, n: int, basis: IntervalBasis | None) -> Estimate:
+    def _estimated(self, value: float, se: float, n: int, share: Shares | None = None) -> Estimate:
+        """With a t interval, or with those of the share that the mean is, moved to the unit of the answers."""
         outside = not self.low <= value <= self.high
+        notes = ("the estimate lies out of bounds, as an unbiased estimate may",) if outside else ()
+        fit = edge_fit(share, together=True, of="mean") if share else None
         return Estimate(
             value=value,
             se=se,
@@ -113,8 +117,9 @@ class Mean(Drawn):
             loss=self.loss,
             covers="sampling and randomization",
             method=f"{self.name.replace('_', ' ')}, unbiased",
-            notes=("the estimate lies out of bounds, as an unbiased estimate may",) if outside else (),
-            basis=basis,
+            notes=(fit_notes(fit, share) if share and fit else ()) or notes,
+            basis=Affine(share, self.grid.span, float(self.low)) if share else Student(value, se, n - 1),
+            fit=fit,
         )
 
     def _range(self) -> str:
@@ -145,21 +150,4 @@ class FiniteMean(DrawnAtOdds, Mean):
         scores, n = self.scores(np.arange(self.kinds)), int(numbers.sum())
         value = float(numbers @ scores / n)
         spread = float(numbers @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
-        return self._estimated(value, float(np.sqrt(spread / n)), n, None)
-
-
-@dataclass(frozen=True, eq=False)
-class Stretched:
-    """Intervals of a share, moved to the unit of the answers."""
-
-    share: IntervalBasis
-    low: float
-    span: float
-
-    @property
-    def methods(self) -> tuple[str, ...]:
-        return self.share.methods
-
-    def interval(self, level: float, method: str) -> Interval:
-        unit = self.share.interval(level, method)
-        return Interval(self.low + self.span * unit.low, self.low + self.span * unit.high, level, method, unit.empty)
+        return self._estimated(value, float(np.sqrt(spread / n)), n)

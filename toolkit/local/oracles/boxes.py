@@ -9,7 +9,8 @@ import numpy.typing as npt
 
 from toolkit.core.checks import labels, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.intervals import Interval, IntervalBasis, Shares
+from toolkit.core.fit import Fit, edge_fit, fit_notes
+from toolkit.core.intervals import Interval, Shares, Tails
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.encoding import Labels
@@ -57,7 +58,8 @@ class Boxes(DrawnAtOdds):
         reports = self._draw(ticks, generator)
         return reports[0] if single else reports
 
-    def _estimated(self, values: Array, se: Array, cov: Array, n: int, basis: IntervalBasis) -> Estimate:
+    def _estimated(self, values: Array, se: Array, cov: Array, n: int, basis: "Shares | Rows") -> Estimate:
+        fit = basis.fit() if isinstance(basis, Rows) else edge_fit(basis, together=False)
         return Estimate(
             value=values,
             se=se,
@@ -67,8 +69,9 @@ class Boxes(DrawnAtOdds):
             loss=self.loss,
             covers="sampling and randomization",
             method=f"{self.name.replace('_', ' ')}, unbiased",
-            notes=display_note(values),
+            notes=fit_notes(fit, basis) or display_note(values),
             basis=basis,
+            fit=fit,
         )
 
     def __repr__(self) -> str:
@@ -126,6 +129,10 @@ class Rows:
     parts: tuple[Shares, ...]
 
     @property
+    def value(self) -> Array:
+        return np.array([part.value[0] for part in self.parts])
+
+    @property
     def methods(self) -> tuple[str, ...]:
         return self.parts[0].methods
 
@@ -133,3 +140,11 @@ class Rows:
         made = [part.interval(level, method) for part in self.parts]
         low, high, empty = (np.array([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
         return Interval(low, high, level, method, empty)
+
+    def tails(self, null: float, method: str) -> Tails:
+        statistic, below, above = np.array([part.tails(null, method) for part in self.parts]).T
+        return statistic, below, above
+
+    def fit(self) -> Fit:
+        """Whether any share agrees with each box's reports."""
+        return Fit(np.array([edge_fit(part, together=False).p for part in self.parts]), "exact binomial tail of each box")

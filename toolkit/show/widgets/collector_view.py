@@ -5,7 +5,6 @@ from urllib.parse import urlsplit
 
 from matplotlib.figure import Figure
 
-from toolkit.core.estimate import written
 from toolkit.show.canvas import GREY, INK, new_figure
 from toolkit.show.widgets.explorer import Explorer, browser_code
 from toolkit.show.widgets.still import say
@@ -121,9 +120,8 @@ def _rows(results: Results) -> list[list[str]]:
         estimate = finding.estimate
         if not results.survey[finding.question].randomized:
             continue
-        for option, numbers in estimate.to_frame().iterrows():
-            value, se, low, high = (float(number) for number in numbers)
+        for option, value, se, interval in estimate.text_rows():
             what = f"{finding.question}: {option}" if len(estimate.labels) > 1 or option != "mean" else finding.question
-            told = [f"{written(value, se)} ± {written(se, se)}", f"{written(low, se)} to {written(high, se)}", f"{estimate.n:,}"]
+            told = [f"{value} ± {se}", interval, f"{estimate.n:,}"]
             rows.append([what, *(number.replace("-", "\N{MINUS SIGN}") for number in told)])
     return rows
