@@ -106,6 +106,15 @@ def test_the_same_blinded_message_gives_the_same_signature_although_the_signer_b
     assert key.sign(blinded) == key.sign(blinded)
 
 
+def test_what_the_root_is_taken_of_is_another_number_each_time_so_that_its_time_tells_nothing_of_the_key(key, monkeypatch):
+    bases, root = [], IssuerKey._root
+    monkeypatch.setattr(IssuerKey, "_root", lambda self, base: bases.append(base) or root(self, base))
+    blinded, _ = blind(key.issuer, prepare(bytes(32), bytes(32)))
+    for _ in range(3):
+        key.sign(blinded)
+    assert len({*bases, int.from_bytes(blinded)}) == 4
+
+
 def test_blinding_twice_gives_two_messages_that_no_one_can_connect(key):
     """Any blinded message fits any nonce: the factor that connects them exists and is invertible."""
     n, e, d = key.issuer.n, key.issuer.e, key._d

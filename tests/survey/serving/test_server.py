@@ -273,6 +273,21 @@ def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, 
     assert "SECRET" not in caplog.text
 
 
+def test_an_answer_that_breaks_off_is_not_followed_by_a_second_one(caplog):
+    sent_out = []
+
+    async def breaks_off(_scope, _receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        raise RuntimeError("in the midst")
+
+    async def send(message):
+        sent_out.append(message["type"])
+
+    asyncio.run(server._Guard(breaks_off)({"type": "http"}, None, send))
+    assert sent_out == ["http.response.start"]
+    assert [record.message.partition(" in ")[0] for record in caplog.records] == ["RuntimeError"]
+
+
 def test_what_goes_right_or_wrong_by_the_rules_is_not_logged_at_all(app, survey, caplog):
     with caplog.at_level(logging.DEBUG):
         for body in (sent(payload(survey)), b"{", b"\xff", sent(payload(survey, key="SECRET"))):
