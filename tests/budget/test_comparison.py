@@ -61,6 +61,13 @@ def test_the_margin_of_a_curator_is_that_of_laplace_noise():
     assert central.margin > 1.08 * 1.959964 * central.se
 
 
+def test_a_curator_who_publishes_three_answers_of_each_person_splits_the_budget_too():
+    for one_each, noise in ((True, 3.0), (False, 3.0)):  # a third of the people behind each, or a third of epsilon
+        case = Case(warner, 0.2, 0.95, field=Field(questions=3, one_each=one_each))
+        central = four_ways(case, 2.0, 3000, Target(margin=0.1), 1e-6)[3]
+        assert central.noise_se == pytest.approx(noise * math.sqrt(2) / (3000 * 2.0), rel=1e-9)
+
+
 def test_anything_with_the_protocol_is_compared():
     for family, truth in ((partial(oracles.best, 12), [1 / 12] * 12), (partial(numeric.hybrid, (0, 1)), 0.5)):
         ways = four_ways(Case(family, truth, 0.95), 1.0, 2000, Target(margin=0.1), 1e-6)

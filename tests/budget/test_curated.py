@@ -61,6 +61,11 @@ def test_a_simulated_test_of_a_curator_has_its_size_and_power(sides):
         assert np.mean(found - 0.1 > edge) == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / size))
 
 
+def test_the_variances_of_both_sources_add_up():
+    direct = Case(warner, 0.1, 0.95).accuracy(1.0).without_noise()
+    assert Curated(direct, 3.0).variance(50).item() == pytest.approx(0.09 / 50 + 2 * (3 / 50) ** 2, rel=1e-12)
+
+
 def test_without_noise_it_is_direct_questioning():
     direct = Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).without_noise()
     curated = Curated(direct, 0.0)

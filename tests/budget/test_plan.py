@@ -116,3 +116,13 @@ def test_sensitivity_of_several_shares_moves_them_to_even():
     frame = plan(partial(k_ary, 3), prevalence=[0.7, 0.2, 0.1], n=1000, epsilon=1.0).sensitivity()
     assert frame["prevalence"].iloc[0] == pytest.approx([1 / 3] * 3)
     assert len(frame) == 3
+
+
+def test_what_was_found_is_what_the_ways_are_compared_by():
+    """A plan that was solved for its power or margin asks of the other ways what it has itself."""
+    powerful = plan(warner, prevalence=0.1, detect=0.2, n=1000, epsilon=1.0)
+    assert powerful.target.power == powerful.power
+    assert powerful.direct_n() < 1000
+    wide = plan(warner, prevalence=0.1, n=1000, epsilon=1.0)
+    assert wide.target.margin == wide.margin
+    assert wide.compare().loc["local", "n needed"] == 1000

@@ -53,6 +53,18 @@ def test_blocks_of_n_find_what_looking_at_every_n_finds(seed):
     assert not reached[: stays - 1].all() or stays == 1
 
 
+@pytest.mark.parametrize("power", [0.5, 0.8, 0.99])
+def test_beyond_the_end_of_the_search_chernoffs_bound_keeps_the_power(power):
+    """The bound falls as n grows, because the threshold moves away from the truth: it need be computed once."""
+    for one in (judged("die", 0, 0.1), judged("warner", 0.3, 0.2, 1), ScoreTest(0.0, 0.1, Z[2])):
+        end = one._surely(power)
+        for n, enough in ((end, True), (end // 2, False)):
+            edge = one.null + one.critical * math.sqrt(one.null * (1 - one.null) / n)
+            share, other = edge / one.truth, (1 - edge) / (1 - one.truth)
+            distance = (edge * math.log(share) if edge else 0) + (1 - edge) * math.log(other)
+            assert (edge < one.truth and math.exp(-n * distance) <= 1 - power) is enough
+
+
 @pytest.mark.parametrize("n", [1, 2, 17, 60, 277])
 @pytest.mark.parametrize("truth", [Fraction(1, 10), Fraction(7, 30), Fraction(1, 2), Fraction(1)])
 def test_the_power_is_the_binomial_tail_and_never_above_it(n, truth):

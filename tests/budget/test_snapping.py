@@ -1,3 +1,4 @@
+from fractions import Fraction
 from functools import partial
 
 import pytest
@@ -33,3 +34,7 @@ def test_several_options_have_devices_and_oracles_have_none():
     assert snap(partial(k_ary, 3), 1.0, [0.3, 0.3, 0.4])
     with pytest.raises(ValueError, match="only designs with a matrix"):
         snap(partial(oracles.best, 30), 1.0, [1 / 30] * 30)
+
+
+def test_what_was_wanted_is_never_said_to_be_more():
+    assert Fraction(repr(snap(warner, "5/7", 0.1)[0].wanted)) <= Fraction(5, 7)

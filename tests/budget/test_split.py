@@ -52,3 +52,10 @@ def test_what_cannot_be_split_is_refused():
         budget_for({"cheated": (warner("3/4"), 0.1)}, epsilon=1.0)
     with pytest.raises(ValueError, match="name every question"):
         budget_for(ASKED, epsilon=1.0, weights={"cheated": 1})
+
+
+def test_what_is_split_is_what_is_said_to_be_split():
+    """5/7 has no float: what is said is a little less, and the parts add up to no more than that."""
+    found = budget_for(ASKED, epsilon="5/7")
+    said = Fraction(repr(found.epsilon))
+    assert sum(Fraction(repr(share)) for share in found.shares.values()) <= said <= Fraction(5, 7)

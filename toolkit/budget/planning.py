@@ -38,18 +38,18 @@ def plan(
     """Solve for the one of epsilon, n and margin that is left out: n is rounded up, and what is asked for is reached.
 
     With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is the test that
-    agrees with the default interval. For one yes/no question its power is counted from the binomial law of the reports, and
-    n people are enough if every larger number is, too. Margins, and any other power, are by the normal approximation; a
-    note says which it was.
+    agrees with the default interval. For one yes/no question to up to a million people its power is counted from the binomial
+    law of the reports, and n people are enough if every larger number is, too. Margins, and any other power, are by the
+    normal approximation; a note says how a power was found.
 
     Parameters
     ----------
     design : a family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its own epsilon.
     prevalence : a guess of the truth: a share, one share an option, or a mean.
     margin : half the width of the interval, on the scale of the estimate: 0.03 is 3 percentage points.
-    detect, power : another truth, and the probability that a test of size 1 - `level` tells it from `prevalence`.
+    detect, power : another truth, and the probability that a test of nominal size 1 - `level` tells it from `prevalence`.
     sides : of the test: 2, or 1 if only a truth on the side of `detect` would be looked for.
-    sd : of a mean, the guessed standard deviation of the answers; the widest possible if left out.
+    sd : of a mean, the guessed standard deviation of the answers; the worst possible if left out.
     subgroup : share of the smallest subgroup that needs this precision. population : its finite size.
     response : share of the invited who answer; nobody of a population is invited twice.
     questions : how many are asked of the same people.
