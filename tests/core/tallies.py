@@ -21,12 +21,13 @@ def binomial(trials, share):
     return weights[weights > 1e-40] / weights.sum()
 
 
-def tally_delta(own, other, law, epsilon):
-    """The gap between two answers of one person, where `law` is that of the others' tally: either answer may be the true one."""
+def tally_delta(own, other, law, epsilon, *, both=True):
+    """The gap between two answers of one person, where `law` is that of the others' tally: the worse of two directions."""
     first = float(own) * np.append(0, law) + float(1 - own) * np.append(law, 0)
     second = float(other) * np.append(0, law) + float(1 - other) * np.append(law, 0)
     factor = math.exp(epsilon)
-    return max(np.maximum(first - factor * second, 0).sum(), np.maximum(second - factor * first, 0).sum())
+    gaps = [np.maximum(first - factor * second, 0).sum(), np.maximum(second - factor * first, 0).sum()]
+    return max(gaps) if both else gaps[0]
 
 
 def worst_delta(own, other, n, *epsilons):

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.core.tallies import worst_delta
+from toolkit.core import others
 from toolkit.core.others import EACH, HEADROOM, worst_composition
 from toolkit.core.tally import Side, deltas
 
@@ -66,6 +67,18 @@ def test_the_worst_composition_need_not_be_all_alike():
         found = deltas(side, holders, n - 1 - holders, float(epsilon), 0.01)
         gains.append(found.max() / max(found[0], found[-1]) - 1)
     assert max(gains) > 0.05
+
+
+@pytest.mark.parametrize("worst", [0, 1, 123_456, 999_999])
+def test_one_bad_composition_among_a_million_is_found(monkeypatch, worst):
+    """An invented delta that falls when people are added, and is too large up to 0.5 for one composition alone."""
+
+    def invented(_side, alike, unlike, epsilon, delta):
+        return np.where((alike <= worst) & (unlike <= 999_999 - worst) & (epsilon < 0.5), 2 * delta, 0.0)
+
+    monkeypatch.setattr(others, "deltas", invented)
+    least, epsilon = worst_composition(Fraction(3, 4), Fraction(1, 4), 10**6, 1e-6, 1.1)
+    assert least <= 0.5 <= epsilon <= 0.5 * (1 + 1.01 * HEADROOM)
 
 
 def test_a_million_people_take_less_than_a_second():

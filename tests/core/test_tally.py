@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from tests.core.tallies import binomial, exact_delta, tally_delta
+from toolkit.core import tally
 from toolkit.core.tally import MOST_PEOPLE, Side, deltas
 
 SIDES = [  # own, other: symmetric, either way skewed, nearly the same, nearly certain
@@ -86,6 +87,23 @@ def test_a_million_people_are_counted_to_eight_digits_down_to_a_delta_of_1e_minu
     epsilon, exact = exact_at_a_million(own, other, deviations)
     found = of(own, other, 0, 10**6 - 1, epsilon, float(exact))
     assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 10**8))
+
+
+@pytest.mark.parametrize("changed", [{"_NEGLIGIBLE": 3.0}, {"_WIDTH": -1.0, "_LEAST_WIDTH": 2.0}], ids=["sum", "circle"])
+@pytest.mark.parametrize(("own", "other"), SIDES[:3])
+def test_fewer_roots_loosen_the_bound_and_never_break_it(monkeypatch, changed, own, other):
+    """The proof holds for any number of roots: what is not summed and what wraps round the circle is added from above."""
+    law = np.convolve(binomial(250, own), binomial(150, other))
+    spread = float(own - other) / math.sqrt(250 * own * (1 - own) + 150 * other * (1 - other))
+    loose = []
+    for epsilon in np.array([0.0, 0.2, 1, 2, 3.5]) * spread:
+        exact = tally_delta(own, other, law, epsilon, both=False)
+        with monkeypatch.context() as context:
+            for name, value in changed.items():
+                context.setattr(tally, name, value)
+            loose.append(of(own, other, 250, 150, float(epsilon), 1e-5) / exact)
+    assert min(loose) > 1 - 1e-11
+    assert max(loose) > 1 + 1e-7
 
 
 @pytest.mark.parametrize(("own", "other"), SIDES)

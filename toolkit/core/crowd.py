@@ -1,7 +1,7 @@
 """How likely shuffled reports tell two answers of one person apart, when n people's reports hide each other.
 
-Every function here returns delta for a given epsilon: the largest gap Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where
-the two laws differ in one person's answer. The *blanket* bounds it from above for every answer of the others: a report
+Delta belongs to an epsilon: it is the largest gap Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where the two laws differ
+in one person's answer. The *blanket* bounds it from above for every answer of the others: a report
 is at least as likely as its least likely case, so with that probability it is drawn without regard to its sender's answer;
 an observer who is told which reports were not drawn so can only do better, and the others form a crowd of known law.
 With scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at most E[(sum of the n scores)+] / n.

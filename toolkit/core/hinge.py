@@ -1,4 +1,4 @@
-"""The mean of what a count exceeds a threshold by: the one sum behind every number for shuffled reports.
+"""The mean of what a count exceeds a threshold by: the one sum behind the blanket of shuffled reports.
 
 For I binomial(t, share), E[(slope I - offset)+] = slope (1 - share) i Pr[I = i] - (offset - slope t share) Pr[I >= i], where i
 is the first count above offset / slope. Both terms are positive in the tail that matters and nearly cancel, by a factor
@@ -22,7 +22,7 @@ _SMALL = np.arange(1, _EXACT_UP_TO + 1)
 _STIRLING = np.concatenate([[0.0], gammaln(_SMALL + 1.0) - (xlogy(_SMALL + 0.5, _SMALL) - _SMALL + _HALF_LOG_2PI)])
 
 
-def binomial_hinge(t: Array, share: float | Array, slope: float | Array, offset: Array) -> Array:
+def binomial_hinge(t: Array, share: float, slope: float, offset: Array) -> Array:
     """E[(slope I - offset)+] for I binomial(t, share), from above: the error of its terms is added.
 
     t : whole numbers as floats; share : strictly between 0 and 1; slope : above 0; offset : at least 0.
@@ -38,7 +38,7 @@ def binomial_hinge(t: Array, share: float | Array, slope: float | Array, offset:
     return np.where(possible & (t >= 1), np.maximum(rise - fall, 0) + UNSURE * (rise + np.abs(fall)), 0.0)
 
 
-def log_binomial(count: Array, trials: Array, share: float | Array) -> Array:
+def log_binomial(count: Array, trials: Array, share: float) -> Array:
     """The logarithm of Pr[I = count], without the loss of digits of large factorials (C. Loader 2000)."""
     rest = trials - count
     inner = (count > 0) & (rest > 0)
