@@ -77,8 +77,8 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
         return Fit(float(_edge_tails(shares)[0]), "exact binomial tail", of)
     if not together:
         return Fit(_edge_tails(shares), "exact binomial tail of each option", of)
-    beyond = np.maximum(-shares.tails(0.0, "wilson")[0], shares.tails(1.0, "wilson")[0])
-    farthest = np.argsort(beyond)[-_CANDIDATES:] if k > _CANDIDATES else np.arange(k)
+    beyond = np.maximum(-shares.score(0.0), shares.score(1.0))
+    farthest = np.argpartition(beyond, -_CANDIDATES)[-_CANDIDATES:] if k > _CANDIDATES else np.arange(k)
     least = float(_edge_tails(shares.rows(farthest)).min())
     return Fit(min(1.0, 2 * k * least), "exact binomial tails of all options (Bonferroni)", of)
 
