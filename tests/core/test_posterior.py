@@ -66,6 +66,12 @@ def test_the_same_reports_always_give_the_same_interval() -> None:
     assert np.array_equal(first, second)
 
 
+def test_reports_of_a_single_kind_and_a_single_report_have_a_posterior() -> None:
+    for counts in ([30, 0, 0, 0], [0, 0, 1, 0]):
+        interval = DIE.joint(COIN).estimate_counts(counts).interval(method="bayes")
+        assert np.all((interval.low >= 0) & (interval.low < interval.high) & (interval.high <= 1))
+
+
 def test_the_shortest_interval_holds_its_level_and_reaches_an_edge_that_it_touches() -> None:
     draws = np.random.default_rng(0).beta([1, 20, 5], [20, 1, 5], size=(20_000, 3))
     low, high = shortest_of(draws, 0.9)

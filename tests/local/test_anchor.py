@@ -107,6 +107,14 @@ def test_an_interval_stays_within_zero_and_one_and_the_reader_is_told_what_is_as
     assert "77" in corrected_counts(CWISE, PAIRS).method
 
 
+def test_corrected_shares_that_no_share_agrees_with_say_so():
+    estimate = corrected_counts(CWISE, [[20, 20], [120, 840]])
+    assert estimate.interval().empty
+    assert "no share fits at 95 %: p = " in repr(estimate)
+    assert "no share agrees with these reports" in estimate.notes[0]
+    assert estimate.to_frame()["empty"].all()
+
+
 def test_reports_that_all_agree_have_no_interval_of_width_zero():
     assert np.isnan(corrected_counts(CWISE, [[1, 0], [0, 29]]).interval().low)
     low, high = attention_counts(warner(1), [20, 0]).interval()

@@ -121,17 +121,17 @@ class Estimate:
         )
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row a label: estimate, standard error, limits of the interval, and whether it is empty.
+        """One row a label: estimate, standard error, limits of the interval.
 
-        Where it is empty no share agrees with the reports at this level, and there are no limits: they are NaN. Estimates of
-        reports that could contradict their design have a column "fit p", too: the p-value of `fit`.
+        Of reports that could contradict their design there are two more columns: "empty", where no share agrees with the reports
+        at this level, so that there are no limits (they are NaN), and "fit p", the p-value of `fit`.
         """
         import pandas as pd
 
         rows = self._rows(level)
         names = ("estimate", "se", "low", "high", "empty")
         frame = pd.DataFrame([row[1:] for row in rows], columns=names, index=pd.Index([row[0] for row in rows]))
-        return frame if self.fit is None else frame.assign(**{"fit p": self.fit.p})
+        return frame.drop(columns="empty") if self.fit is None else frame.assign(**{"fit p": self.fit.p})
 
     def __float__(self) -> float:
         if isinstance(self.value, np.ndarray):

@@ -6,7 +6,7 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.intervals import Interval, Shares
+from toolkit.core.intervals import Interval, Normal, Shares
 
 Array = npt.NDArray[np.float64]
 
@@ -22,7 +22,10 @@ class Counted(Protocol):
     """Shares that reports were counted for."""
 
     @property
-    def value(self) -> Array: ...
+    def value(self) -> float | Array: ...
+
+    @property
+    def methods(self) -> tuple[str, ...]: ...
 
     def interval(self, level: float, method: str) -> Interval: ...
 
@@ -77,16 +80,22 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
         return Fit(float(_edge_tails(shares)[0]), "exact binomial tail", of)
     if not together:
         return Fit(_edge_tails(shares), "exact binomial tail of each option", of)
-    beyond = np.maximum(-shares.tails(0.0, "wilson")[0], shares.tails(1.0, "wilson")[0])
-    farthest = np.argsort(beyond)[-_CANDIDATES:] if k > _CANDIDATES else np.arange(k)
+    beyond = np.maximum(-shares.score(0.0), shares.score(1.0))
+    farthest = np.argpartition(beyond, -_CANDIDATES)[-_CANDIDATES:] if k > _CANDIDATES else np.arange(k)
     least = float(_edge_tails(shares.rows(farthest)).min())
     return Fit(min(1.0, 2 * k * least), "exact binomial tails of all options (Bonferroni)", of)
 
 
-def _edge_tails(shares: Shares) -> Array:
+def wald_fit(shares: Normal) -> Fit:
+    """The same where only values and standard errors are known, from the normal tails; shares that belong together."""
+    each = _edge_tails(shares, "wald")
+    return Fit(float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails")
+
+
+def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
     """For each share the chance of as few reports if nobody has it, or of as many if everybody has; 1 if it lies between."""
-    few, many = (np.atleast_1d(tail) for tail in (shares.tails(0.0, "exact")[1], shares.tails(1.0, "exact")[2]))
-    return np.where(np.isnan(shares.value), np.nan, np.where(shares.value < 0, few, np.where(shares.value > 1, many, 1.0)))
+    few, many = (np.atleast_1d(tail) for tail in (shares.tails(0.0, method)[1], shares.tails(1.0, method)[2]))
+    return np.where(np.isnan(few + many + shares.value), np.nan, np.where(shares.value < 0, few, np.where(shares.value > 1, many, 1.0)))
 
 
 def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
@@ -94,10 +103,11 @@ def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
 
     `seen` : what came and what the design makes, as in "10 of 300 reports were yes, where the design makes at least 50".
     """
-    inside = bool(np.all((shares.value >= 0) & (shares.value <= 1)))  # then no interval is empty
+    value = np.asarray(shares.value)
+    inside = bool(np.all((value >= 0) & (value <= 1)))  # then no interval is empty
     if inside and not fit.doubtful:
         return ()
-    interval = shares.interval(0.95, "wilson")
+    interval = shares.interval(0.95, shares.methods[0])
     empty = int(np.count_nonzero(interval.empty))
     if not empty and not fit.doubtful:
         return ()

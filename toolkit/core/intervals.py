@@ -207,9 +207,9 @@ class Shares:
         """The tests that exclude a share exactly when the uncut interval of the same method does."""
         if method == "exact":
             below, above = self._binomial_tails(null)
-            z = self._score(null)
+            z = self.score(null)
         else:
-            z = self._score(null) if method == "wilson" else _ratio(self.value - null, self.se)
+            z = self.score(null) if method == "wilson" else _ratio(self.value - null, self.se)
             below, above = ndtr(z), ndtr(-z)
         return (z[0], below[0], above[0]) if len(z) == 1 else (z, below, above)
 
@@ -225,7 +225,7 @@ class Shares:
         reach = np.sqrt(np.maximum(middle**2 - (self.value**2 - factor * self.spread_without) / lead, 0))
         return middle - reach, middle + reach
 
-    def _score(self, null: float) -> Array:
+    def score(self, null: float) -> Array:
         """The estimate's distance from the null in standard errors at the null: Wilson's limits are where it is -z and z."""
         variance = null * self.spread_given + (1 - null) * self.spread_without - null**2
         return np.asarray(_ratio(self.value - null, np.sqrt(np.maximum(variance, 0) / self.n)))

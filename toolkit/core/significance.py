@@ -12,7 +12,7 @@ from toolkit.core.intervals import Affine, IntervalBasis, interval_from
 Array = npt.NDArray[np.float64]
 
 DIRECTIONS = ("greater", "less")
-_LEAST = 2.0**-53  # the smallest 1 - level that a float can tell from none
+_LEAST = 1e-15  # a smaller 1 - level, shared among several noisy numbers, is lost in a float
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -70,6 +70,7 @@ def _tails(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) 
 def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
     """The same from the intervals alone."""
     both = np.array([_level_that_meets(basis, null, method, i) for i in range(value.size)]).reshape(value.shape)
+    both = np.maximum(both, getattr(basis, "least_p", 0.0))
     # Half of a two-sided p-value is one-sided only where the law of the error says that both sides have the same chance.
     near = both / 2 if getattr(basis, "equal_tails", False) else both
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -79,7 +80,7 @@ def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method
 
 
 def _level_that_meets(basis: IntervalBasis, null: float, method: str, entry: int) -> float:
-    """The least 1 - level at which the interval leaves out the null, from above: bisection, to 10 digits or 2**-53."""
+    """The least 1 - level at which the interval leaves out the null, from above: bisection, to 10 digits; never below 1e-15."""
 
     def leaves_out(error: float) -> bool | None:
         low, high = (float(np.atleast_1d(limit)[entry]) for limit in interval_from(basis, 1 - error, method))

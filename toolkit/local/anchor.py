@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.fit import edge_fit, fit_notes
+from toolkit.core.fit import edge_fit, fit_notes, wald_fit
 from toolkit.core.intervals import Normal, Shares
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
@@ -132,8 +132,7 @@ def corrected_counts(
     cov = (part * people[:, None]).T @ part / n / (n - 1) if n > 1 else np.full((len(value),) * 2, np.nan)
     kept = slice(1, None) if len(value) == 2 else slice(None)
     words = f"{design.name} design, corrected by an anchor: {100 * follow:.3g} % followed the instructions"
-    notes = (*boundary_note(float(value[1]) if len(value) == 2 else value), _ASSUMED)
-    return _estimated(value[kept], cov[kept, kept], n, design.options[kept], design, words, notes)
+    return _estimated(value[kept], cov[kept, kept], n, design.options[kept], design, words)
 
 
 def _care(design: Design, truth: str | int | None) -> Array:
@@ -152,9 +151,11 @@ def _row(design: Design, truth: str | int | None) -> Array:
     return np.asarray(design.matrix[0 if truth is None else design.options.index(truth)])
 
 
-def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str, notes: tuple[str, ...]) -> Estimate:
+def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str) -> Estimate:
     se = np.sqrt(np.maximum(np.diag(cov), 0))
     shown, error = (float(value[0]), float(se[0])) if len(value) == 1 else (value, se)
     known = np.where(se > 1e-12, se, np.nan)  # reports that all agree say nothing about the error
     basis = Normal(shown, known if len(value) > 1 else float(known[0]), within=(0.0, 1.0))
-    return Estimate(shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, notes, basis)
+    fit = wald_fit(basis)
+    said = fit_notes(fit, basis) or boundary_note(shown)
+    return Estimate(shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*said, _ASSUMED), basis, fit)

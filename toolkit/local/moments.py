@@ -97,7 +97,8 @@ def _general_footing(matrix: Array, score: Array, counts: Array, n: int, options
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
     squares = score[:, options].T ** 2
     spread = (counts @ score[:, options] ** 2 / n - value[options] ** 2) * (n / (n - 1) if n > 1 else np.nan)
-    cov = covariance(score, counts / n, value, None) / n
+    likely = (counts + 1) / (n + len(counts))  # one more of each, so that reports of a single kind have a spread, too
+    cov = covariance(score, likely, likely @ score, None) / n
     return Shares(
         value=value[options],
         se=np.sqrt(np.maximum(spread, 0) / n),

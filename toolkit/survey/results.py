@@ -66,7 +66,8 @@ class Results:
 
         rows = [
             {"question": finding.question, **dict(zip(self.by, finding.group, strict=True)), "option": option, **numbers.to_dict()}
-            | {"fit p": numbers.get("fit p", np.nan), "n": finding.estimate.n, "1 % of liars": finding.liars}
+            | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
+            | {"n": finding.estimate.n, "1 % of liars": finding.liars}
             for finding in self.findings
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]

@@ -20,6 +20,11 @@ class Bootstrap:
     methods: tuple[str, ...] = ("bootstrap",)
     equal_tails: ClassVar[bool] = True  # each limit leaves out the same share of the surveys
 
+    @property
+    def least_p(self) -> float:
+        """So many surveys cannot tell a smaller p-value from this one."""
+        return 2 / (len(self.replicates) + 1)
+
     def interval(self, level: float, method: str) -> Interval:
         low, high = np.quantile(self.replicates, [(1 - level) / 2, (1 + level) / 2], axis=0)
         return Interval(low, high, level, method)
