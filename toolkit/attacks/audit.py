@@ -1,40 +1,34 @@
 """Is it as private as it says? A lower confidence bound on epsilon and delta, for anything that can be run.
 
 `audit(mechanism, neighbours)` runs the mechanism on pairs of neighbouring inputs, looks for events that are much likelier on
-one than on the other, and confirms the best of them on fresh runs with Clopper-Pearson bounds. A mechanism that tells its
+one than on the other, and confirms the best of them on fresh runs, which are taken to be independent. A mechanism that tells its
 law is enumerated as well, exactly, and its draws are compared with that law. An audit can refute a claim; it cannot prove one.
 """
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from toolkit.attacks import enumeration
 from toolkit.attacks.bounds import claimed, delta_bound, epsilon_bound, p_value
-from toolkit.attacks.events import Array, Event, search
+from toolkit.attacks.coding import Coding
+from toolkit.attacks.events import Event
+from toolkit.attacks.features import Array
 from toolkit.attacks.neighbours import Pair, named_pairs, pairs_for
 from toolkit.attacks.running import FEWEST, Runner, loss_of
+from toolkit.attacks.searching import Candidate, Search, distinct, identity
 from toolkit.attacks.verdict import Trial, Verdict
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Approx, Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
 
-_CONFIRMED_PAIRS = 3
+_PACED = 4  # on so many inputs it is seen how long a run takes
+_FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbours, if there is one
 _ZCDP_DELTA = 1e-3
 _FOR_DRAWS = 0.1  # the share of the error that is left to the comparison of draws with a told law
 
-Candidate = tuple[str, Pair, list[Event]]
-
-
-class Half(NamedTuple):
-    """One half of the runs and of the time: for the search, or for the confirmation."""
-
-    runs: int
-    seconds: float
-
-    def shared(self, inputs: int) -> tuple[int, float]:
-        return max(self.runs // inputs, FEWEST), self.seconds / inputs
+Target = tuple[float, float]
 
 
 def audit(
@@ -43,8 +37,8 @@ def audit(
     *,
     epsilon: Number | None = None,
     delta: Number = 0,
-    runs: int = 100_000,
-    seconds: float = 4.0,
+    runs: int = 200_000,
+    seconds: float = 60.0,
     level: Number = 0.9999,
     features: dict[str, Callable[[Any], float]] | None = None,
     last_bits: bool = True,
@@ -58,7 +52,9 @@ def audit(
     neighbours : a tuple of two inputs, a list of such, or a mapping with names; see `toolkit.attacks.neighbours`. None: from
         the options, bounds or sensitivity that the mechanism declares.
     epsilon, delta : the claim; the mechanism's own `loss` if left out.
-    runs, seconds : how often to run it in all; less where that would take longer than so many seconds.
+    runs : how often to run it in all: half of the runs to search, half to confirm.
+    seconds : at most how long, at the pace of a few runs at the beginning; fewer runs are made where all would take longer, and
+        a note says so. Else, what is found depends on no clock; with `math.inf` it never does.
     level : of the bounds and of the verdict; a mechanism whose claim is true is refuted with probability at most 1 - level.
     features : further ways to look at one output, each a function from an output to a number.
     last_bits : whether to look at the last bits of floats, which betray almost all noise that was made of floats.
@@ -68,7 +64,9 @@ def audit(
     >>> from toolkit import warner
     >>> audit(warner(p="2/3"), rng=np.random.default_rng(1)).violated
     False
-    >>> audit(lambda count: count + np.random.default_rng(0).laplace(), (0, 1), epsilon=1).violated  # the seed is reused
+    >>> def count(value):
+    ...     return value + np.random.default_rng(0).laplace()  # the seed is used again
+    >>> audit(count, (0, 1), epsilon=1, runs=4000).violated
     True
 
     References: Z. Ding et al., Detecting violations of differential privacy (2018); B. Bichsel et al., DP-Sniper (2021).
@@ -77,11 +75,11 @@ def audit(
     claim = _claim(mechanism, epsilon, delta)
     target = claimed(claim, _ZCDP_DELTA)
     share = check_level(level)
-    run = Runner(mechanism, check_rng(rng), features)
-    run.measure(value for pair in pairs.values() for value in pair)
-    half = Half(whole(runs, "runs", least=4 * FEWEST) // 2, seconds / 2)
-    candidates = _searched(run, pairs, half, target[1] if target else 0.0, last_bits=last_bits)
-    tried = _confirmed(run, candidates, half, (1 - _FOR_DRAWS) * (1 - share), target or (math.inf, 0.0))
+    run = Runner(mechanism, check_rng(rng))
+    affordable, notes = _affordable(run, pairs, whole(runs, "runs", least=4 * FEWEST), seconds)
+    held = target or (math.inf, 0.0)
+    coding, candidates = Search(run, pairs, held, features, last_bits)(affordable // 2)
+    tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), held)
     exact = enumeration.enumerated(mechanism, pairs, target)
     misfit = enumeration.misfit(mechanism, pairs, check_rng(rng)) if exact else None
     violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
@@ -96,7 +94,7 @@ def audit(
         pairs=tuple(pairs),
         runs=run.runs,
         exact=exact.epsilon if exact else None,
-        notes=(f"{run.runs:,} runs instead of {runs:,}: more would take longer than {seconds:g} s",) if run.runs < runs / 2 else (),
+        notes=notes,
     )
 
 
@@ -108,39 +106,51 @@ def _claim(mechanism: Any, epsilon: Number | None, delta: Number) -> Loss | None
     return Approx(epsilon, delta) if delta != 0 else Pure(epsilon)
 
 
-def _searched(run: Runner, pairs: dict[str, Pair], half: Half, slack: float, *, last_bits: bool) -> list[Candidate]:
-    """For the most promising pairs, in either direction, the events to confirm."""
-    count, seconds = half.shared(2 * len(pairs))
-    found: list[Candidate] = []
-    for name, (a, b) in pairs.items():
-        first, second = run(a, count, seconds), run(b, count, seconds)
-        there, back = search(first, second, delta=slack, last_bits=last_bits)
-        found += [(name, (a, b), there), (f"{name}, reversed", (b, a), back)]
-    found.sort(key=lambda candidate: -candidate[2][0].promise)
-    return found[:_CONFIRMED_PAIRS]
+def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
+    """How many runs there is time for at the pace of a few; settled before the others, so that none is left out for its time."""
+    if seconds == math.inf:
+        return runs, ()
+    pace = run.pace(list(distinct(pairs.values()).values())[:_PACED], runs // 100)
+    if pace * runs <= seconds:
+        return runs, ()
+    fewer = max(int(seconds / pace), 4 * FEWEST)
+    return fewer, (f"{fewer:,} runs instead of {runs:,}: at the pace of the first ones, more would take longer than {seconds:g} s",)
 
 
-def _confirmed(run: Runner, candidates: list[Candidate], half: Half, error: float, target: tuple[float, float]) -> list[Trial]:
-    """Fresh runs for each candidate; the error is shared evenly among all events and their two bounds."""
-    count, seconds = half.shared(2 * len(candidates))
-    tail = error / (2 * sum(len(events) for _, _, events in candidates))
+def _confirmed(run: Runner, coding: Coding, candidates: list[Candidate], runs: int, error: float, target: Target) -> list[Trial]:
+    """Fresh runs on each pair of neighbours, for its events in both directions."""
+    shares = [1.0] if len(candidates) == 1 else [1 - _FOR_SECOND, _FOR_SECOND]
+    tables: dict[object, Array] = {}
+    for candidate, share in zip(candidates, shares, strict=True):
+        for key, value in distinct([candidate.pair]).items():
+            if key not in tables:
+                tables[key] = coding.table(run(value, max(int(share * runs / 2), FEWEST)))
     trials = []
-    for name, (a, b), events in candidates:
-        first, second = run(a, count, seconds), run(b, count, seconds)
-        trials += [_trial(name, event, first, second, tail, target) for event in events]
+    for name, event, (a, b), share in _shared(candidates):
+        first, second = tables[identity(a)], tables[identity(b)]
+        counts = (event.count(first), len(first), event.count(second), len(second))
+        trials.append(_trial(name, event.words, counts, share, share * error, target))
     return trials
 
 
-def _trial(pair: str, event: Event, first: Array, second: Array, tail: float, target: tuple[float, float]) -> Trial:
-    counts = (event.count(first), len(first), event.count(second), len(second))
+def _shared(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
+    """All events with their parts of the error: the one that exceeds the claim most has half, the others share the rest evenly."""
+    events = [(one.name, event, one.pair) for one in candidates for event in one.there]
+    events += [(f"{one.name}, reversed", event, one.pair[::-1]) for one in candidates for event in one.back]
+    first = max(range(len(events)), key=lambda i: events[i][1].excess)
+    return [(*event, 0.5 if i == first else 0.5 / (len(events) - 1)) for i, event in enumerate(events)]
+
+
+def _trial(pair: str, words: str, counts: tuple[int, int, int, int], share: float, error: float, target: Target) -> Trial:
     epsilon, delta = target
     return Trial(
         pair,
-        event.words,
+        words,
         *counts,
-        epsilon=epsilon_bound(*counts, delta=delta, tail=tail),
-        delta=delta_bound(*counts, epsilon=epsilon, tail=tail),
+        epsilon=epsilon_bound(*counts, delta=delta, error=error),
+        delta=delta_bound(*counts, epsilon=epsilon, error=error),
         p_value=p_value(*counts, epsilon=epsilon, delta=delta),
+        share=share,
     )
 
 
@@ -154,7 +164,7 @@ def _judged(
         return True, "its draws do not follow the law that it tells"
     if not has_claim:
         return False, "a bound only, as nothing was claimed"
-    best = min(trial.p_value for trial in tried) * len(tried)
+    best = min(trial.p_value / trial.share for trial in tried)
     if best >= 1:
         return False, "nothing seen speaks against the claim"
     return best <= (1 - _FOR_DRAWS) * error, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"

@@ -1,97 +1,75 @@
 """How anything is run many times on one input: by protocol, never by what it is called.
 
 An object with `randomize(answers, rng)`, an object with `release(value, rng)`, or a function of the input (and of `rng`, if
-it has a parameter of that name). What comes out is made a table of numbers: one row a run.
+it has a parameter of that name).
 """
 
 import inspect
-import math
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.core.checks import is_missing, refuse
+from toolkit.attacks.coding import WIDEST
+from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 
-Array = npt.NDArray[np.float64]
 Law = dict[Any, Fraction]
 
-NAN = 1.7e308  # stands for "not a number", which compares with nothing
 FEWEST = 100
-_FEW = 20
-_WIDEST = 512
+_PACED = 20
+_CHUNK = 4096
 
 
 class Runner:
-    """Runs a mechanism `count` times on a value; outputs that are not numbers get codes, the same ones in every call."""
+    """Runs a mechanism on a value, as often as it is told to, and counts the runs."""
 
-    def __init__(self, mechanism: Any, rng: Rng, features: dict[str, Callable[[Any], float]] | None = None) -> None:
+    def __init__(self, mechanism: Any, rng: Rng) -> None:
         self._once, self._batch = protocol(mechanism)
-        self._rng, self._features, self._codes = rng, features or {}, dict[Any, int]()
-        self.runs, self._width = 0, cast("int | None", None)
+        self._rng, self.runs = rng, 0
 
-    def __call__(self, value: Any, count: int, seconds: float = math.inf) -> Array:
-        """Up to `count` runs; fewer, but at least `FEWEST`, where they would take longer than so many seconds."""
-        start, parts, done, size = time.perf_counter(), [], 0, FEWEST
-        while done < count and (not done or time.perf_counter() - start < seconds * done / (done + size)):
-            size = min(size, count - done)
-            parts.append(self._rows(value, size))
-            done, size = done + size, 2 * size
-        self.runs += done
-        return np.concatenate(parts)
+    def __call__(self, value: Any, count: int) -> list[Any]:
+        """The outputs of `count` runs."""
+        outputs: list[Any] = []
+        while len(outputs) < count:
+            outputs += self._some(value, min(_CHUNK, count - len(outputs)))
+        self.runs += count
+        return outputs
 
-    def measure(self, values: Iterable[Any]) -> None:
-        """Run a little on each value, and fix the width of the table: longer outputs are cut, shorter ones filled up.
+    def pace(self, values: Sequence[Any], most: int) -> float:
+        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries, as a busy machine only adds.
 
-        The width must be the same on all inputs, else it would tell them apart where the outputs do not.
+        How often it is run here depends on no clock, so that a generator is in the same state afterwards on any machine.
         """
-        self._width = max(self._rows(value, _FEW).shape[1] for value in values)
+        size = max(min(_CHUNK // 4 if self._batch is not None else _PACED, most), 1)
+        return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
 
-    def _rows(self, value: Any, count: int) -> Array:
-        outputs = self._raw(value, count)
-        table = self._table(outputs)
-        extra = [[float(look(output)) for output in outputs] for look in self._features.values()]
-        table = np.column_stack([*np.array(extra), table]) if extra else table
-        if self._width is None or table.shape[1] == self._width:
-            return table
-        fill = np.full((count, max(self._width - table.shape[1], 0)), NAN)
-        return np.hstack([table[:, : self._width], fill])
+    def _timed(self, value: Any, count: int) -> float:
+        start = time.perf_counter()
+        self(value, count)
+        return time.perf_counter() - start
 
-    def _raw(self, value: Any, count: int) -> Any:
-        if self._batch is not None:
-            many = np.repeat(value[None], count, axis=0) if isinstance(value, np.ndarray) else [value] * count
-            return self._batch(many, self._rng)
-        return [_plain(self._once(value, self._rng)) for _ in range(count)]
+    def _some(self, value: Any, count: int) -> list[Any]:
+        if self._batch is None:
+            return [_cut(self._once(value, self._rng)) for _ in range(count)]
+        many = np.repeat(value[None], count, axis=0) if isinstance(value, np.ndarray) else [value] * count
+        outputs = self._batch(many, self._rng)
+        if not isinstance(outputs, np.ndarray):
+            return [_cut(output) for output in outputs]
+        if outputs.dtype == np.uint8 and outputs.ndim == 2:  # packed bits
+            outputs = np.unpackbits(outputs[:, : WIDEST // 8], axis=1, bitorder="little")
+        rows = outputs if outputs.ndim == 1 else outputs.reshape(len(outputs), -1)[:, :WIDEST]
+        return list(rows) if rows.ndim > 1 and rows.dtype.kind in "biuf" else list(rows.tolist())
 
-    def _table(self, outputs: Any) -> Array:
-        array = outputs if isinstance(outputs, np.ndarray) else _array(outputs)
-        if array.dtype == np.uint8 and array.ndim == 2:  # packed bits
-            array = np.unpackbits(array, axis=1, bitorder="little")
-        if array.ndim > 2:
-            array = array.reshape(len(array), -1)
-        if array.dtype.kind not in "biuf":
-            array = self._coded(array)
-        table = array.astype(float).reshape(len(array), -1)[:, :_WIDEST]
-        return np.asarray(np.nan_to_num(table, nan=NAN, posinf=NAN / 2, neginf=-NAN / 2))
 
-    def _coded(self, array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-        """Numbers stay; everything else gets a code, and a column beside says so; the length of the row comes first."""
-        rows = [row if isinstance(row, tuple | list | np.ndarray) else (row,) for row in array.tolist()]
-        width = max(len(row) for row in rows)
-        table = np.full((len(rows), 2 * width + 1), NAN)
-        for place, row in enumerate(rows):
-            table[place, 0] = len(row)
-            for column, cell in enumerate(row):
-                number = isinstance(cell, int | float | Fraction | np.number | np.bool_)
-                table[place, 2 * column + 1] = cell if number else self._codes.setdefault(_key(cell), len(self._codes))
-                table[place, 2 * column + 2] = number
-        return table
+def _cut(output: Any) -> Any:
+    """Of an estimate its value, and of a long array the entries that will be looked at: many runs are kept at once."""
+    output = output.value if isinstance(output, Estimate) else output
+    return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
 
 
 def protocol(mechanism: Any) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
@@ -138,29 +116,3 @@ def law_of(mechanism: Any, value: Any) -> Law | None:
         return None
     row = table[list(options).index(value)]
     return {report: Fraction(int(w), mechanism.denominator) for report, w in zip(mechanism.report_options, row, strict=True)}
-
-
-def _plain(output: Any) -> Any:
-    return output.value if isinstance(output, Estimate) else output
-
-
-def _array(outputs: Sequence[Any]) -> npt.NDArray[Any]:
-    try:
-        array = np.array(outputs)
-    except (ValueError, OverflowError):  # rows of several lengths
-        array = np.empty(0)
-    if len(array) == len(outputs) and array.dtype.kind in "biuf":
-        return array
-    whole = np.empty(len(outputs), dtype=object)
-    whole[:] = [tuple(output) if isinstance(output, list | np.ndarray) else output for output in outputs]
-    return whole
-
-
-def _key(cell: Any) -> Any:
-    if is_missing(cell):
-        return None
-    try:
-        hash(cell)
-    except TypeError:
-        return repr(cell)
-    return cell if not (isinstance(cell, float) and math.isnan(cell)) else None

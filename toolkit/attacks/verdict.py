@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One event on one pair of neighbours: how often it was seen on each, in fresh runs, and what that proves."""
+    """One event on one pair of neighbours: how often it was seen on each, in fresh runs, and what that proves.
+
+    `share` is the part of the audit's error that was given to this event before the runs; the p-value is that of the event alone.
+    """
 
     pair: str
     event: str
@@ -24,6 +27,7 @@ class Trial:
     epsilon: float
     delta: float
     p_value: float
+    share: float = 1.0
 
 
 @dataclass(frozen=True, repr=False)
