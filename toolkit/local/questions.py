@@ -7,10 +7,12 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
-from toolkit.core.rounding import integer_rows
 from toolkit.local.design import Design
 from toolkit.local.odds import named, odds
+from toolkit.local.tables import private_rows
 
 _YES_NO = ("no", "yes")
 
@@ -105,7 +107,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     count = whole(draws, "draws")
     rows = [[math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)]
     possible = [r for r in range(count + 1) if rows[0][r] or rows[1][r]]
-    weights, denominator = integer_rows([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
+    weights, denominator = private_rows([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, possible, "kuk")
 
 
@@ -177,12 +179,16 @@ def forced_options(options: int | Sequence[str | int], probabilities: Sequence[N
     truth = 1 - sum(shares, Fraction(0))
     if truth <= 0:
         refuse("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
-    ((kept, *others),), denominator = integer_rows([[truth, *shares]], DENOMINATOR_LIMIT)
-    weights = [[other + (kept if i == j else 0) for j, other in enumerate(others)] for i in range(len(names))]
+    denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
+    others = [math.ceil(share * denominator) for share in shares]  # exact, or up: to the private side
+    kept = denominator - sum(others)
+    if kept <= 0:
+        refuse("`probabilities` must leave more than 2**-32 for the truth", 1 - truth, "32-bit draws would hide every answer")
+    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + kept * np.eye(len(names), dtype=np.int64)
     return Design(weights, denominator, names, name="forced")
 
 
 def _binary(yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO) -> Design:
     rows = [[1 - yes_if_no, yes_if_no], [1 - yes_if_yes, yes_if_yes]]
-    weights, denominator = integer_rows(rows, DENOMINATOR_LIMIT)
+    weights, denominator = private_rows(rows, DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, report_options, name)
