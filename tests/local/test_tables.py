@@ -56,7 +56,7 @@ def test_a_weight_is_within_a_few_units_of_its_probability(a: int, b: int, c: in
 
 
 def test_the_joint_of_two_designs_is_not_dearer_than_both_together() -> None:
-    """Warner's design at epsilon 1 has odds of nearly 32 bits, so the product must be rounded; to the nearest it had 2.0000000004."""
+    """Warner's design at epsilon 1 has odds of nearly 32 bits: to the nearest integers, the product had epsilon 2.0000000004."""
     one = warner(epsilon=1.0)
     both = one.joint(one)
     assert one.denominator**2 > LIMIT

@@ -15,6 +15,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_SHOWN = 1000
+"""Rows that a notebook shows: a page of a million would stop the browser."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """The one result type: local estimates, regression coefficients and central releases.
@@ -23,7 +27,7 @@ class Estimate:
     ----------
     value, se : a float each, or one array each with an entry for every label.
     labels : what each entry is called.
-    cov : covariance matrix of the entries.
+    cov : covariance matrix of the entries; None where there are so many that it would fill the memory.
     n : number of reports or records behind it; None where that number is private.
     loss : what it cost each person in privacy.
     covers : the sources of error that `se` and the intervals account for.
@@ -35,7 +39,7 @@ class Estimate:
     value: float | Array
     se: float | Array
     labels: tuple[str | int, ...]
-    cov: Array
+    cov: Array | None
     n: int | None
     loss: Loss | None
     covers: str
@@ -68,7 +72,7 @@ class Estimate:
             self,
             value=offset + factor * self.value,
             se=factor * self.se,
-            cov=factor**2 * self.cov,
+            cov=None if self.cov is None else factor**2 * self.cov,
             basis=Affine(self.basis or Normal(self.value, self.se), factor, offset),
         )
 
@@ -86,20 +90,22 @@ class Estimate:
         return float(self.value)
 
     def __repr__(self) -> str:
-        rows = self._written()
-        parts = [f"{label}: {value} ± {se}" for label, value, se, _ in rows[:6]]
+        rows = self._written(6)
+        parts = [f"{label}: {value} ± {se}" for label, value, se, _ in rows]
         if np.ndim(self.value) == 0:
             _, value, se, interval = rows[0]
             error = "without an error" if se == "—" and interval == "— to —" else f"± {se} (95 % interval {interval})"
             parts = [f"{value} {error}"]
-        more = [f"… {len(rows) - 6} more"] if len(rows) > 6 else []
+        more = [f"… {len(self.labels) - 6} more"] if len(self.labels) > 6 else []
         return f"<Estimate {'; '.join(parts + more)}; {self._footing()}>"
 
     def _repr_html_(self) -> str:
         cells = "".join(
             f"<tr><th>{html.escape(str(label))}</th><td>{value}</td><td>{se}</td><td>{interval}</td></tr>"
-            for label, value, se, interval in self._written()
+            for label, value, se, interval in self._written(_SHOWN)
         )
+        if len(self.labels) > _SHOWN:
+            cells += f"<tr><td colspan='4' style='text-align:left'>… {len(self.labels) - _SHOWN:,} more: see to_frame()</td></tr>"
         head = "<tr><th></th><th>estimate</th><th>standard error</th><th>95 % interval</th></tr>"
         notes = "".join(f"<br>Note: {html.escape(note)}" for note in self.notes)
         return (
@@ -107,11 +113,11 @@ class Estimate:
             f"<tfoot><tr><td colspan='4' style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
         )
 
-    def _written(self) -> list[tuple[str | int, str, str, str]]:
-        """Label, value, standard error and interval, with the digits that the standard error allows."""
+    def _written(self, most: int) -> list[tuple[str | int, str, str, str]]:
+        """Label, value, standard error and interval of the first rows, with the digits that the standard error allows."""
         return [
             (label, written(value, se), written(se, se), f"{written(low, se)} to {written(high, se)}")
-            for label, value, se, low, high in self._rows(0.95)
+            for label, value, se, low, high in self._rows(0.95, most)
         ]
 
     def _footing(self) -> str:
@@ -120,10 +126,10 @@ class Estimate:
         size = "n private" if self.n is None else f"n = {self.n:,}"
         return "; ".join(part for part in (size, f"covers {self.covers}", privacy, self.method) if part)
 
-    def _rows(self, level: float) -> list[tuple[str | int, float, float, float, float]]:
+    def _rows(self, level: float, most: int | None = None) -> list[tuple[str | int, float, float, float, float]]:
         interval = self.interval(level)
-        columns = (np.atleast_1d(part) for part in (self.value, self.se, interval.low, interval.high))
-        return list(zip(self.labels, *(map(float, column) for column in columns), strict=True))
+        columns = (np.atleast_1d(part)[:most] for part in (self.value, self.se, interval.low, interval.high))
+        return list(zip(self.labels[:most], *(map(float, column) for column in columns), strict=True))
 
 
 def written(number: float, se: float) -> str:

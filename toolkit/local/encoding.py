@@ -61,9 +61,11 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
     return Encoded(_find(array, labels, what), "label", array.dtype, scalar)
 
 
-def tally(values: Any, labels: Labels, what: str) -> npt.NDArray[np.int64]:
-    """How often each label occurs, in the order of the labels."""
+def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDArray[np.int64]:
+    """How often each label occurs, in the order of the labels; each value once, or as many `times` as is said."""
     encoded = encode(values, labels, what)
+    if times is not None:
+        return times_each(encoded.codes, checked_times(times, len(encoded.codes)), len(labels))
     if len(labels) == 2:
         last = int(np.count_nonzero(encoded.codes))
         return np.array([len(encoded.codes) - last, last], dtype=np.int64)
@@ -89,6 +91,19 @@ def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]
     if numbers.sum() == 0:
         refuse("`counts` must hold at least one report", "none", "there is nothing to estimate from")
     return numbers.astype(np.float64)
+
+
+def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
+    """How often each of so many reports came: whole numbers, not all zero, that sum to what floats hold exactly."""
+    numbers = checked_counts(times, kinds)
+    if numbers.sum() > 2**53:
+        refuse("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
+    return numbers.astype(np.int64)
+
+
+def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int) -> npt.NDArray[np.int64]:
+    """How often each code came, when each entry stands for so many `times`."""
+    return np.bincount(codes, times, minlength=kinds).astype(np.int64)
 
 
 def _refuse_missing(values: Any, what: str) -> None:

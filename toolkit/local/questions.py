@@ -11,8 +11,9 @@ import numpy as np
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
 from toolkit.local.design import Design
-from toolkit.local.odds import named, odds
-from toolkit.local.tables import private_rows
+from toolkit.local.encoding import Labels
+from toolkit.local.odds import Options, named, odds
+from toolkit.local.tables import TABLE_LIMIT, private_rows
 
 _YES_NO = ("no", "yes")
 
@@ -143,24 +144,33 @@ def triangular(p: Number) -> Design:
     return _binary(Fraction(1), share, "triangular", ("neither", "at least one"))
 
 
-def k_ary(options: int | Sequence[str | int], *, epsilon: Number) -> Design:
+def k_ary(options: Options, *, epsilon: Number) -> Design:
     """k-ary randomized response: keep the answer with probability e**epsilon / (e**epsilon + k - 1), else any other evenly.
 
-    `options` are the labels, or their number. Epsilon is rounded to the private side.
+    `options` are the labels, or their number: up to 2048, as the design is a table. `toolkit.local.oracles.best` serves any
+    number. Epsilon is rounded to the private side.
 
     >>> k_ary(["bus", "car", "bike"], epsilon=1.0)
     <Design k_ary: 3 options, 3 reports, epsilon 1>
 
     References: P. Kairouz, K. Bonawitz and D. Ramage, Discrete distribution estimation under local privacy (2016).
     """
-    names = named(options)
+    names = _table_of(options, f"use toolkit.local.oracles.best(options, {epsilon!r})")
     k = len(names)
     truth, lie = odds(epsilon, inside=1, outside=k - 1)
-    weights = [[truth if i == j else lie for j in range(k)] for i in range(k)]
+    weights = np.full((k, k), lie, dtype=np.int64) + (truth - lie) * np.eye(k, dtype=np.int64)
     return Design(weights, truth + (k - 1) * lie, names, name="k_ary")
 
 
-def forced_options(options: int | Sequence[str | int], probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
+def _table_of(options: Options, instead: str) -> Labels:
+    """The labels of so many options that a table with a row and a column for each fits into the memory."""
+    count = options if isinstance(options, int | np.integer) else len(options)
+    if count > TABLE_LIMIT:
+        refuse(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
+    return named(options)
+
+
+def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
     """Forced response for k options: option j is forced with its probability, else the answer is given truthfully.
 
     >>> forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"]).weights.tolist()
@@ -168,7 +178,7 @@ def forced_options(options: int | Sequence[str | int], probabilities: Sequence[N
 
     References: D. W. Heck and M. Moshagen, Journal of Statistical Software 85 (2018).
     """
-    names = named(options)
+    names = _table_of(options, "use toolkit.local.oracles.best, which keeps no table")
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
             refuse("`probabilities` must name every option once", "other names", "each option needs its share")

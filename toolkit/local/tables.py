@@ -15,6 +15,10 @@ from toolkit.core.rounding import integer_rows
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
 
 
+TABLE_LIMIT = 2048
+"""Options up to which a table with a row and a column for each is made: 32 megabytes. Beyond, only rows are kept."""
+
+
 def largest_odds(rows: Rows) -> Fraction | None:
     """The largest ratio of a report's probabilities under two truths; None where a zero makes it infinite.
 

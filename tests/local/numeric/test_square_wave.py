@@ -95,18 +95,84 @@ def test_bands_of_quantiles_hold_their_level() -> None:
 def test_smoothing_is_for_display_and_says_so() -> None:
     wave, rng = square_wave((0, 1), 1.0), np.random.default_rng(6)
     reports = wave.randomize(rng.beta(2, 5, 4000), rng)
-    plain, smooth = wave.estimate(reports, replicates=10), wave.estimate(reports, smoothing=1.0, replicates=10)
+    plain, smooth = (wave.estimate(reports, smoothing=mixed, replicates=10) for mixed in (0.0, None))
     assert np.abs(np.diff(smooth.value)).sum() < 0.5 * np.abs(np.diff(plain.value)).sum()
     assert "bias" in smooth.notes[0]
+    assert smooth.method == "square wave, curve by EMS, band by maximum likelihood, bootstrap of 10"
     assert plain.notes == ()
-    assert "bootstrap" in plain.method
+    assert plain.method == "square wave, maximum likelihood, bootstrap of 10"
+    # one band, that of maximum likelihood, whatever the curve
+    assert np.array_equal(plain.interval().low, smooth.interval().low)
+    assert np.array_equal(plain.se, smooth.se)
+    assert wave.quantiles(reports, replicates=2).method == "square wave, maximum likelihood, bootstrap of 2"
 
 
 def test_without_smoothing_expectation_maximisation_meets_the_maximum() -> None:
-    counts = np.array([[40.0, 90, 120, 60, 20, 10, 5]])
-    slow = smoothed_likelihood(SMALL.window.matrix(), counts, 1e-9)
-    fast = SMALL.estimate_counts(counts[0], replicates=2).value
-    assert np.allclose(slow[0], fast, atol=2e-3)
+    counts = np.array([40.0, 90, 120, 60, 20, 10, 5])
+    slow = smoothed_likelihood(SMALL.window.matrix(), counts, 0.0, gain=1e-9)
+    fast = SMALL.estimate_counts(counts, smoothing=0, replicates=2).value
+    assert np.allclose(slow, fast, atol=2e-3)
+
+
+def test_the_kernel_is_the_papers_where_there_are_256_bins_and_keeps_the_sum() -> None:
+    """One round from even shares and even counts is the kernel itself: (1/4, 1/2, 1/4), folded back at the ends."""
+    assert [square_wave((0, 1), 1.0, points=points)._mixed(None) for points in (2, 65, 257, 1001)] == [1 / 65536, 1 / 16, 1.0, 1.0]
+    matrix = np.eye(5)
+    counts = np.array([0.0, 0, 8, 0, 0]) + 1e-12
+    assert np.allclose(smoothed_likelihood(matrix, counts, 1.0, rounds=1), [0, 0.25, 0.5, 0.25, 0])
+    assert np.allclose(smoothed_likelihood(matrix, np.roll(counts, 2), 1.0, rounds=1), [0, 0, 0, 0.25, 0.75])
+
+
+def _published(answers: np.ndarray, epsilon: float, rng: np.random.Generator, bins: int = 1024) -> np.ndarray:
+    """Li et al. (2020): numbers reported through a continuous wave, cut into 1,024 bins, and EMS until a round gains 1e-3."""
+    factor = math.exp(epsilon)
+    b = (epsilon * factor - factor + 1) / (2 * factor * (factor - 1 - epsilon))
+    total, place = 2 * b * factor + 1, rng.random(len(answers))
+    beside = np.where(place < answers, place - b, place + b)
+    reports = np.where(rng.random(len(answers)) < 2 * b * factor / total, answers - b + 2 * b * place, beside)
+    edges, middles = np.linspace(-b, 1 + b, bins + 1), (np.arange(bins) + 0.5) / bins
+    window = np.clip(edges - (middles[:, None] - b), 0, 2 * b)
+    matrix = np.diff((edges + b + (factor - 1) * window) / total, axis=1)
+    counts, shares, before = np.histogram(reports, edges)[0], np.full(bins, 1 / bins), -np.inf
+    for _ in range(10_000):
+        sharper = shares * (matrix @ (counts / (shares @ matrix)))
+        shares = np.convolve(sharper, [0.25, 0.5, 0.25], "same")
+        shares[[0, -1]] = (2 * sharper[[0, -1]] + sharper[[1, -2]]) / 3
+        shares /= shares.sum()
+        likelihood = counts @ np.log(shares @ matrix)
+        if abs(likelihood - before) < 1e-3:
+            break
+        before = likelihood
+    return shares
+
+
+def _distance(shares: np.ndarray, edges: np.ndarray, answers: np.ndarray) -> float:
+    """Wasserstein's: the area between both distribution functions."""
+    grid = np.linspace(0, 1, 4097)
+    found = np.interp(grid, edges, np.concatenate([[0], np.cumsum(shares)]))
+    return float(np.abs(found - np.searchsorted(np.sort(answers), grid, side="right") / len(answers)).mean())
+
+
+def _two_humps(rng: np.random.Generator, n: int) -> np.ndarray:
+    return np.clip(np.where(rng.random(n) < 0.55, rng.normal(0.75, 0.12, n), rng.normal(0.38, 0.1, n)), 0, 1)
+
+
+@pytest.mark.parametrize("shape", ["beta", "humps"])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(shape: str, epsilon: float) -> None:
+    """20,000 answers from Beta(5, 2), the paper's own synthetic data, and from two humps; mean of 4 fixed seeds each.
+
+    Seen with these seeds: 0.71 to 0.93 times the published distance; by maximum likelihood 1.17 to 1.58 times.
+    """
+    wave, ours, theirs = square_wave((0, 1), epsilon), [], []
+    edges = np.concatenate([[0], (wave.points[1:] + wave.points[:-1]) / 2, [1]])
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        answers = rng.beta(5, 2, 20_000) if shape == "beta" else _two_humps(rng, 20_000)
+        theirs.append(_distance(_published(answers, epsilon, rng), np.linspace(0, 1, 1025), answers))
+        found = wave.estimate(wave.randomize(answers, rng), replicates=2)
+        ours.append(_distance(found.value, edges, answers))
+    assert np.mean(ours) < 1.1 * np.mean(theirs)
 
 
 def test_the_same_reports_always_give_the_same_band() -> None:

@@ -306,11 +306,15 @@ def test_memory_stays_near_the_packed_reports(make: type) -> None:
     assert peak - reports.nbytes < 40e6
 
 
-def test_beyond_4096_options_covariances_are_left_out_and_nothing_else() -> None:
+def test_beyond_2048_options_covariances_are_left_out_and_nothing_else() -> None:
     oracle = oracles.optimized_unary(5000, 1.0)
     estimate = oracle.estimate_counts(*oracle.simulate_counts(np.full(5000, 1 / 5000), 10_000, np.random.default_rng(1)))
     assert np.all(np.isfinite(estimate.se))
-    assert np.isnan(estimate.cov).all()
+    assert estimate.cov is None
+    assert estimate.rescaled(2.0).cov is None
+    with pytest.raises(ValueError, match="covariances are there for up to 2048 options"):
+        oracle.covariance(np.full(5000, 1 / 5000), 10_000)
+    assert oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100).cov.shape == (2048, 2048)
     assert any("covariances" in note for note in estimate.notes)
 
 

@@ -14,7 +14,7 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.encoding import Labels
 from toolkit.local.protocol import Array, Asked, Respondents
-from toolkit.local.support import Support, display_note
+from toolkit.local.support import Support, covariance_note, display_note
 
 Ticks = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
@@ -57,7 +57,9 @@ class Boxes(DrawnAtOdds):
         reports = self._draw(ticks, generator)
         return reports[0] if single else reports
 
-    def _estimated(self, values: Array, se: Array, cov: Array, n: int, basis: IntervalBasis) -> Estimate:
+    def _estimated(
+        self, values: Array, se: Array, cov: Array | None, n: int, basis: IntervalBasis, notes: tuple[str, ...] = ()
+    ) -> Estimate:
         return Estimate(
             value=values,
             se=se,
@@ -67,7 +69,7 @@ class Boxes(DrawnAtOdds):
             loss=self.loss,
             covers="sampling and randomization",
             method=f"{self.name.replace('_', ' ')}, unbiased",
-            notes=display_note(values),
+            notes=(*notes, *display_note(values[np.isfinite(values)]), *covariance_note(len(values))),
             basis=basis,
         )
 
@@ -121,15 +123,32 @@ def _from_labels(rows: list[Any], options: Labels) -> Ticks:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Intervals of several shares, each from a sample of its own."""
+    """`k` shares, each from a sample of its own: those from equally many people together, and NaN where there was nobody."""
 
+    k: int
     parts: tuple[Shares, ...]
+    places: tuple[npt.NDArray[np.intp], ...]
 
     @property
     def methods(self) -> tuple[str, ...]:
         return self.parts[0].methods
 
+    @property
+    def value(self) -> Array:
+        return self._laid_out([part.value for part in self.parts])
+
+    @property
+    def se(self) -> Array:
+        return self._laid_out([part.se for part in self.parts])
+
     def interval(self, level: float, method: str) -> Interval:
         made = [part.interval(level, method) for part in self.parts]
-        low, high, empty = (np.array([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
-        return Interval(low, high, level, method, empty)
+        low, high, empty = (self._laid_out([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
+        return Interval(low, high, level, method, empty == 1)
+
+    def _laid_out(self, found: list[Any]) -> Array:
+        """What the parts have, each in its place."""
+        laid = np.full(self.k, np.nan)
+        for place, numbers in zip(self.places, found, strict=True):
+            laid[place] = numbers
+        return laid
