@@ -123,29 +123,6 @@ def test_the_kernel_is_the_papers_where_there_are_256_bins_and_keeps_the_sum() -
     assert np.allclose(smoothed_likelihood(matrix, np.roll(counts, 2), 1.0, rounds=1), [0, 0, 0, 0.25, 0.75])
 
 
-def _published(answers: np.ndarray, epsilon: float, rng: np.random.Generator, bins: int = 1024) -> np.ndarray:
-    """Li et al. (2020): numbers reported through a continuous wave, cut into 1,024 bins, and EMS until a round gains 1e-3."""
-    factor = math.exp(epsilon)
-    b = (epsilon * factor - factor + 1) / (2 * factor * (factor - 1 - epsilon))
-    total, place = 2 * b * factor + 1, rng.random(len(answers))
-    beside = np.where(place < answers, place - b, place + b)
-    reports = np.where(rng.random(len(answers)) < 2 * b * factor / total, answers - b + 2 * b * place, beside)
-    edges, middles = np.linspace(-b, 1 + b, bins + 1), (np.arange(bins) + 0.5) / bins
-    window = np.clip(edges - (middles[:, None] - b), 0, 2 * b)
-    matrix = np.diff((edges + b + (factor - 1) * window) / total, axis=1)
-    counts, shares, before = np.histogram(reports, edges)[0], np.full(bins, 1 / bins), -np.inf
-    for _ in range(10_000):
-        sharper = shares * (matrix @ (counts / (shares @ matrix)))
-        shares = np.convolve(sharper, [0.25, 0.5, 0.25], "same")
-        shares[[0, -1]] = (2 * sharper[[0, -1]] + sharper[[1, -2]]) / 3
-        shares /= shares.sum()
-        likelihood = counts @ np.log(shares @ matrix)
-        if abs(likelihood - before) < 1e-3:
-            break
-        before = likelihood
-    return shares
-
-
 def _distance(shares: np.ndarray, edges: np.ndarray, answers: np.ndarray) -> float:
     """Wasserstein's: the area between both distribution functions."""
     grid = np.linspace(0, 1, 4097)
@@ -153,26 +130,22 @@ def _distance(shares: np.ndarray, edges: np.ndarray, answers: np.ndarray) -> flo
     return float(np.abs(found - np.searchsorted(np.sort(answers), grid, side="right") / len(answers)).mean())
 
 
-def _two_humps(rng: np.random.Generator, n: int) -> np.ndarray:
-    return np.clip(np.where(rng.random(n) < 0.55, rng.normal(0.75, 0.12, n), rng.normal(0.38, 0.1, n)), 0, 1)
+# Mean Wasserstein distance from 20,000 answers of Beta(5, 2), the paper's synthetic data, over 16 surveys, of the algorithm of
+# Li et al. (2020) as published: numbers through a continuous wave, 1,024 bins, EMS until a round gains 1e-3. Its standard
+# error is 4 to 8 %. By maximum likelihood on 65 points it is 1.43, 1.17 and 1.12 times as large.
+PUBLISHED = {0.5: 0.0191, 1.0: 0.0124, 2.0: 0.0068}
 
 
-@pytest.mark.parametrize("shape", ["beta", "humps"])
-@pytest.mark.parametrize("epsilon", [0.5, 2.0])
-def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(shape: str, epsilon: float) -> None:
-    """20,000 answers from Beta(5, 2), the paper's own synthetic data, and from two humps; mean of 4 fixed seeds each.
-
-    Seen with these seeds: 0.71 to 0.93 times the published distance; by maximum likelihood 1.17 to 1.58 times.
-    """
-    wave, ours, theirs = square_wave((0, 1), epsilon), [], []
+@pytest.mark.parametrize("epsilon", PUBLISHED)
+def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon: float) -> None:
+    """Sixteen surveys with fixed seeds; seen are 0.86, 0.79 and 0.66 times the published distance."""
+    wave, distances = square_wave((0, 1), epsilon), []
     edges = np.concatenate([[0], (wave.points[1:] + wave.points[:-1]) / 2, [1]])
-    for seed in range(4):
+    for seed in range(16):
         rng = np.random.default_rng(seed)
-        answers = rng.beta(5, 2, 20_000) if shape == "beta" else _two_humps(rng, 20_000)
-        theirs.append(_distance(_published(answers, epsilon, rng), np.linspace(0, 1, 1025), answers))
-        found = wave.estimate(wave.randomize(answers, rng), replicates=2)
-        ours.append(_distance(found.value, edges, answers))
-    assert np.mean(ours) < 1.1 * np.mean(theirs)
+        answers = rng.beta(5, 2, 20_000)
+        distances.append(_distance(wave.estimate(wave.randomize(answers, rng), replicates=2).value, edges, answers))
+    assert np.mean(distances) < 1.05 * PUBLISHED[epsilon]
 
 
 def test_the_same_reports_always_give_the_same_band() -> None:

@@ -51,7 +51,7 @@ class Oracle(DrawnAtOdds):
 
     @cached_property
     def ratio_to_limit(self) -> float:
-        """The error at equal shares, in multiples of the least that any randomizer with this epsilon can have."""
+        """The sum of variances at equal shares, in multiples of the least of any unbiased estimate with this epsilon."""
         return limits.ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
@@ -112,7 +112,7 @@ class Oracle(DrawnAtOdds):
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} of {len(self.options)} options{self._detail()}: epsilon {self.epsilon:.4g}, "
-            f"error {self.ratio_to_limit:.3g} times the limit>"
+            f"variance {self.ratio_to_limit:.3g} times the unbiased limit>"
         )
 
     def _detail(self) -> str:
