@@ -143,3 +143,20 @@ def test_a_read_only_or_strided_array_is_welcome() -> None:
     answers.setflags(write=False)
     assert warner("3/4").randomize(answers[::2]).dtype == np.int16
     assert warner("3/4").randomize(answers.astype(bool)[::-1]).dtype == bool
+
+
+def test_codes_of_every_width_are_counted_alike_and_labels_that_are_numbers_stay_labels() -> None:
+    """Eight-byte codes are counted without a copy; what is out of range, missing or a label takes the same way as ever."""
+    codes = np.random.default_rng(1).integers(0, 5, 300_000)
+    wanted = np.bincount(codes, minlength=5).tolist()
+    for kind in (np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float64):
+        assert tally(codes.astype(kind), ("a", "b", "c", "d", "e"), "reports").tolist() == wanted
+    assert tally(codes + 1, (1, 2, 3, 4, 5), "reports").tolist() == wanted
+    assert tally(codes % 2, ("no", "yes"), "reports").tolist() == np.bincount(codes % 2).tolist()
+    for wrong in (np.array([0, 5]), np.array([-1, 0]), np.array([0, 10**15])):
+        with pytest.raises(ValueError, match="1 of 2 outside"):
+            tally(wrong, ("a", "b", "c", "d", "e"), "reports")
+    with pytest.raises(ValueError, match="at least one entry"):
+        tally(np.array([], dtype=np.int64), ("a", "b", "c"), "reports")
+    with pytest.raises(ValueError, match="1 missing of 3"):
+        tally(np.ma.MaskedArray([0, 1, 2], mask=[False, True, False]), ("a", "b", "c"), "reports")

@@ -109,3 +109,13 @@ def test_impossible_parameters_are_refused_with_a_reason(make: object, message: 
 def test_wrong_types_are_refused(make: object) -> None:
     with pytest.raises(TypeError, match="must be"):
         make()
+
+
+def test_k_ary_beyond_its_limit_names_what_to_use_instead() -> None:
+    """A table of 2,048 options takes half a second; of 10,000 it took minutes."""
+    assert k_ary(2048, epsilon=1.0).weights.shape == (2048, 2048)
+    for options in (2049, 10**6, [f"option {number}" for number in range(2049)]):
+        with pytest.raises(ValueError, match=r"at most 2048 .*oracles\.best\(options, 1\.0\)"):
+            k_ary(options, epsilon=1.0)
+    with pytest.raises(ValueError, match=r"at most 2048 .*oracles\.best"):
+        forced_options(3000, ["1/6000"] * 3000)

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.survey.samples import DESIGNS
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.local.sending import drawer, estimate_sent, one_report
@@ -44,3 +45,30 @@ def test_draws_are_even_below_any_bound_and_come_from_the_system_without_a_gener
 
 def test_the_estimate_from_what_was_sent_is_that_of_the_counts():
     assert estimate_sent(warner(p="3/4"), [1] * 40 + [0] * 60).value == warner(p="3/4").estimate_counts([60, 40]).value
+
+
+TICKS = ("random_box", "capped_boxes")
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
+    """Every kind of randomizer; some reports come twice in the list, too."""
+    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    truth = [0] if name in TICKS else 1
+    kinds = [one_report(randomizer, truth, draw) for _ in range(40)]
+    times = [1 + number % 5 for number in range(40)]
+    short = estimate_sent(randomizer, kinds, times)
+    long = estimate_sent(randomizer, [kind for kind, count in zip(kinds, times, strict=True) for _ in range(count)])
+    assert short.n == long.n == sum(times)
+    for one, other in ((short.value, long.value), (short.se, long.se), (short.cov, long.cov)):
+        assert np.allclose(one, other, rtol=1e-12, atol=1e-15, equal_nan=True)
+    assert np.allclose(short.interval().low, long.interval().low, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("times", [[1], [1, -1], [0, 0], [1, 1.5], [2**53, 2**53]])
+def test_how_often_each_report_came_must_be_counts_of_each(name, times):
+    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    kinds = [one_report(randomizer, [0] if name in TICKS else 1, draw) for _ in range(2)]
+    with pytest.raises((ValueError, TypeError), match=r"`(counts|times)` must"):
+        estimate_sent(randomizer, kinds, times)

@@ -7,6 +7,7 @@ import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, warner
+from toolkit.local import oracles
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.survey.reading.table import table
@@ -88,7 +89,10 @@ def test_tallies_count_every_report_in_every_group():
 def test_polars_and_pandas_give_the_same_frame():
     ours = estimate(survey(), REPORTS).to_frame()
     assert ours.equals(estimate(survey(), pl.DataFrame(REPORTS.to_dict("list"))).to_frame())
-    assert list(ours.columns) == ["question", "option", "estimate", "se", "low", "high", "empty", "fit p", "n", "1 % of liars"]
+    assert list(ours.columns) == [
+        *("question", "option", "estimate", "se", "low", "high", "empty", "fit p"),
+        *("n", "refused", "missing", "not asked", "1 % of liars"),
+    ]
 
 
 def test_a_wrong_column_is_refused_without_quoting_it():
@@ -132,3 +136,121 @@ def test_an_anchor_that_no_share_of_followers_explains_has_no_limits():
     moon = Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")
     found = estimate(survey(moon, check=False), pd.DataFrame({"moon": ["no"] * 60 + ["yes"] * 140}))
     assert found.notes()[0] == "By the anchor question moon, 0 % (no share fits) followed the instructions."
+
+
+def test_a_box_that_nobody_was_asked_about_stops_nothing():
+    """Of ten boxes and 40 people a box is left out in 14 % of surveys; here arts was never asked about box y."""
+    boxes = Question("tried", "What?", design=oracles.tick_boxes(["x", "y", "z"], 1.0))
+    frame = pd.DataFrame(
+        {
+            "faculty": ["arts"] * 40 + ["law"] * 60,
+            "tried": ["[0,1]"] * 25 + ["[2,0]"] * 15 + ["[0,1]"] * 20 + ["[1,0]"] * 20 + ["[2,1]"] * 20,
+            "cheated": ["yes"] * 50 + ["no"] * 50,
+        }
+    )
+    found = estimate(survey(faculty(), boxes, cheated(), check=False), frame, by="faculty")
+    arts, law = found["tried"]["arts"], found["tried"]["law"]
+    assert np.isnan(arts.value).tolist() == np.isnan(arts.se).tolist() == [False, True, False]
+    assert np.isnan(arts.interval().low).tolist() == [False, True, False]
+    assert arts.notes[0] == "nobody was asked about y: nothing can be said of that"
+    assert np.isfinite(law.value).all()
+    assert not any("nobody" in note for note in law.notes)
+    assert found["cheated"]["arts"].n == 40
+    assert all(np.isfinite(finding.liars) for finding in found.findings)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
+    """For every randomizer: nobody, one person or two in a group must not stop the others' estimates."""
+    asked = survey(faculty(), Question("asked", "What?", design=DESIGNS[name]), ceiling=float("inf"), check=False)
+    question, rng = asked["asked"], np.random.default_rng(4)
+    truths = {"choice": question.options[-1] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}
+    for answering in (1, 2):
+        sent = [report(question, truths[question.kind], rng) for _ in range(answering)]
+        people = [{"faculty": 0, "asked": one} for one in sent] + [{"faculty": 1, "asked": None}] * 3
+        frame = table(asked, [json.dumps({"answers": one, "understood": None}) for one in people])
+        found = estimate(asked, frame, by="faculty")
+        empty = found["asked"]["law"]
+        assert (empty.n, found["asked"]["arts"].n) == (0, answering)
+        assert np.isnan(empty.value).all()
+        rows = found.to_frame().query("faculty == 'law'")
+        assert (rows["n"] == 0).all()
+        assert (rows["missing"] == 3).all()
+        assert isinstance(found._repr_html_(), str)
+
+
+def test_plain_questions_that_a_group_left_empty_have_a_row_of_nan_too():
+    age = Question("age", "Age?", bounds=(0, 99), required=False)
+    tried = Question("tried", "What?", options=["a", "b"], multiple=True, required=False)
+    frame = pd.DataFrame({"faculty": ["arts", "law"], "age": [20, None], "tried": ["[0]", None], "cheated": ["yes", "no"]})
+    found = estimate(survey(faculty(), age, tried, cheated(), check=False), frame, by="faculty")
+    assert np.isnan(found["age"]["law"].value)
+    assert np.isnan(found["tried"]["law"].value).all()
+    assert found["age"]["arts"].value == 20
+
+
+def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_and_group():
+    paid = Question("paid", "Paid for it?", options=["no", "yes"], show_if={"faculty": ["law"]}, required=False)
+    frame = pd.DataFrame(
+        {
+            "faculty": ["arts"] * 3 + ["law"] * 4 + [None],
+            "cheated": ["yes", "no", None, "yes", "yes", None, None, "no"],
+            "paid": [None] * 3 + ["yes", "no", None, "no"] + [None],
+        }
+    )
+    asked = survey(faculty(), cheated(), paid, check=False)
+    found = estimate(asked, frame, by="faculty")
+    counts = {(one.question, *one.group): one.turnout for one in found.findings}
+    assert {key: (one.answered, one.refused, one.missing, one.not_asked) for key, one in counts.items()} == {
+        ("cheated", "arts"): (2, 0, 1, 0),
+        ("cheated", "law"): (2, 0, 2, 0),
+        ("paid", "arts"): (0, 0, 0, 3),
+        ("paid", "law"): (3, 1, 0, 0),
+    }
+    assert found.groupless == 1
+    assert found.notes()[:3] == [
+        "cheated: 4 answered, 0 refused, 3 missing.",
+        "paid: 3 answered, 1 refused, 0 missing.",
+        "1 person has no group, as the answer to faculty is missing: no estimate here counts them.",
+    ]
+    whole = estimate(asked, frame)
+    assert whole.to_frame().query("question == 'cheated'")[["n", "refused", "missing", "not asked"]].values.tolist() == [
+        [5, 0, 3, 0]
+    ]
+    assert "5 answered, 0 refused, 3 missing" in whole._repr_html_()
+
+
+def test_a_group_that_is_no_option_is_refused_by_group_as_it_is_without():
+    frame = pd.DataFrame({"faculty": ["arts", "my secret"], "cheated": ["yes", "no"]})
+    for by in (None, "faculty"):
+        with pytest.raises(ValueError, match="question 'faculty'") as refused:
+            estimate(survey(check=False), frame, by=by)
+        assert "secret" not in str(refused.value)
+
+
+def test_without_any_report_there_is_nothing_to_estimate():
+    for by in (None, "faculty"):
+        assert estimate(survey(check=False), pd.DataFrame({"faculty": [], "cheated": []}), by=by).findings == ()
+
+
+def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth():
+    """Five yes of a hundred through Warner's 2/3 estimate -0.85; no truth is there, so liars count from 0."""
+    frame = pd.DataFrame({"cheated": ["yes"] * 5 + ["no"] * 95})
+    (finding,) = estimate(survey(cheated(), check=False), frame).findings
+    assert finding.estimate.value == pytest.approx(-0.85)
+    assert finding.liars == pytest.approx(worst_shift(warner(p="2/3"), 0.0))
+    assert finding.liars == pytest.approx(0.02)
+
+
+def test_a_billion_reports_cost_as_many_rows_as_there_are_kinds(monkeypatch):
+    """Counts of 10**9 through randomizers that are no matrix; before, they were written out, one entry a person."""
+    for name, kinds in {
+        "one_bit": {0: 600_000_000, 1: 400_000_000},
+        "local_laplace": {-5: 1, 0: 10**9, 40: 10**9},
+        "subset": {"[0,1,2]": 10**9, "[1,2,3]": 10**9},
+        "random_box": {"[0,1]": 10**9, "[1,0]": 10**9, "[2,1]": 10**9, "[3,0]": 10**9},
+        "square_wave": {3: 10**9, 40: 10**9},
+    }.items():
+        monkeypatch.setattr("toolkit.survey.results.counted", lambda *_, kinds=kinds: {(): kinds})
+        found = estimate(survey_with(DESIGNS[name], check=False), pd.DataFrame({"asked": [0]}))
+        assert found["asked"].n == sum(kinds.values())

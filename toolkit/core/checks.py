@@ -111,13 +111,16 @@ def labels(values: Any, name: str) -> tuple[str | int, ...]:
     """Distinct labels, strings or whole numbers, at least two."""
     if isinstance(values, str):
         refuse(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
-    found = tuple(int(v) if isinstance(v, np.integer) else v for v in values)
-    for label in found:
-        if isinstance(label, bool) or not isinstance(label, str | int):
-            refuse(f"`{name}` must be strings or whole numbers", type(label).__name__, "labels are written to JSON", TypeError)
+    found = tuple(values)
+    if not {type(label) for label in found} <= {str, int}:  # a million labels of the usual types are not looked at one by one
+        found = tuple(int(v) if isinstance(v, np.integer) else v for v in found)
+        for label in found:
+            if isinstance(label, bool) or not isinstance(label, str | int):
+                refuse(f"`{name}` must be strings or whole numbers", type(label).__name__, "labels are written to JSON", TypeError)
     if len(found) < 2:
         refuse(f"`{name}` must hold at least two labels", len(found), "one option has nothing to hide behind")
-    if len(set(map(str, found))) < len(found):
+    mixed = len({isinstance(label, str) for label in found}) > 1  # then 1 and "1" are written alike
+    if len(set(map(str, found) if mixed else found)) < len(found):
         refuse(f"`{name}` must be distinct", f"{len(found)} labels with repetitions", "equal labels cannot be told apart")
     return found
 

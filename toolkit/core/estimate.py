@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+_SHOWN = 1000
+"""Rows that a notebook shows: a page of a million would stop the browser."""
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate:
     """The one result type: local estimates, regression coefficients and central releases.
@@ -25,7 +29,7 @@ class Estimate:
     ----------
     value, se : a float each, or one array each with an entry for every label.
     labels : what each entry is called.
-    cov : covariance matrix of the entries.
+    cov : covariance matrix of the entries; None where there are so many that it would fill the memory.
     n : number of reports or records behind it; None where that number is private.
     loss : what it cost each person in privacy.
     covers : the sources of error that `se` and the intervals account for.
@@ -38,7 +42,7 @@ class Estimate:
     value: float | Array
     se: float | Array
     labels: tuple[str | int, ...]
-    cov: Array
+    cov: Array | None
     n: int | None
     loss: Loss | None
     covers: str
@@ -116,7 +120,7 @@ class Estimate:
             self,
             value=offset + factor * self.value,
             se=factor * self.se,
-            cov=factor**2 * self.cov,
+            cov=None if self.cov is None else factor**2 * self.cov,
             basis=Affine(self._basis, factor, offset),
         )
 
@@ -139,13 +143,13 @@ class Estimate:
         return float(self.value)
 
     def __repr__(self) -> str:
-        rows = self.text_rows()
+        rows = self.text_rows(6)
         if np.ndim(self.value) == 0:
             return f"<Estimate {self._one(*rows[0][1:])}; {self._footing()}>"
         parts = [
-            f"{label}: {value} ± {se}{f' ({limits})' if limits.startswith('no ') else ''}" for label, value, se, limits in rows[:6]
+            f"{label}: {value} ± {se}{f' ({limits})' if limits.startswith('no ') else ''}" for label, value, se, limits in rows
         ]
-        more = [f"… {len(rows) - 6} more"] if len(rows) > 6 else []
+        more = [f"… {len(self.labels) - 6} more"] if len(self.labels) > 6 else []
         doubt = [f"fits badly: {self.fit.words()}"] if self.fit is not None and self.fit.doubtful else []
         return f"<Estimate {'; '.join(parts + more + doubt)}; {self._footing()}>"
 
@@ -161,8 +165,10 @@ class Estimate:
     def _repr_html_(self) -> str:
         cells = "".join(
             f"<tr><th>{html.escape(str(label))}</th><td>{value}</td><td>{se}</td><td>{interval}</td></tr>"
-            for label, value, se, interval in self.text_rows()
+            for label, value, se, interval in self.text_rows(_SHOWN)
         )
+        if len(self.labels) > _SHOWN:
+            cells += f"<tr><td colspan='4' style='text-align:left'>… {len(self.labels) - _SHOWN:,} more: see to_frame()</td></tr>"
         head = "<tr><th></th><th>estimate</th><th>standard error</th><th>95 % interval</th></tr>"
         notes = "".join(f"<br>Note: {html.escape(note)}" for note in self.notes)
         return (
@@ -170,11 +176,11 @@ class Estimate:
             f"<tfoot><tr><td colspan='4' style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
         )
 
-    def text_rows(self) -> list[tuple[str | int, str, str, str]]:
-        """Label, value, standard error and 95 % interval as text, with the digits that the standard error allows."""
+    def text_rows(self, most: int | None = None) -> list[tuple[str | int, str, str, str]]:
+        """Label, value, standard error and 95 % interval of the first rows, as text with the digits that the error allows."""
         return [
             (label, written(value, se), written(se, se), self._none(i) if empty else between(low, high, se))
-            for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95))
+            for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95, most))
         ]
 
     def _none(self, entry: int) -> str:
@@ -190,11 +196,11 @@ class Estimate:
         size = "n private" if self.n is None else f"n = {self.n:,}"
         return "; ".join(part for part in (size, f"covers {self.covers}", privacy, self.method) if part)
 
-    def _rows(self, level: float) -> list[tuple[str | int, float, float, float, float, bool]]:
+    def _rows(self, level: float, most: int | None = None) -> list[tuple[str | int, float, float, float, float, bool]]:
         interval = self.interval(level)
-        columns = (np.atleast_1d(part).tolist() for part in (self.value, self.se, interval.low, interval.high))
-        empty = np.broadcast_to(interval.empty, len(self.labels)).tolist()
-        return [(label, *map(float, row), gone) for label, *row, gone in zip(self.labels, *columns, empty, strict=True)]
+        columns = (np.atleast_1d(part)[:most].tolist() for part in (self.value, self.se, interval.low, interval.high))
+        empty = np.broadcast_to(interval.empty, len(self.labels))[:most].tolist()
+        return [(label, *map(float, row), gone) for label, *row, gone in zip(self.labels[:most], *columns, empty, strict=True)]
 
 
 def written(number: float, se: float) -> str:

@@ -6,12 +6,13 @@ of it an estimate could bear, and measure it with an anchor question (`toolkit.l
 """
 
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import Number, probability, refuse
+from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.local.design import Design
 from toolkit.local.moments import forced_form, scores
 from toolkit.local.protocol import Array
@@ -50,7 +51,14 @@ class Compliance:
 
     def seen_through(self, design: Design) -> Design:
         """The design that the reports really come from: its estimates are right for the people as they behave."""
-        return Design.from_matrix(self._mixed(design).tolist(), design.options, design.report_options, design.name)
+        told, lost = _telling(design), [exact(getattr(self, way), way) for way in WAYS]
+        protective, random, candid = lost
+        rows = [[(1 - sum(lost)) * Fraction(weight, design.denominator) for weight in row] for row in design.weights.tolist()]
+        for row, candidly in zip(rows, told, strict=True):
+            row[:] = [share + random / len(row) for share in row]
+            row[told[0]] += protective
+            row[candidly] += candid
+        return Design.from_matrix(rows, design.options, design.report_options, design.name)
 
     def bias(self, design: Design, prevalence: Any) -> float:
         """How far the design's own estimate is off on average: of yes, or the farthest of k options."""

@@ -16,7 +16,7 @@ from toolkit.core.fit import fit_notes
 from toolkit.core.intervals import Shares
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.core.rounding import integer_rows, log_up
+from toolkit.core.rounding import log_up
 from toolkit.local import fit, moments
 from toolkit.local.devices import Device, nearest_devices
 from toolkit.local.drawing import draw_reports
@@ -24,6 +24,7 @@ from toolkit.local.encoding import Labels, checked_counts, encode, tally
 from toolkit.local.likelihood import likeliest, project_onto_simplex
 from toolkit.local.protocol import Asked
 from toolkit.local.reports import is_code
+from toolkit.local.tables import private_rows
 from toolkit.local.wording import describe
 
 Array = npt.NDArray[np.float64]
@@ -90,7 +91,7 @@ class Design:
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
     ) -> "Design":
-        """A design from probabilities (fractions, "2/3", floats); kept exact where a denominator up to 2**32 allows.
+        """A design from probabilities (fractions, "2/3", floats): exact up to a denominator of 2**32, else to the private side.
 
         >>> Design.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], ("no", "yes")).denominator
         3
@@ -103,7 +104,7 @@ class Design:
             if abs(total - 1) > Fraction(len(row), 10**9):
                 refuse("each row of `matrix` must sum to 1", float(total), "a person sends exactly one report")
             row[row.index(max(row))] += 1 - total
-        weights, denominator = integer_rows(rows, DENOMINATOR_LIMIT)
+        weights, denominator = private_rows(rows, DENOMINATOR_LIMIT)
         return cls(weights, denominator, options, report_options, name)
 
     def _check(self) -> None:
@@ -282,7 +283,7 @@ class Design:
         """Two questions, randomized independently, as one: the Kronecker product.
 
         Code a of this design and code b of the other become code a * (number of the other's options) + b; labels are
-        joined by " / ". Epsilons add.
+        joined by " / ". Epsilons add, or come to a little less: see `from_matrix` for denominators whose product is large.
         """
         rows = [
             [Fraction(int(a) * int(b), self.denominator * other.denominator) for a in first for b in second]

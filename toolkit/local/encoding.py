@@ -55,15 +55,18 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
                 f"booleans can stand for {what} of two options only", f"{len(labels)} options", "give labels or codes", TypeError
             )
         return Encoded(array.view(np.int8), "boolean", array.dtype, scalar)
-    numbers_are_labels = any(isinstance(label, int) for label in labels) and labels != tuple(range(len(labels)))
-    if array.dtype.kind in "iu" and not numbers_are_labels:
+    if array.dtype.kind in "iu" and not _numbers_are_labels(labels):
         return Encoded(_checked_codes(array, labels, what), "code", array.dtype, scalar)
     return Encoded(_find(array, labels, what), "label", array.dtype, scalar)
 
 
-def tally(values: Any, labels: Labels, what: str) -> npt.NDArray[np.int64]:
-    """How often each label occurs, in the order of the labels."""
+def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDArray[np.int64]:
+    """How often each label occurs, in the order of the labels; each value once, or as many `times` as is said."""
+    if times is None and (counted := _counted_as_they_are(values, labels)) is not None:
+        return counted
     encoded = encode(values, labels, what)
+    if times is not None:
+        return times_each(encoded.codes, checked_times(times, len(encoded.codes)), len(labels))
     if len(labels) == 2:
         last = int(np.count_nonzero(encoded.codes))
         return np.array([len(encoded.codes) - last, last], dtype=np.int64)
@@ -71,6 +74,26 @@ def tally(values: Any, labels: Labels, what: str) -> npt.NDArray[np.int64]:
     for start in range(0, len(encoded.codes), CHUNK):
         counts += np.bincount(encoded.codes[start : start + CHUNK], minlength=len(labels))
     return counts
+
+
+def _counted_as_they_are(values: Any, labels: Labels) -> npt.NDArray[np.int64] | None:
+    """Codes of the machine's own width are counted without being copied; None for all else, and for codes out of range."""
+    if type(values) is not np.ndarray or values.ndim != 1 or values.dtype != np.intp:
+        return None
+    if values.size == 0 or _numbers_are_labels(labels):
+        return None
+    counts = np.zeros(len(labels), dtype=np.int64)
+    for start in range(0, len(values), CHUNK):
+        part = values[start : start + CHUNK]
+        if part.min() < 0 or part.max() >= len(labels):
+            return None
+        counts += np.bincount(part, minlength=len(labels))
+    return counts
+
+
+def _numbers_are_labels(labels: Labels) -> bool:
+    """Whether whole numbers mean labels, as in points 1 … 5, and not codes."""
+    return any(isinstance(label, int) for label in labels) and labels != tuple(range(len(labels)))
 
 
 def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]:
@@ -89,6 +112,19 @@ def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]
     if numbers.sum() == 0:
         refuse("`counts` must hold at least one report", "none", "there is nothing to estimate from")
     return numbers.astype(np.float64)
+
+
+def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
+    """How often each of so many reports came: whole numbers, not all zero, that sum to what floats hold exactly."""
+    numbers = checked_counts(times, kinds)
+    if numbers.sum() > 2**53:
+        refuse("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
+    return numbers.astype(np.int64)
+
+
+def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int) -> npt.NDArray[np.int64]:
+    """How often each code came, when each entry stands for so many `times`."""
+    return np.bincount(codes, times, minlength=kinds).astype(np.int64)
 
 
 def _refuse_missing(values: Any, what: str) -> None:

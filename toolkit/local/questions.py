@@ -7,10 +7,13 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
-from toolkit.core.rounding import integer_rows
 from toolkit.local.design import Design
-from toolkit.local.odds import named, odds
+from toolkit.local.encoding import Labels
+from toolkit.local.odds import Options, named, odds
+from toolkit.local.tables import TABLE_LIMIT, private_rows
 
 _YES_NO = ("no", "yes")
 
@@ -101,7 +104,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     count = whole(draws, "draws")
     rows = [[math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)]
     possible = [r for r in range(count + 1) if rows[0][r] or rows[1][r]]
-    weights, denominator = integer_rows([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
+    weights, denominator = private_rows([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, possible, "kuk")
 
 
@@ -141,24 +144,33 @@ def triangular(p: Number) -> Design:
     return _binary(Fraction(1), share, "triangular", ("neither", "at least one"))
 
 
-def k_ary(options: int | Sequence[str | int], *, epsilon: Number) -> Design:
+def k_ary(options: Options, *, epsilon: Number) -> Design:
     """k-ary randomized response: keep the answer with probability e**epsilon / (e**epsilon + k - 1), else any other evenly.
 
-    `options` are the labels, or their number. Epsilon is rounded to the private side.
+    `options` are the labels, or their number: up to 2048, as the design is a table. `toolkit.local.oracles.best` serves any
+    number. Epsilon is rounded to the private side.
 
     >>> k_ary(["bus", "car", "bike"], epsilon=1.0)
     <Design k_ary: 3 options, 3 reports, epsilon 1>
 
     References: P. Kairouz, K. Bonawitz and D. Ramage, Discrete distribution estimation under local privacy (2016).
     """
-    names = named(options)
+    names = _table_of(options, f"use toolkit.local.oracles.best(options, {epsilon!r})")
     k = len(names)
     truth, lie = odds(epsilon, inside=1, outside=k - 1)
-    weights = [[truth if i == j else lie for j in range(k)] for i in range(k)]
+    weights = np.full((k, k), lie, dtype=np.int64) + (truth - lie) * np.eye(k, dtype=np.int64)
     return Design(weights, truth + (k - 1) * lie, names, name="k_ary")
 
 
-def forced_options(options: int | Sequence[str | int], probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
+def _table_of(options: Options, instead: str) -> Labels:
+    """The labels of so many options that a table with a row and a column for each fits into the memory."""
+    count = options if isinstance(options, int | np.integer) else len(options)
+    if count > TABLE_LIMIT:
+        refuse(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
+    return named(options)
+
+
+def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
     """Forced response for k options: option j is forced with its probability, else the answer is given truthfully.
 
     >>> forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"]).weights.tolist()
@@ -166,7 +178,7 @@ def forced_options(options: int | Sequence[str | int], probabilities: Sequence[N
 
     References: D. W. Heck and M. Moshagen, Journal of Statistical Software 85 (2018).
     """
-    names = named(options)
+    names = _table_of(options, "use toolkit.local.oracles.best, which keeps no table")
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
             refuse("`probabilities` must name every option once", "other names", "each option needs its share")
@@ -177,8 +189,12 @@ def forced_options(options: int | Sequence[str | int], probabilities: Sequence[N
     truth = 1 - sum(shares, Fraction(0))
     if truth <= 0:
         refuse("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
-    ((kept, *others),), denominator = integer_rows([[truth, *shares]], DENOMINATOR_LIMIT)
-    weights = [[other + (kept if i == j else 0) for j, other in enumerate(others)] for i in range(len(names))]
+    denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
+    others = [math.ceil(share * denominator) for share in shares]  # exact, or up: to the private side
+    kept = denominator - sum(others)
+    if kept <= 0:
+        refuse("`probabilities` must leave more than 2**-32 for the truth", 1 - truth, "32-bit draws would hide every answer")
+    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + kept * np.eye(len(names), dtype=np.int64)
     return Design(weights, denominator, names, name="forced")
 
 
@@ -194,5 +210,5 @@ def _share(p: Number | None, epsilon: Number | None) -> Fraction:
 
 def _binary(yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO) -> Design:
     rows = [[1 - yes_if_no, yes_if_no], [1 - yes_if_yes, yes_if_yes]]
-    weights, denominator = integer_rows(rows, DENOMINATOR_LIMIT)
+    weights, denominator = private_rows(rows, DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, report_options, name)

@@ -8,6 +8,7 @@ import numpy as np
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, below, big_below
 from toolkit.local.design import Design
+from toolkit.local.encoding import checked_times, times_each
 from toolkit.local.odds import Below
 
 
@@ -34,9 +35,17 @@ def one_report(randomizer: Any, truth: Any, draw: Below) -> Any:
     return randomizer.report(truth, draw)
 
 
-def estimate_sent(randomizer: Any, reports: Sequence[Any]) -> Estimate:
-    """The randomizer's own estimate, from reports as they are sent."""
+def estimate_sent(randomizer: Any, reports: Sequence[Any], times: Sequence[int] | None = None) -> Estimate:
+    """The randomizer's own estimate, from reports as they are sent.
+
+    With `times`, each of the reports came so many times: as many rows as there are different reports are enough.
+
+    >>> from toolkit.local.numeric import one_bit
+    >>> estimate_sent(one_bit((0, 80), 1.0), [0, 1], [550_000_000, 450_000_000]).n
+    1000000000
+    """
     if isinstance(randomizer, Design):
-        return randomizer.estimate_counts(np.bincount(reports, minlength=len(randomizer.report_options)))
-    found: Estimate = randomizer.estimate(list(reports))
+        counts = None if times is None else checked_times(times, len(reports))
+        return randomizer.estimate_counts(times_each(np.asarray(reports), counts, len(randomizer.report_options)))
+    found: Estimate = randomizer.estimate(list(reports), times=times)
     return found

@@ -5,7 +5,7 @@ n supporting an option, its share is estimated by (C/n - q) / (p - q), without b
 supported together gives the covariances.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -19,10 +19,11 @@ from toolkit.core.intervals import Shares
 from toolkit.core.loss import Loss
 from toolkit.local.likelihood import project_onto_simplex
 from toolkit.local.protocol import Respondents
+from toolkit.local.tables import TABLE_LIMIT
 
 Array = npt.NDArray[np.float64]
 
-COVARIANCE_LIMIT = 4096
+COVARIANCE_LIMIT = TABLE_LIMIT
 """Beyond this many options covariances between options are left out: their table alone would fill the memory."""
 
 _METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
@@ -47,8 +48,21 @@ class Support:
         return float(self.p - self.q)
 
     def footing(self, counts: Array, n: int) -> Shares:
-        """Estimates, standard errors, and what all intervals are made from."""
-        return Shares.from_support(counts, n, np.full(len(counts), float(self.p)), np.full(len(counts), float(self.q)))
+        """Estimates, standard errors, and what all intervals are made from: p and q are kept once, and not for each option."""
+        k, seen = len(counts), counts / n
+        one = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
+        least, greatest = one.without_range
+        return replace(
+            one,
+            value=(seen - float(self.q)) / self.slope,
+            se=np.sqrt(seen * (1 - seen) / (n - 1)) / self.slope if n > 1 else np.full(k, np.nan),
+            spread_given=np.broadcast_to(one.spread_given, k),
+            spread_without=np.broadcast_to(one.spread_without, k),
+            counts=np.stack([counts, n - counts], axis=1),
+            given=np.broadcast_to(one.given, (k, 2)),
+            without=np.broadcast_to(one.without, (k, 2)),
+            without_range=(np.broadcast_to(least, k), np.broadcast_to(greatest, k)),
+        )
 
     def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q).
@@ -62,7 +76,7 @@ class Support:
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         """Covariances of the estimated shares of exclusive options, for one respondent."""
         if len(shares) > COVARIANCE_LIMIT:
-            return _unknown(len(shares))
+            refuse(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), "use `variance`: it takes one row")
         # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the memory's sake.
         neither = self.both_if_neither - self.q**2
         one = self.both_if_one - self.p * self.q
@@ -83,35 +97,42 @@ class Support:
         choice(method, "method", tuple(_METHODS))
         footing = self.footing(counts, n)
         shares = footing.value
-        spread = self.covariance(shares) / (n - 1) if n > 1 else _unknown(len(shares))
-        binary = len(options) == 2
+        binary, spread = len(options) == 2, self._spread(shares, n)
         basis = self.footing(counts[1:], n) if binary else footing
         fit = edge_fit(basis, together=True)
         notes = fit_notes(fit, basis)
         if method == "moment" and not notes:
             notes = display_note(basis.value)
-        if len(options) > COVARIANCE_LIMIT:
-            notes += (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",)
         if method == "simplex":
             shares = project_onto_simplex(shares)
         return Estimate(
             value=float(shares[1]) if binary else shares,
             se=float(footing.se[1]) if binary else footing.se,
             labels=options[1:] if binary else options,
-            cov=spread[1:, 1:] if binary else spread,
+            cov=spread[1:, 1:] if binary and spread is not None else spread,
             n=n,
             loss=loss,
             covers="sampling and randomization",
             method=f"{name}, {_METHODS[method]}",
-            notes=notes,
+            notes=notes + covariance_note(len(options)),
             basis=basis,
             fit=fit,
         )
 
+    def _spread(self, shares: Array, n: int) -> Array | None:
+        """Estimated covariances of the shares: NaN from a single report, and none where the table would be too large."""
+        if len(shares) > COVARIANCE_LIMIT:
+            return None
+        if n == 1:
+            return np.full((len(shares),) * 2, np.nan)
+        found = self.covariance(shares)
+        found /= n - 1
+        return found
 
-def _unknown(k: int) -> Array:
-    """A table of NaN that takes no memory."""
-    return np.broadcast_to(np.float64(np.nan), (k, k))
+
+def covariance_note(k: int) -> tuple[str, ...]:
+    """Say so where there are too many options for a table of covariances."""
+    return (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",) if k > COVARIANCE_LIMIT else ()
 
 
 def display_note(shares: Array) -> tuple[str, ...]:

@@ -88,10 +88,10 @@ def option_shares(estimate: Estimate, *, truth: Sequence[float] | None = None, l
 
 
 def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | None = None) -> Axes:
-    """How many times the people each randomizer of many options needs, against the least that theory allows.
+    """How many times the people each randomizer of many options needs, against the least for unbiased estimates.
 
     >>> options_against_k(1.0, ks=(2, 16, 128))
-    <Picture: people needed at epsilon 1 for 128 options, in multiples of the least possible: k-ary 12.2, unary 1.08, ...>
+    <Picture: people needed at epsilon 1 for 128 options, in multiples of the least for unbiased estimates: k-ary 12.2, ...>
     """
     ax, words = axes(ax, width=7.2, height=3.8), []
     for (name, points), (colour, dash, mark) in zip(_ratios(epsilon, ks).items(), cycle(_LOOKS)):
@@ -103,10 +103,11 @@ def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | Non
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
     ax.minorticks_off()
-    ax.set(xlabel="options (logarithmic)", ylabel="people needed (1: the least possible)")
+    ax.set(xlabel="options (logarithmic)", ylabel="people needed (1: least, unbiased)")
     ax.grid(visible=True, color="#DDDDDD", linewidth=0.6)
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    alt = f"people needed at epsilon {epsilon:.3g} for {ks[-1]} options, in multiples of the least possible: {', '.join(words)}"
+    least = "in multiples of the least for unbiased estimates"
+    alt = f"people needed at epsilon {epsilon:.3g} for {ks[-1]} options, {least}: {', '.join(words)}"
     return finish(ax, f"Many options, epsilon {epsilon:.3g}: who comes near the limit?", alt)
 
 

@@ -1,7 +1,7 @@
 """What a survey found: counts, and an estimate for each question, in all or by group, with what to think of them."""
 
 import html
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +15,10 @@ from toolkit.local.design import Design
 from toolkit.local.sending import estimate_sent
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import Group, checked_groups, counted, refuse_strange
+from toolkit.survey.reading.nobody import nobody
 from toolkit.survey.reading.plainly import plain_estimate
 from toolkit.survey.reading.table import UNDERSTOOD, value_of
+from toolkit.survey.reading.turnout import Rows, Turnout, turnout, turnout_notes
 from toolkit.survey.spec import Survey
 
 if TYPE_CHECKING:
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """One question in one group.
+    """One question in one group. Where nobody answered, the estimate is NaN and says so.
 
+    `turnout` : how many answered, refused, left no report, or were not asked.
     `liars` : how far 1 % of people who agree on what to send can move the estimate at most; None where that has no meaning.
     """
 
@@ -34,6 +37,7 @@ class Finding:
     group: Group
     estimate: Estimate
     liars: float | None
+    turnout: Turnout
 
 
 @dataclass(frozen=True, repr=False)
@@ -41,7 +45,8 @@ class Results:
     """All findings of a survey, and how far they can be trusted.
 
     `understood` : how many passed the comprehension check, and how many took it. `attention` : for each anchor question the
-    share of people who followed the instructions.
+    share of people who followed the instructions. `groupless` : how many people are in no group, as their answer to the plain
+    question that they are sorted by is missing.
     """
 
     survey: Survey
@@ -49,25 +54,32 @@ class Results:
     findings: tuple[Finding, ...]
     understood: tuple[int, int] | None
     attention: Mapping[str, Estimate]
+    groupless: int = 0
 
     def __getitem__(self, name: str) -> Any:
         """The estimate of a question; if there are groups, one for each of them."""
         self.survey[name]  # refuses a name that is none
         found = {finding.group: finding.estimate for finding in self.findings if finding.question == name}
         if not found:
-            refuse("the question must have something to estimate", f"{name!r}", "it is free text, or nobody answered it", KeyError)
+            refuse(
+                "the question must have something to estimate", f"{name!r}", "it is free text, or there is no report yet", KeyError
+            )
         if not self.by:
             return found[()]
         return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in found.items()}
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row for each question, group and option: estimate, standard error, interval, fit, people, and the 1 % of liars."""
+        """One row for each question, group and option: estimate, standard error, interval, fit, people, and the 1 % of liars.
+
+        `n` answered; "refused", "missing" and "not asked" are the others, as `Turnout` explains them.
+        """
         import pandas as pd
 
         rows = [
             {"question": finding.question, **dict(zip(self.by, finding.group, strict=True)), "option": option, **numbers.to_dict()}
             | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
-            | {"n": finding.estimate.n, "1 % of liars": finding.liars}
+            | _people(finding.turnout)
+            | {"1 % of liars": finding.liars}
             for finding in self.findings
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]
@@ -93,7 +105,7 @@ class Results:
             between = "(no share fits)" if limits.empty else f"({low:.0f} to {high:.0f})"
             followed = 100 * min(max(float(share), 0.0), 1.0)
             said.append(f"By the anchor question {name}, {followed:.0f} % {between} followed the instructions.")
-        return said
+        return said + turnout_notes([finding.turnout for finding in self.findings], self.by, self.groupless)
 
     def __repr__(self) -> str:
         groups = f" by {', '.join(self.by)}" if self.by else ""
@@ -145,13 +157,15 @@ def estimate(survey: Survey, reports: Any, by: Sequence[str] | str | None = None
     0.3
     """
     groups = checked_groups(survey, by)
+    rows = Rows(survey, reports, groups)
+    people = _ordered(survey, groups, rows.people())
     findings = [
-        _finding(question, group, _values(question, counts))
+        finding
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
-        for group, counts in counted(reports, question.name, groups).items()
+        for finding in _findings(question, people, counted(reports, question.name, groups), rows.asked(question))
     ]
-    return Results(survey, groups, tuple(findings), _understood(survey, reports), _attention(survey, reports))
+    return Results(survey, groups, tuple(findings), _understood(survey, reports), _attention(survey, reports), rows.groupless())
 
 
 Values = Sequence[tuple[Any, int]]
@@ -164,18 +178,31 @@ def _values(question: Question, counts: Mapping[Any, int]) -> Values:
     return [(values[found], count) for found, count in counts.items()]
 
 
-def _finding(question: Question, group: Group, values: Values) -> Finding:
+def _ordered(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> dict[Group, int]:
+    """Groups in order, without empty ones; what is no answer to the question that groups are made by is refused."""
+    for place, name in enumerate(by):
+        if name != UNDERSTOOD:
+            refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
+    return {group: people[group] for group in sorted(people) if people[group]}
+
+
+def _findings(
+    question: Question, people: Mapping[Group, int], counts: Mapping[Group, Mapping[Any, int]], asked: Mapping[Group, int]
+) -> Iterator[Finding]:
+    """One for each group, also where it left the question empty."""
+    for group, number in people.items():
+        values = _values(question, counts.get(group, {}))
+        answered = sum(count for _, count in values)
+        yield _finding(question, group, values, turnout(question, group, answered, asked.get(group, 0), number))
+
+
+def _finding(question: Question, group: Group, values: Values, people: Turnout) -> Finding:
+    if not values:
+        return Finding(question.name, group, nobody(question), None, people)
     if question.design is None:
-        return Finding(question.name, group, plain_estimate(question, values), None)
-    found = _through(question.design, values)
-    return Finding(question.name, group, found, _worst(question.design, found))
-
-
-def _through(design: Any, values: Values) -> Estimate:
-    """The estimate through a design: by counts where it is a matrix, else from the reports themselves."""
-    if isinstance(design, Design):
-        return design.estimate_counts(_counts(design, values))
-    return estimate_sent(design, [value for value, count in values for _ in range(count)])
+        return Finding(question.name, group, plain_estimate(question, values), None, people)
+    found = estimate_sent(question.design, [value for value, _ in values], [count for _, count in values])
+    return Finding(question.name, group, found, _worst(question.design, found), people)
 
 
 def _counts(design: Design, values: Values) -> list[int]:
@@ -188,7 +215,8 @@ def _counts(design: Design, values: Values) -> list[int]:
 def _worst(design: Any, found: Estimate) -> float | None:
     """How far 1 % of liars can move it, seen from the estimate pulled into the range of the truth."""
     low, high = (float(design.low), float(design.high)) if hasattr(design, "low") else (0.0, 1.0)
-    truth = np.clip(found.value, low, high)
+    value = np.asarray(found.value)
+    truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # without boxes that nobody was asked about
     if isinstance(design, Design) and np.ndim(truth):
         truth = truth / truth.sum() if truth.sum() else np.full(len(truth), 1 / len(truth))
     try:
@@ -214,6 +242,10 @@ def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:
             told = _counts(question.design, _values(question, counts))
             found[question.name] = attention_counts(question.design, told, truth=question.anchor)
     return found
+
+
+def _people(found: Turnout) -> dict[str, int]:
+    return {"n": found.answered, "refused": found.refused, "missing": found.missing, "not asked": found.not_asked}
 
 
 def _words(question: Question, survey: Survey) -> str:

@@ -367,3 +367,28 @@ def test_simulated_counts_are_those_of_the_channel() -> None:
     values = [mean.estimate_counts(mean.simulate_counts(12, 500, rng)).value for _ in range(3000)]
     assert abs(np.mean(values) - 12) < 4.5 * math.sqrt(mean.variance(12, 500) / 3000)
     assert abs(np.var(values) / mean.variance(12, 500) - 1) < 0.12
+
+
+def test_a_deck_with_a_zero_accepts_zero_and_what_its_other_numbers_make() -> None:
+    """Times 0 every answer is sent as 0: a report is checked against a line without a slope."""
+    deck = numeric.multiplicative((1, 4), {0: "1/2", 2: "1/2"})
+    assert [report for report in range(-3, 11) if deck.accepts(report)] == [0, 2, 4, 6, 8]
+    assert all(deck.accepts(int(report)) for report in deck.randomize(np.array([1, 2, 3, 4] * 50), np.random.default_rng(1)))
+
+
+@pytest.mark.parametrize("steps", [0, -1, 2.5, "4", True])
+def test_the_number_of_steps_must_be_a_whole_number_of_at_least_one(steps: object) -> None:
+    with pytest.raises((ValueError, TypeError), match="`steps` must be"):
+        OneBit(Fraction(0), Fraction(1), steps, 3, 1)  # type: ignore[arg-type]
+    assert type(OneBit(Fraction(0), Fraction(1), np.int64(4), 3, 1).steps) is int  # type: ignore[arg-type]
+
+
+def test_an_estimate_at_a_bound_is_within_bounds() -> None:
+    """Warner's bit with 3 and 1: all zeros but a quarter is exactly the lowest mean, and one less is out of bounds."""
+    bit = OneBit(Fraction(0), Fraction(80), 80, 3, 1)
+    for counts, value in (([3, 1], 0.0), ([1, 3], 80.0)):
+        found = bit.estimate_counts(counts)
+        assert found.value == value
+        assert not any("out of bounds" in note for note in found.notes)
+    assert bit.estimate_counts([4, 1]).value < 0
+    assert bit.estimate_counts([4, 1]).notes != ()

@@ -95,18 +95,57 @@ def test_bands_of_quantiles_hold_their_level() -> None:
 def test_smoothing_is_for_display_and_says_so() -> None:
     wave, rng = square_wave((0, 1), 1.0), np.random.default_rng(6)
     reports = wave.randomize(rng.beta(2, 5, 4000), rng)
-    plain, smooth = wave.estimate(reports, replicates=10), wave.estimate(reports, smoothing=1.0, replicates=10)
+    plain, smooth = (wave.estimate(reports, smoothing=mixed, replicates=10) for mixed in (0.0, None))
     assert np.abs(np.diff(smooth.value)).sum() < 0.5 * np.abs(np.diff(plain.value)).sum()
     assert "bias" in smooth.notes[0]
+    assert smooth.method == "square wave, curve by EMS, band by maximum likelihood, bootstrap of 10"
     assert plain.notes == ()
-    assert "bootstrap" in plain.method
+    assert plain.method == "square wave, maximum likelihood, bootstrap of 10"
+    # one band, that of maximum likelihood, whatever the curve
+    assert np.array_equal(plain.interval().low, smooth.interval().low)
+    assert np.array_equal(plain.se, smooth.se)
+    assert wave.quantiles(reports, replicates=2).method == "square wave, maximum likelihood, bootstrap of 2"
 
 
 def test_without_smoothing_expectation_maximisation_meets_the_maximum() -> None:
-    counts = np.array([[40.0, 90, 120, 60, 20, 10, 5]])
-    slow = smoothed_likelihood(SMALL.window.matrix(), counts, 1e-9)
-    fast = SMALL.estimate_counts(counts[0], replicates=2).value
-    assert np.allclose(slow[0], fast, atol=2e-3)
+    counts = np.array([40.0, 90, 120, 60, 20, 10, 5])
+    slow = smoothed_likelihood(SMALL.window.matrix(), counts, 0.0, gain=1e-9)
+    fast = SMALL.estimate_counts(counts, smoothing=0, replicates=2).value
+    assert np.allclose(slow, fast, atol=2e-3)
+
+
+def test_the_kernel_is_the_papers_where_there_are_256_bins_and_keeps_the_sum() -> None:
+    """One round from even shares and even counts is the kernel itself: (1/4, 1/2, 1/4), folded back at the ends."""
+    assert [square_wave((0, 1), 1.0, points=points)._mixed(None) for points in (2, 65, 257, 1001)] == [1 / 65536, 1 / 16, 1.0, 1.0]
+    matrix = np.eye(5)
+    counts = np.array([0.0, 0, 8, 0, 0]) + 1e-12
+    assert np.allclose(smoothed_likelihood(matrix, counts, 1.0, rounds=1), [0, 0.25, 0.5, 0.25, 0])
+    assert np.allclose(smoothed_likelihood(matrix, np.roll(counts, 2), 1.0, rounds=1), [0, 0, 0, 0.25, 0.75])
+
+
+def _distance(shares: np.ndarray, edges: np.ndarray, answers: np.ndarray) -> float:
+    """Wasserstein's: the area between both distribution functions."""
+    grid = np.linspace(0, 1, 4097)
+    found = np.interp(grid, edges, np.concatenate([[0], np.cumsum(shares)]))
+    return float(np.abs(found - np.searchsorted(np.sort(answers), grid, side="right") / len(answers)).mean())
+
+
+# Mean Wasserstein distance from 20,000 answers of Beta(5, 2), the paper's synthetic data, over 16 surveys, of the algorithm of
+# Li et al. (2020) as published: numbers through a continuous wave, 1,024 bins, EMS until a round gains 1e-3. Its standard
+# error is 4 to 8 %. By maximum likelihood on 65 points it is 1.43, 1.17 and 1.12 times as large.
+PUBLISHED = {0.5: 0.0191, 1.0: 0.0124, 2.0: 0.0068}
+
+
+@pytest.mark.parametrize("epsilon", PUBLISHED)
+def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon: float) -> None:
+    """Sixteen surveys with fixed seeds; seen are 0.86, 0.79 and 0.66 times the published distance."""
+    wave, distances = square_wave((0, 1), epsilon), []
+    edges = np.concatenate([[0], (wave.points[1:] + wave.points[:-1]) / 2, [1]])
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        answers = rng.beta(5, 2, 20_000)
+        distances.append(_distance(wave.estimate(wave.randomize(answers, rng), replicates=2).value, edges, answers))
+    assert np.mean(distances) < 1.05 * PUBLISHED[epsilon]
 
 
 def test_the_same_reports_always_give_the_same_band() -> None:

@@ -1,7 +1,10 @@
 import math
 
+import numpy as np
 import pytest
 
+from toolkit.local import oracles
+from toolkit.local.moments import scores
 from toolkit.local.oracles.limits import limit, ratio
 
 # Best size and least standard error at n = 1000, in the reference notes' table of ratios to the limit.
@@ -38,3 +41,30 @@ def test_a_ratio_needs_a_finite_epsilon() -> None:
     assert ratio(2 * limit(5, 1.0).risk, 5, 1.0) == pytest.approx(2)
     with pytest.raises(ValueError, match="positive, finite"):
         ratio(1.0, 5, math.inf)
+
+
+@pytest.mark.parametrize("k", [2, 3, 4, 6])
+def test_no_unbiased_estimate_from_any_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> None:
+    """400 channels at random, half of them with two likelihoods only, as the best have: the best unbiased estimate of each at
+    equal shares, which `scores` gives, against the limit at the channel's own epsilon."""
+    rng, equal = np.random.default_rng(3), np.full(k, 1 / k)
+    for number in range(400):
+        factor, reports = math.exp(rng.uniform(0.2, 4)), int(rng.integers(k, 3 * k + 1))
+        high = rng.random((k, reports)) < rng.uniform(0.2, 0.8)
+        matrix = np.where(high, factor, 1.0) if number % 2 else rng.uniform(1, factor, (k, reports))
+        matrix = matrix / matrix.sum(axis=1, keepdims=True)
+        if np.linalg.matrix_rank(matrix) < k:
+            continue
+        epsilon = float(np.log((matrix.max(axis=0) / matrix.min(axis=0)).max()))
+        score, seen = scores(matrix, None, 1), equal @ matrix
+        total = float(np.trace(score.T @ (np.diag(seen) - np.outer(seen, seen)) @ score))
+        assert total >= limit(k, epsilon + 1e-9).risk * (1 - 1e-6)
+
+
+def test_a_biased_estimate_can_have_less_than_the_limit_as_the_words_say() -> None:
+    """Equal shares of 128 options among 1,000 people: the mean square error of the projection is some 11 % of the limit."""
+    best, rng, equal = oracles.best(128, 1.0), np.random.default_rng(1), np.full(128, 1 / 128)
+    surveys = [best.estimate_counts(*best.simulate_counts(equal, 1000, rng), method="simplex").value for _ in range(20)]
+    off = np.mean([((found - equal) ** 2).sum() for found in surveys])
+    assert off / (limit(128, 1.0).risk / 1000) == pytest.approx(0.112, abs=0.02)
+    assert "times the unbiased limit" in repr(best)

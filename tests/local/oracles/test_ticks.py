@@ -221,3 +221,34 @@ def test_bad_answers_are_refused_and_never_quoted(answers: object) -> None:
 def test_what_cannot_be_is_refused(broken: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         broken()  # type: ignore[operator]
+
+
+def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_were() -> None:
+    boxes = tick_boxes(["x", "y", "z"], 1.0, how="random")
+    whole, holed = boxes.estimate_counts([3, 2, 5], [10, 8, 10]), boxes.estimate_counts([3, 0, 5], [10, 0, 10])
+    for name in ("value", "se"):
+        assert np.isnan(getattr(holed, name)).tolist() == [False, True, False]
+        assert np.array_equal(getattr(holed, name)[[0, 2]], getattr(whole, name)[[0, 2]])
+    for method in ("wilson", "exact", "wald"):
+        assert np.array_equal(holed.interval(0.9, method).low[[0, 2]], whole.interval(0.9, method).low[[0, 2]])
+        assert np.isnan(holed.interval(0.9, method).high[1])
+    assert np.allclose(holed.cov, np.diag(holed.se**2), equal_nan=True)
+    assert holed.notes[0] == "nobody was asked about y: nothing can be said of that"
+    assert (whole.n, holed.n) == (28, 20)
+    assert "—" in holed._repr_html_()
+    many = tick_boxes(9, 1.0, how="random").estimate_counts([1, *[0] * 8], [2, *[0] * 8])
+    assert many.notes[0] == "nobody was asked about 1, 2, 3, 4, 5 and 3 more: nothing can be said of that"
+    with pytest.raises(ValueError, match="at least one report"):
+        boxes.estimate_counts([0, 0, 0], [0, 0, 0])
+    with pytest.raises(ValueError, match="a box that nobody was asked about has no yes"):
+        boxes.estimate_counts([1, 1, 1], [2, 0, 2])
+
+
+def test_answers_are_lists_of_labels_only_where_every_person_has_a_list() -> None:
+    """One row that is no list makes it a table, and a table of that shape is refused."""
+    boxes = tick_boxes(["x", "y"], 1.0, how="random")
+    assert len(boxes.randomize([["x"], []], np.random.default_rng(1))) == 2
+    with pytest.raises((ValueError, TypeError)):
+        boxes.randomize([["x"], "y"], np.random.default_rng(1))
+    with pytest.raises((ValueError, TypeError)):
+        boxes.randomize([["x", "y"], None], np.random.default_rng(1))

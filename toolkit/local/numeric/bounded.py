@@ -12,7 +12,7 @@ from toolkit.core.categorical import Categorical
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, below, check_rng
-from toolkit.local.encoding import checked_counts
+from toolkit.local.encoding import checked_counts, checked_times, times_each
 from toolkit.local.numeric.grid import Steps, checked_reports
 from toolkit.local.numeric.means import FiniteMean
 from toolkit.local.numeric.window import Window
@@ -78,10 +78,10 @@ class OneBit(FiniteMean):
     def _unit_scores(self, reports: Steps) -> Array:
         return np.asarray((reports - float(self.support.q)) / self.support.slope)
 
-    def estimate(self, reports: Any) -> Estimate:
-        """The mean of the answers behind the bits; all intervals for shares apply."""
-        ones = int(np.count_nonzero(codes := checked_reports(reports, 2)))
-        return self.estimate_counts([len(codes) - ones, ones])
+    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+        """The mean of the answers behind the bits; all intervals for shares apply. Each bit came once, or so many `times`."""
+        codes = checked_reports(reports, 2)
+        return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
 
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
         """The same from the number of zeros and of ones."""

@@ -15,7 +15,7 @@ from toolkit.core.fit import edge_fit, fit_notes
 from toolkit.core.intervals import Affine, Shares, Student
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import Drawn, DrawnAtOdds
-from toolkit.local.encoding import checked_counts
+from toolkit.local.encoding import checked_counts, checked_times
 from toolkit.local.numeric.grid import Grid, Steps, checked_reports
 from toolkit.local.odds import Below
 from toolkit.local.protocol import Array, Asked, Respondents
@@ -81,11 +81,20 @@ class Mean(Drawn):
     def _checked(self, reports: Any) -> Steps:
         return checked_reports(reports)
 
-    def estimate(self, reports: Any) -> Estimate:
-        """The mean of the answers behind the reports: unbiased, and possibly a little out of bounds."""
+    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+        """The mean of the answers behind the reports: unbiased, and possibly a little out of bounds.
+
+        With `times`, each of the reports came so many times.
+        """
         scores = self.scores(reports)
-        spread = float(scores.var(ddof=1)) if len(scores) > 1 else np.nan
-        return self._estimated(float(scores.mean()), float(np.sqrt(spread / len(scores))), len(scores))
+        return self._from_scores(scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores)))
+
+    def _from_scores(self, scores: Array, times: npt.NDArray[Any]) -> Estimate:
+        """The mean of scores that came so many times each."""
+        n = int(times.sum())
+        value = float(times @ scores / n)
+        spread = float(times @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
+        return self._estimated(value, float(np.sqrt(spread / n)), n, None)
 
     def variance(self, mean: Number, n: int, *, sd: Number | None = None, respondents: Respondents = "sample") -> float:
         """Variance of the estimated mean, in theory, when the answers have this mean and standard deviation.
@@ -146,8 +155,4 @@ class FiniteMean(DrawnAtOdds, Mean):
 
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
         """The same as `estimate` from the number of reports of each kind, in order."""
-        numbers = checked_counts(counts, self.kinds)
-        scores, n = self.scores(np.arange(self.kinds)), int(numbers.sum())
-        value = float(numbers @ scores / n)
-        spread = float(numbers @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
-        return self._estimated(value, float(np.sqrt(spread / n)), n)
+        return self._from_scores(self.scores(np.arange(self.kinds)), checked_counts(counts, self.kinds))

@@ -1,4 +1,4 @@
-"""The distribution of bounded numbers: reports through a square wave, turned back by maximum likelihood."""
+"""The distribution of bounded numbers: reports through a square wave, turned back by smoothed maximum likelihood."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -14,7 +14,7 @@ from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
-from toolkit.local.encoding import checked_counts
+from toolkit.local.encoding import checked_counts, checked_times, times_each
 from toolkit.local.likelihood import maximum_likelihood
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
 from toolkit.local.numeric.grid import Grid, checked_bounds, checked_reports
@@ -27,6 +27,7 @@ from toolkit.local.support import checked_shares, people_with
 from toolkit.local.wording import bound_in_words, times_in
 
 _STEPS = 64
+_BINS = 256  # with the paper's kernel on 1,024 bins the curve is rougher than need be, and on 65 too smooth for 10**5 people
 
 
 @dataclass(frozen=True, repr=False)
@@ -83,40 +84,50 @@ class SquareWave(DrawnAtOdds):
         reports = self.window.draw(index, generator)
         return int(reports[0]) if single else reports
 
-    def tally(self, reports: Any) -> npt.NDArray[np.int64]:
-        """How many reports there are of each kind."""
-        return np.bincount(checked_reports(reports, self.window.reports), minlength=self.window.reports)
+    def tally(self, reports: Any, times: Any = None) -> npt.NDArray[np.int64]:
+        """How many reports there are of each kind; each came once, or so many `times`."""
+        codes = checked_reports(reports, self.window.reports)
+        return times_each(codes, None if times is None else checked_times(times, len(codes)), self.window.reports)
 
-    def estimate(self, reports: Any, *, smoothing: float = 0.0, replicates: int = 200, rng: Rng = None) -> Estimate:
-        """The share of answers nearest to each point, with a bootstrap band.
+    def estimate(
+        self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None, times: Any = None
+    ) -> Estimate:
+        """The share of answers nearest to each point, as a smoothed curve, with the bootstrap band of maximum likelihood.
+
+        Measured on four shapes (Beta(5, 2), two humps, heaps at round numbers, a steep fall), epsilon 0.5, 1 and 2, 65 points
+        and 1,000 to 100,000 people, a few surveys each, the curve's mean Wasserstein distance from the answers was 0.63 to 1.28
+        times that of the published algorithm on 1,024 bins; that of maximum likelihood was 0.95 to 1.82 times.
 
         Parameters
         ----------
-        smoothing : 0 for maximum likelihood, whose band comes near its level; up to 1, the kernel (1/4, 1/2, 1/4) of the
-            paper, mixes neighbours in every round: a prettier picture, at the price of a bias that no band shows.
+        smoothing : how much neighbours are mixed in every round, up to 1 for the kernel (1/4, 1/2, 1/4); None for what that
+            kernel does on 256 bins, 1/16 on 65 points. The band does not show its bias. 0 for maximum likelihood.
         replicates : surveys drawn again for the band.
         rng : for drawing again; None for a fixed start, so that the same reports always give the same band.
+        times : how many times each of the reports came; None for once each.
         """
-        return self.estimate_counts(self.tally(reports), smoothing=smoothing, replicates=replicates, rng=rng)
+        return self.estimate_counts(self.tally(reports, times), smoothing=smoothing, replicates=replicates, rng=rng)
 
-    def estimate_counts(self, counts: npt.ArrayLike, *, smoothing: float = 0.0, replicates: int = 200, rng: Rng = None) -> Estimate:
+    def estimate_counts(
+        self, counts: npt.ArrayLike, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
+    ) -> Estimate:
         """The same from the number of reports of each kind."""
-        return self._estimated(counts, _itself, self._labels(), smoothing, replicates, rng)
+        return self._estimated(counts, _itself, self.labels, smoothing, replicates, rng)
 
-    def cumulative(self, reports: Any, *, smoothing: float = 0.0, replicates: int = 200, rng: Rng = None) -> Estimate:
-        """The share of answers at each point or below it: the distribution function with its band."""
-        return self._estimated(self.tally(reports), _running, self._labels(), smoothing, replicates, rng)
+    def cumulative(self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None) -> Estimate:
+        """The share of answers at each point or below it: the distribution function, smoothed as in `estimate`, with its band."""
+        return self._estimated(self.tally(reports), _running, self.labels, smoothing, replicates, rng)
 
     def quantiles(
         self,
         reports: Any,
         at: Sequence[Number] = (0.25, 0.5, 0.75),
         *,
-        smoothing: float = 0.0,
+        smoothing: float | None = 0.0,
         replicates: int = 200,
         rng: Rng = None,
     ) -> Estimate:
-        """The numbers below which the given shares of the answers lie, each with its interval.
+        """The numbers below which the given shares of the answers lie, each with its interval, by maximum likelihood.
 
         Between the points the answers are taken to be spread evenly. Measured over three shapes, epsilon 0.5, 1 and 2, 21 and 65
         points and 3000 people, nominal 95 % intervals of quartiles held 88 to 99 % of the time; but 67 to 93 % where
@@ -131,7 +142,9 @@ class SquareWave(DrawnAtOdds):
 
         return self._estimated(self.tally(reports), found, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
 
-    def _labels(self) -> tuple[str, ...]:
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """What the points are called in an estimate."""
         return tuple(f"{point:.6g}" for point in self.points)
 
     def _estimated(
@@ -139,44 +152,52 @@ class SquareWave(DrawnAtOdds):
         counts: npt.ArrayLike,
         read: Callable[[Array], Array],
         labels: tuple[str, ...],
-        smoothing: float,
+        smoothing: float | None,
         replicates: int,
         rng: Rng,
     ) -> Estimate:
-        numbers = checked_counts(counts, self.window.reports)
+        numbers, mixed = checked_counts(counts, self.window.reports), self._mixed(smoothing)
         again = resampled(numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED))
-        found = read(self._distributions(np.vstack([numbers, again]), smoothing))
-        cov = np.atleast_2d(np.cov(found[1:], rowvar=False))
-        smooth = ("smoothed: the band leaves out the bias of smoothing",) if smoothing else ()
+        found = read(self._likeliest(again))
+        curve = smoothed_likelihood(self.window.matrix(), numbers, mixed)[None] if mixed else self._likeliest(numbers[None])
+        cov = np.atleast_2d(np.cov(found, rowvar=False))
+        smooth = ("the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing",)
         return Estimate(
-            value=found[0],
+            value=read(curve)[0],
             se=np.sqrt(np.diag(cov)),
             labels=labels,
             cov=cov,
             n=int(numbers.sum()),
             loss=self.loss,
             covers="sampling and randomization",
-            method=f"square wave, {'smoothed ' if smoothing else ''}maximum likelihood, bootstrap of {replicates}",
-            notes=smooth,
-            basis=Bootstrap(found[1:]),
+            method=f"square wave, {'curve by EMS, band by ' if mixed else ''}maximum likelihood, bootstrap of {replicates}",
+            notes=smooth if mixed else (),
+            basis=Bootstrap(found),
         )
 
-    def _distributions(self, tallies: Array, smoothing: float) -> Array:
-        """One distribution for each tally."""
+    def _mixed(self, smoothing: float | None) -> float:
+        """How much neighbouring points are mixed in a round."""
+        if smoothing is None:
+            return min(1.0, (self.steps / _BINS) ** 2)  # a kernel's variance counts, and it grows with the square of the step
         if not 0 <= smoothing <= 1:
             refuse("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbours are mixed")
-        if smoothing:
-            return smoothed_likelihood(self.window.matrix(), tallies, smoothing)
+        return smoothing
+
+    def _likeliest(self, tallies: Array) -> Array:
+        """One distribution for each tally, by maximum likelihood."""
         matrix = self.window.matrix()
         return np.array([maximum_likelihood(matrix, tally, tolerance=1e-6) for tally in tallies])
 
     def variance(
         self, prevalence: Any, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
     ) -> Array:
-        """Variance of the estimated share of each point, at the true shares: there is no formula, so by simulation."""
+        """Variance of the likeliest share of each point, at the true shares: there is no formula, so by simulation.
+
+        That is what the band is made from; a smoothed curve varies less.
+        """
         generator = check_rng(rng) or np.random.default_rng(SEED)
         drawn = [self.simulate_counts(prevalence, n, generator, respondents=respondents) for _ in range(whole(surveys, "surveys"))]
-        return np.asarray(self._distributions(np.array(drawn, dtype=np.float64), 0.0).var(axis=0, ddof=1))
+        return np.asarray(self._likeliest(np.array(drawn, dtype=np.float64)).var(axis=0, ddof=1))
 
     def simulate_counts(
         self, prevalence: Any, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
@@ -238,19 +259,23 @@ def _half_width(epsilon: float) -> float:
     return (epsilon * factor - factor + 1) / (2 * factor * (factor - 1 - epsilon))
 
 
-def smoothed_likelihood(matrix: Array, tallies: Array, smoothing: float, *, rounds: int = 20_000) -> Array:
-    """Expectation-maximisation with smoothing after each round, until it stands still; one row a tally."""
-    seen = tallies / tallies.sum(axis=1, keepdims=True)
-    shares = np.full((len(tallies), len(matrix)), 1 / len(matrix))
+def smoothed_likelihood(matrix: Array, counts: Array, smoothing: float, *, gain: float = 1e-3, rounds: int = 10_000) -> Array:
+    """EMS: expectation-maximisation with smoothing after each round, until a round changes the log-likelihood by less than `gain`.
+
+    Starting from even shares and stopping there is part of the method: it is what keeps noise out of the curve.
+    """
+    n, shares, before = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf
+    reports = shares @ matrix
     for _ in range(rounds):
-        sharper = shares * ((seen / (shares @ matrix)) @ matrix.T)
-        edged = np.pad(sharper, ((0, 0), (1, 1)), mode="edge")
-        after = (1 - smoothing / 2) * sharper + smoothing / 4 * (edged[:, :-2] + edged[:, 2:])
-        settled = np.abs(after - shares).max() < 1e-7
-        shares = np.asarray(after)
-        if settled:
+        sharper = shares * (matrix @ (counts / reports)) / n
+        edged = np.pad(sharper, 1, mode="edge")
+        shares = (1 - smoothing / 2) * sharper + smoothing / 4 * (edged[:-2] + edged[2:])
+        reports = shares @ matrix
+        likelihood = float(counts @ np.log(reports))
+        if abs(likelihood - before) < gain:
             break
-    return shares
+        before = likelihood
+    return np.asarray(shares)
 
 
 def _itself(distributions: Array) -> Array:

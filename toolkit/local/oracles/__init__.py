@@ -1,4 +1,4 @@
-"""Many options: randomizers at or near the least error that theory allows, with one estimator for all.
+"""Many options: randomizers at or near the least variance of unbiased estimates, with one estimator for all.
 
 `best` chooses; `subset` is what it chooses from 3 options to thousands. The others are there to compare with, and because
 they are in use: `unary` and `optimized_unary` (a bit an option), `local_hash` (short reports). `tick_boxes` is for
@@ -36,7 +36,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     """Subset selection: report a set of options that holds the answer more often than not by chance.
 
     The size is the best whole number, near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the best size
-    no randomizer with the same epsilon has a smaller worst-case error.
+    no randomizer with the same epsilon has an unbiased estimate of smaller variance, summed over the options at equal shares.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     size : of the set, to compare; None for the best.
 
     >>> subset(16, 1.0)
-    <Subset of 16 options, size 4: epsilon 1, error 1 times the limit>
+    <Subset of 16 options, size 4: epsilon 1, variance 1 times the unbiased limit>
 
     References: M. Ye and A. Barg, IEEE Transactions on Information Theory 64 (2018); S. Wang et al., Mutual information
     optimally local private discrete distribution estimation (2016).
@@ -99,7 +99,7 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
     Short reports, at the price of work for the analyst: every report is hashed with every option.
 
     >>> local_hash(1000, 1.0)
-    <LocalHash of 1000 options, 4 values: epsilon 1, error 1.01 times the limit>
+    <LocalHash of 1000 options, 4 values: epsilon 1, variance 1.01 times the unbiased limit>
 
     References: T. Wang, J. Blocki, N. Li and S. Jha, Locally differentially private protocols for frequency estimation (2017).
     """
@@ -110,13 +110,15 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
 
 
 def best(options: Options, epsilon: Number) -> Subset:
-    """The randomizer with the smallest error for this many options and this epsilon; `ratio_to_limit` says how near it is.
+    """The randomizer with the least variance of unbiased estimates, summed over the options at equal shares, for this epsilon.
+
+    `ratio_to_limit` says how near the rounded odds come; `toolkit.local.oracles.limits` says of what that is the limit.
 
     It is always subset selection, which is k-ary randomized response when the best size is 1 (and then `.k_ary()` gives
     it as a design, with devices and posterior).
 
     >>> best(["never", "once", "often"], 1.0)
-    <Subset of 3 options, size 1 (k-ary): epsilon 1, error 1 times the limit>
+    <Subset of 3 options, size 1 (k-ary): epsilon 1, variance 1 times the unbiased limit>
 
     References: M. Ye and A. Barg, IEEE Transactions on Information Theory 64 (2018).
     """

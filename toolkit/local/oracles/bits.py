@@ -13,6 +13,7 @@ import numpy.typing as npt
 from toolkit.core.categorical import CHUNK
 from toolkit.core.checks import refuse
 from toolkit.core.randomness import Rng, big_below, words
+from toolkit.local.encoding import checked_times, times_each
 from toolkit.local.progress import chunks
 
 Packed = npt.NDArray[np.uint8]
@@ -102,13 +103,24 @@ def ones(packed: Packed) -> npt.NDArray[np.int64]:
     return np.asarray(_ONES[packed].sum(axis=1, dtype=np.int64))
 
 
-def column_sums(packed: Packed, k: int) -> npt.NDArray[np.int64]:
-    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256 bytes."""
+def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
+    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256 bytes.
+
+    With `times`, each row stands for so many.
+    """
     sums = np.zeros((packed.shape[1], 8), dtype=np.int64)
     for part in chunks(len(packed), rows_at_once(k), "counting"):
         for column, total in zip(packed[part].T, sums, strict=True):
-            total += np.bincount(column, minlength=256) @ _BITS
+            total += times_each(column, None if times is None else times[part], 256) @ _BITS
     return sums.ravel()[:k]
+
+
+def tallied(packed: Packed, k: int, times: Any) -> tuple[npt.NDArray[np.int64], int]:
+    """How many reports have each bit set, and how many there are: each row once, or as many `times` as is said."""
+    if times is None:
+        return column_sums(packed, k), len(packed)
+    counts = checked_times(times, len(packed))
+    return column_sums(packed, k, counts), int(counts.sum())
 
 
 def pack(chosen: npt.NDArray[np.bool_]) -> Packed:

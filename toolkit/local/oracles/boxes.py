@@ -15,7 +15,7 @@ from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.encoding import Labels
 from toolkit.local.protocol import Array, Asked, Respondents
-from toolkit.local.support import Support, display_note
+from toolkit.local.support import Support, covariance_note, display_note
 
 Ticks = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
@@ -58,8 +58,11 @@ class Boxes(DrawnAtOdds):
         reports = self._draw(ticks, generator)
         return reports[0] if single else reports
 
-    def _estimated(self, values: Array, se: Array, cov: Array, n: int, basis: "Shares | Rows") -> Estimate:
+    def _estimated(
+        self, values: Array, se: Array, cov: Array | None, n: int, basis: "Shares | Rows", notes: tuple[str, ...] = ()
+    ) -> Estimate:
         fit = basis.fit() if isinstance(basis, Rows) else edge_fit(basis, together=False)
+        doubts = fit_notes(fit, basis) or display_note(values[np.isfinite(values)])
         return Estimate(
             value=values,
             se=se,
@@ -69,7 +72,7 @@ class Boxes(DrawnAtOdds):
             loss=self.loss,
             covers="sampling and randomization",
             method=f"{self.name.replace('_', ' ')}, unbiased",
-            notes=fit_notes(fit, basis) or display_note(values),
+            notes=(*notes, *doubts, *covariance_note(len(values))),
             basis=basis,
             fit=fit,
         )
@@ -124,27 +127,42 @@ def _from_labels(rows: list[Any], options: Labels) -> Ticks:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """Intervals of several shares, each from a sample of its own."""
+    """`k` shares, each from a sample of its own: those from equally many people together, and NaN where there was nobody."""
 
+    k: int
     parts: tuple[Shares, ...]
-
-    @property
-    def value(self) -> Array:
-        return np.array([part.value[0] for part in self.parts])
+    places: tuple[npt.NDArray[np.intp], ...]
 
     @property
     def methods(self) -> tuple[str, ...]:
         return self.parts[0].methods
 
+    @property
+    def value(self) -> Array:
+        return self._laid_out([part.value for part in self.parts])
+
+    @property
+    def se(self) -> Array:
+        return self._laid_out([part.se for part in self.parts])
+
     def interval(self, level: float, method: str) -> Interval:
         made = [part.interval(level, method) for part in self.parts]
-        low, high, empty = (np.array([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
-        return Interval(low, high, level, method, empty)
+        low, high, empty = (self._laid_out([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
+        return Interval(low, high, level, method, empty == 1)
 
     def tails(self, null: float, method: str) -> Tails:
-        statistic, below, above = np.array([part.tails(null, method) for part in self.parts]).T
+        made = [part.tails(null, method) for part in self.parts]
+        statistic, below, above = (self._laid_out([one[i] for one in made]) for i in range(3))
         return statistic, below, above
 
     def fit(self) -> Fit:
         """Whether any share agrees with each box's reports."""
-        return Fit(np.array([edge_fit(part, together=False).p for part in self.parts]), "exact binomial tail of each box")
+        p = self._laid_out([edge_fit(part, together=False).p for part in self.parts])
+        return Fit(p, "exact binomial tail of each box")
+
+    def _laid_out(self, found: list[Any]) -> Array:
+        """What the parts have, each in its place."""
+        laid = np.full(self.k, np.nan)
+        for place, numbers in zip(self.places, found, strict=True):
+            laid[place] = numbers
+        return laid

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from toolkit.core.categorical import CHUNK
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
 from toolkit.core.randomness import Rng, below
-from toolkit.local.encoding import Codes
+from toolkit.local.encoding import Codes, checked_times
 from toolkit.local.odds import Below
 from toolkit.local.oracles.oracle import Counts, Oracle
 from toolkit.local.progress import chunks
@@ -95,24 +95,25 @@ class LocalHash(Oracle):
                 rows[:, 0] = _reduced(rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values)
         return reports
 
-    def tally(self, reports: Any) -> tuple[Counts, int]:
+    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
         rows = self._checked(reports)
+        each = None if times is None else checked_times(times, len(rows))
         counts = np.zeros(len(self.options), dtype=np.int64)
         for part in chunks(len(rows), CHUNK // 4, "counting"):
-            counts += self._supported(np.ascontiguousarray(rows[part].T))
-        return counts, len(rows)
+            counts += self._supported(np.ascontiguousarray(rows[part].T), None if each is None else each[part])
+        return counts, len(rows) if each is None else int(each.sum())
 
-    def _supported(self, columns: Residues) -> Counts:
+    def _supported(self, columns: Residues, times: Counts | None) -> Counts:
         """Each option's hash is that of the option without its lowest digit, plus one factor: one addition an option."""
         value, factors = columns[0], columns[1:]
         counts = np.empty(len(self.options), dtype=np.int64)
-        counts[0] = np.count_nonzero(value == 0)
+        counts[0] = _number(value == 0, times)
         latest = {self.digits: np.zeros_like(value)}  # by lowest digit, the hash of the latest option that had it
         for option in range(1, len(self.options)):
             lowest, parent = (option & -option).bit_length() - 1, option & (option - 1)
             above = (parent & -parent).bit_length() - 1 if parent else self.digits
             latest[lowest] = _reduced(latest[above] + factors[lowest], self.values)
-            counts[option] = np.count_nonzero(latest[lowest] == value)
+            counts[option] = _number(latest[lowest] == value, times)
         return counts
 
     def _checked(self, reports: Any) -> Residues:
@@ -136,6 +137,11 @@ class LocalHash(Oracle):
 
     def _detail(self) -> str:
         return f", {self.values} values"
+
+
+def _number(supporting: npt.NDArray[np.bool_], times: Counts | None) -> int:
+    """How many reports these are."""
+    return int(np.count_nonzero(supporting) if times is None else times[supporting].sum())
 
 
 def _reduced(sums: Residues, modulus: int) -> Residues:

@@ -43,15 +43,15 @@ class Oracle(DrawnAtOdds):
         """One report for one answer code, by integer draws alone: the rule that the browser follows, word for word."""
 
     @abstractmethod
-    def tally(self, reports: Any) -> tuple[Counts, int]:
-        """How many reports support each option, and how many reports there are."""
+    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
+        """How many reports support each option, and how many reports there are; each came once, or so many `times`."""
 
     @abstractmethod
     def _draw(self, codes: Codes, rng: Rng) -> npt.NDArray[Any]: ...
 
     @cached_property
     def ratio_to_limit(self) -> float:
-        """The error at equal shares, in multiples of the least that any randomizer with this epsilon can have."""
+        """The sum of variances at equal shares, in multiples of the least of any unbiased estimate with this epsilon."""
         return limits.ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
@@ -67,13 +67,13 @@ class Oracle(DrawnAtOdds):
         reports = self._draw(given.codes, generator)
         return reports[0] if given.scalar else reports
 
-    def estimate(self, reports: Any, method: Method = "moment") -> Estimate:
+    def estimate(self, reports: Any, method: Method = "moment", *, times: Any = None) -> Estimate:
         """Shares of the answers behind the reports; of two options the share of the last.
 
         "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display. Intervals are made
-        from the unbiased one.
+        from the unbiased one. With `times`, each of the reports came so many times.
         """
-        return self.estimate_counts(*self.tally(reports), method=method)
+        return self.estimate_counts(*self.tally(reports, times), method=method)
 
     def estimate_counts(self, counts: npt.ArrayLike, n: int, method: Method = "moment") -> Estimate:
         """The same from the number of reports that support each option, and the number of reports."""
@@ -112,7 +112,7 @@ class Oracle(DrawnAtOdds):
     def __repr__(self) -> str:
         return (
             f"<{type(self).__name__} of {len(self.options)} options{self._detail()}: epsilon {self.epsilon:.4g}, "
-            f"error {self.ratio_to_limit:.3g} times the limit>"
+            f"variance {self.ratio_to_limit:.3g} times the unbiased limit>"
         )
 
     def _detail(self) -> str:

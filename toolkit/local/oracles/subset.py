@@ -23,6 +23,7 @@ from toolkit.local.progress import chunks
 from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole
 from toolkit.local.support import Support
+from toolkit.local.tables import TABLE_LIMIT
 from toolkit.local.wording import bound_in_words, times_in
 
 _RATE_PARTS = 256
@@ -98,6 +99,9 @@ class Subset(Oracle):
         """The design that a subset of size 1 is: k-ary randomized response, with everything a design can do."""
         if self.size != 1:
             refuse("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
+        if len(self.options) > TABLE_LIMIT:
+            rule = f"a design is a table, of at most {TABLE_LIMIT} options"
+            refuse(rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table")
         return Design(np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced, self._total, self.options, name="k_ary")
 
     @property
@@ -135,15 +139,14 @@ class Subset(Oracle):
         wanted = max(self.size - spread, 0) / len(self.options)
         return bits.ByteLaw(int(wanted * _RATE_PARTS), _RATE_PARTS)
 
-    def tally(self, reports: Any) -> tuple[Counts, int]:
+    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
         if self.size == 1:
-            counts = tally(self._ones(reports), self.options, "reports")
+            counts = tally(self._ones(reports), self.options, "reports", times)
             return counts, int(counts.sum())
-        packed = bits.as_packed(reports, len(self.options))
-        counts = bits.column_sums(packed, len(self.options))
-        if counts.sum() != self.size * len(packed):
+        counts, n = bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
+        if counts.sum() != self.size * n:
             refuse(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
-        return counts, len(packed)
+        return counts, n
 
     def _ones(self, reports: Any) -> Any:
         """Reports of size 1 as options, also where they came as sets of one code, as phones send them."""
@@ -174,6 +177,9 @@ class Subset(Oracle):
 
     def describe(self) -> str:
         k, d = len(self.options), self.size
+        if d == 1 and k > TABLE_LIMIT:
+            others = f"else one of the {k - 1} other options, drawn by chance"
+            return f"We receive your answer {times_in(self.support.p)}, {others}. {bound_in_words(self.epsilon)}"
         if d == 1:
             return self.k_ary().describe()
         return (

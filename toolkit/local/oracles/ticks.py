@@ -17,6 +17,7 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, below, check_rng
 from toolkit.core.rounding import exp_below
+from toolkit.local.encoding import checked_counts, checked_times, times_each
 from toolkit.local.odds import Below, Options, checked_epsilon, named, odds, threshold_above
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.boxes import Boxes, Counts, Rows, Ticks
@@ -24,7 +25,7 @@ from toolkit.local.progress import chunks
 from toolkit.local.protocol import Array, Respondents
 from toolkit.local.reports import is_code, is_set
 from toolkit.local.serial import keep_whole
-from toolkit.local.support import Support, checked_shares, checked_support
+from toolkit.local.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
 from toolkit.local.wording import bound_in_words, times_in
 
 _PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariances
@@ -76,31 +77,39 @@ class RandomBox(Boxes):
         lied = Categorical([self.keep, self.lie]).draw(len(ticks), rng)
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
 
-    def tally(self, reports: Any) -> tuple[Counts, Counts]:
-        """For each box how many said yes, and how many were asked."""
+    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, Counts]:
+        """For each box how many said yes, and how many were asked; each report came once, or so many `times`."""
         rows, k = np.asarray(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
             refuse("reports must be rows of two integers, box and answer", f"shape {rows.shape}", "they cannot be read", TypeError)
         if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
             refuse(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", "they stand for nothing")
-        yes, asked = np.bincount(rows[:, 0], rows[:, 1], minlength=k), np.bincount(rows[:, 0], minlength=k)
-        return yes.astype(np.int64), asked
+        each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
+        return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
 
-    def estimate(self, reports: Any) -> Estimate:
-        """The share of people who tick each box."""
-        return self.estimate_counts(*self.tally(reports))
+    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+        """The share of people who tick each box; of a box that nobody was asked about, NaN and a note."""
+        return self.estimate_counts(*self.tally(reports, times))
 
     def estimate_counts(self, counts: Any, n: Any) -> Estimate:
         """The same from the number of yes and the number of people asked, box by box."""
-        yes, asked = np.asarray(counts), np.asarray(n)
-        if yes.shape != (len(self.options),) or asked.shape != yes.shape:
-            refuse(f"`counts` and `n` must each hold {len(self.options)} numbers", f"{yes.shape}, {asked.shape}", "one a box")
-        if asked.min() < 1:
-            unasked = f"{np.count_nonzero(asked < 1)} boxes that nobody was asked about"
-            refuse("each box needs at least one report", unasked, "nothing can be said of them")
-        parts = tuple(self.support.footing(*checked_support(yes[i : i + 1], asked[i], 1)) for i in range(len(yes)))
-        values, se = (np.array([getattr(part, what)[0] for part in parts]) for what in ("value", "se"))
-        return self._estimated(values, se, np.diag(se**2), int(asked.sum()), Rows(parts))
+        yes, k = np.asarray(counts), len(self.options)
+        if yes.shape != (k,) or np.shape(n) != (k,):
+            refuse(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
+        asked = checked_counts(n, k).astype(np.int64)
+        if np.any(yes[asked == 0]):
+            refuse("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
+        places = [np.flatnonzero(asked == people) for people in np.unique(asked[asked > 0])]
+        parts = [self.support.footing(*checked_support(yes[place], asked[place[0]], len(place))) for place in places]
+        rows = Rows(k, tuple(parts), tuple(places))
+        cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
+        return self._estimated(rows.value, rows.se, cov, int(asked.sum()), rows, self._unasked(asked))
+
+    def _unasked(self, asked: Counts) -> tuple[str, ...]:
+        """Say so of boxes that nobody was asked about, as happens in a small group."""
+        nobody = [str(option) for option, people in zip(self.options, asked, strict=True) if not people]
+        more = f" and {len(nobody) - 5} more" if len(nobody) > 5 else ""
+        return (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",) if nobody else ()
 
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share; n people in all, so about n / k for each box.
@@ -190,32 +199,34 @@ class CappedBoxes(Boxes):
     def _flips(self) -> bits.ByteLaw:
         return bits.ByteLaw(self.flip, self.denominator)
 
-    def tally(self, reports: Any) -> tuple[Counts, int]:
-        """For each box how many reports say yes, and how many reports there are."""
-        packed = bits.as_packed(reports, len(self.options))
-        return bits.column_sums(packed, len(self.options)), len(packed)
+    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
+        """For each box how many reports say yes, and how many reports there are; each came once, or so many `times`."""
+        return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
-    def estimate(self, reports: Any) -> Estimate:
+    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """The share of people who tick each box; with covariances for up to 64 boxes."""
         packed, k = bits.as_packed(reports, len(self.options)), len(self.options)
-        counts, n = self.tally(packed)
-        pairs = np.full((k, k), np.nan)
-        if k <= _PAIRS_LIMIT:
-            table = (bits.unpack(packed[part], k).astype(np.float64) for part in chunks(n, bits.rows_at_once(k), "pairs"))
-            pairs = np.sum([rows.T @ rows for rows in table], axis=0)
+        counts, n = self.tally(packed, times)
+        if k > _PAIRS_LIMIT:
+            return self._from_pairs(counts, n, None)
+        pairs, each = np.zeros((k, k)), np.ones(len(packed)) if times is None else np.asarray(times, dtype=np.float64)
+        for part in chunks(len(packed), bits.rows_at_once(k), "pairs"):
+            rows = bits.unpack(packed[part], k).astype(np.float64)
+            pairs += rows.T @ (rows * each[part, None])
         return self._from_pairs(counts, n, pairs)
 
     def estimate_counts(self, counts: Any, n: int) -> Estimate:
         """The same from the number of reports that say yes for each box; covariances need the reports."""
-        return self._from_pairs(counts, n, np.full((len(self.options),) * 2, np.nan))
+        return self._from_pairs(counts, n, None)
 
-    def _from_pairs(self, counts: Any, n: int, pairs: Array) -> Estimate:
+    def _from_pairs(self, counts: Any, n: int, pairs: Array | None) -> Estimate:
         numbers, people = checked_support(counts, n, len(self.options))
-        footing = self.support.footing(numbers, people)
-        cov = np.full_like(pairs, np.nan)
-        if people > 1:
+        footing, k = self.support.footing(numbers, people), len(self.options)
+        cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
+        if pairs is not None and people > 1:
             cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
-        np.fill_diagonal(cov, footing.se**2)
+        if cov is not None:
+            np.fill_diagonal(cov, footing.se**2)
         return self._estimated(footing.value, footing.se, cov, people, footing)
 
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:

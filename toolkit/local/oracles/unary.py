@@ -82,9 +82,8 @@ class Unary(Oracle):
     def _others(self) -> bits.ByteLaw:
         return bits.ByteLaw(self.other, self.denominator)
 
-    def tally(self, reports: Any) -> tuple[Counts, int]:
-        packed = bits.as_packed(reports, len(self.options))
-        return bits.column_sums(packed, len(self.options)), len(packed)
+    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
+        return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
     def describe(self) -> str:
         p, q = self.support.p, self.support.q

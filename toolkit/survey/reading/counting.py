@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import is_missing, refuse
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import UNDERSTOOD
 from toolkit.survey.spec import Survey
@@ -37,17 +37,43 @@ def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict
     """
     import narwhals as nw
 
-    frame = nw.from_native(reports).lazy()
     columns = [*by, name]
-    missing = [column for column in columns if column not in frame.collect_schema().names()]
-    if missing:
-        refuse("the reports must have a column for each question", f"none called {', '.join(missing)}", "columns go by name")
-    found = frame.select(columns).drop_nulls().group_by(columns).agg(nw.len().alias(_COUNT)).collect("pandas")
+    chosen = _columns(reports, columns).drop_nulls()
+    found = chosen.group_by(columns).agg(nw.len().alias(_COUNT)).collect("pandas")
     groups: dict[Group, dict[Any, int]] = {}
     for row in found.sort(columns).iter_rows():
+        if any(map(is_missing, row)):  # NaN, which not every engine calls missing
+            continue
         group = groups.setdefault(row[:-2], {})
         group[row[-2]] = group.get(row[-2], 0) + int(row[-1])
     return groups
+
+
+def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
+    """How many rows have each combination of values in the columns, what is missing included; without columns, all rows."""
+    import narwhals as nw
+
+    if not names:
+        count = nw.from_native(reports).lazy().select(nw.len().alias(_COUNT)).collect("pandas")
+        return [((), int(count.item(0, _COUNT)))]
+    found = _columns(reports, names).group_by(names).agg(nw.len().alias(_COUNT)).collect("pandas")
+    return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in found.iter_rows()]
+
+
+def _columns(reports: Any, names: Sequence[str]) -> Any:
+    """The named columns of a frame, not computed yet."""
+    import narwhals as nw
+
+    frame = nw.from_native(reports).lazy()
+    missing = [name for name in names if name not in frame.collect_schema().names()]
+    if missing:
+        refuse("the reports must have a column for each question", f"none called {', '.join(missing)}", "columns go by name")
+    return frame.select(list(names))
+
+
+def _plain(value: Any) -> Any:
+    """A whole number as one, also where an engine made floats of a column because something in it is missing."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 _COUNT = "number of people"  # no question can be called so: names have no spaces

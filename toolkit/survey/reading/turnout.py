@@ -1,0 +1,106 @@
+"""Who answered what: for each question, and by group, how many answered, refused, left no report, or were not asked."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from toolkit.core.checks import is_missing
+from toolkit.survey.question import Question
+from toolkit.survey.reading.counting import Group, rows_by
+from toolkit.survey.reading.table import value_of
+from toolkit.survey.spec import Survey
+
+
+@dataclass(frozen=True)
+class Turnout:
+    """How the people of one group dealt with one question.
+
+    answered : there is an answer or a report.
+    refused : it was asked and left empty, as a question that is not required may be.
+    missing : it was asked and must be answered, and there is nothing.
+    not_asked : the plain answers before it say that it does not apply.
+    """
+
+    question: str
+    group: Group
+    answered: int
+    refused: int
+    missing: int
+    not_asked: int
+
+
+class Rows:
+    """The rows of a frame by group and by the plain answers that decide which questions are asked: each counted once."""
+
+    def __init__(self, survey: Survey, reports: Any, groups: tuple[str, ...]) -> None:
+        self._survey, self._reports, self._groups = survey, reports, groups
+        self._found: dict[tuple[str, ...], list[tuple[Mapping[str, Any], int]]] = {}
+
+    def _by(self, deciding: Iterable[str] = ()) -> list[tuple[Mapping[str, Any], int]]:
+        names = tuple(dict.fromkeys((*self._groups, *deciding)))  # groups may decide, too
+        if names not in self._found:
+            found = rows_by(self._reports, names)
+            self._found[names] = [(dict(zip(names, row, strict=True)), count) for row, count in found]
+        return self._found[names]
+
+    def _group(self, row: Mapping[str, Any]) -> Group | None:
+        """The group of a row; None where what it is sorted by is missing."""
+        group = tuple(row[name] for name in self._groups)
+        return None if any(map(is_missing, group)) else group
+
+    def people(self) -> dict[Group, int]:
+        """How many rows each group has; those without a group are not among them."""
+        return _sums((self._group(row), count) for row, count in self._by())
+
+    def groupless(self) -> int:
+        """How many rows have no group, because what they are sorted by is missing."""
+        return sum(count for row, count in self._by() if self._group(row) is None)
+
+    def asked(self, question: Question) -> dict[Group, int]:
+        """How many people of each group were asked a question."""
+        rows = self._by(question.show_if or ())
+        return _sums((self._group(row), count) for row, count in rows if self._shown(question, row))
+
+    def _shown(self, question: Question, answers: Mapping[str, Any]) -> bool:
+        """Whether the plain answers before a question let it be asked."""
+        for name, options in (question.show_if or {}).items():
+            decider, answer = self._survey[name], answers[name]
+            code = -1 if is_missing(answer) else value_of(decider, answer)
+            if not decider.accepts(code) or decider.options[code] not in options:
+                return False
+        return True
+
+
+def turnout(question: Question, group: Group, answered: int, asked: int, people: int) -> Turnout:
+    """What became of the people of a group who were asked, and of those who were not.
+
+    >>> turnout(Question("age", "Age?", bounds=(18, 99), required=False), (), answered=90, asked=95, people=100)
+    Turnout(question='age', group=(), answered=90, refused=5, missing=0, not_asked=5)
+    """
+    empty = max(asked - answered, 0)
+    optional = not question.randomized and not question.required
+    refused, missing = (empty, 0) if optional else (0, empty)
+    return Turnout(question.name, group, answered, refused, missing, max(people - max(asked, answered), 0))
+
+
+def turnout_notes(found: Sequence[Turnout], by: Sequence[str], groupless: int) -> list[str]:
+    """A sentence for each question that somebody refused or that misses reports, and one for people without a group."""
+    said = []
+    for name in dict.fromkeys(one.question for one in found):
+        own = [one for one in found if one.question == name]
+        answered, refused, missing = (sum(getattr(one, kind) for one in own) for kind in ("answered", "refused", "missing"))
+        if refused or missing:
+            said.append(f"{name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
+    if groupless:
+        verb = "person has" if groupless == 1 else "people have"
+        said.append(f"{groupless:,} {verb} no group, as the answer to {' or '.join(by)} is missing: no estimate here counts them.")
+    return said
+
+
+def _sums(counted: Iterable[tuple[Group | None, int]]) -> dict[Group, int]:
+    """How many there are of each group, without those who have none."""
+    sums: dict[Group, int] = {}
+    for group, count in counted:
+        if group is not None:
+            sums[group] = sums.get(group, 0) + count
+    return sums
