@@ -95,7 +95,8 @@ def wald_fit(shares: Normal) -> Fit:
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
     """For each share the chance of as few reports if nobody has it, or of as many if everybody has; 1 if it lies between."""
     few, many = (np.atleast_1d(tail) for tail in (shares.tails(0.0, method)[1], shares.tails(1.0, method)[2]))
-    return np.where(np.isnan(few + many + shares.value), np.nan, np.where(shares.value < 0, few, np.where(shares.value > 1, many, 1.0)))
+    beyond = np.where(shares.value < 0, few, np.where(shares.value > 1, many, 1.0))
+    return np.where(np.isnan(few + many + shares.value), np.nan, beyond)
 
 
 def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
