@@ -60,6 +60,7 @@ def test_numbers_are_read_whatever_holds_them(values: object) -> None:
 
 
 MISSING = [
+    pd.Series(pd.arrays.FloatingArray(np.array([1.0, np.nan, 2.0]), np.array([False, False, True]))),
     pd.Series([1.0, None, np.nan]),
     pd.Series([1, None, None], dtype="Int64"),
     pd.Series([1, None, None], dtype="UInt8"),

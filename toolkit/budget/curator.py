@@ -146,7 +146,7 @@ class Curator:
         share = statistics.rank_unit(probability(q, "q"))
         limits = Bounds.of(bounds, QUANTILE_BITS)
         limits = limits if step is None else limits.with_step(step)
-        found, label = self._numbers(column), f"{written(float(share))} quantile of {self._frame.name(column)}"
+        found, label = self._numbers(column), f"{float(share):g} quantile of {self._frame.name(column)}"
         statistic = statistics.rank_scores(limits, share, self.neighbors)
         mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity), check_rng(rng)
         scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()))

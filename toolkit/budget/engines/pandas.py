@@ -76,6 +76,8 @@ class PandasColumn(Column):
         raise NotImplementedError("a column of text is read by arrow or cell by cell")
 
     def missing(self) -> Mask:
+        if self.kind.name == "number":
+            return np.isnan(self.floats())
         return np.asarray(self._found.isna().to_numpy(), dtype=bool)
 
     def cells(self) -> list[Any]:
