@@ -7,7 +7,6 @@ its time, would tell about its person; so only types known here are read, and al
 import datetime as dt
 import math
 import sys
-import zoneinfo
 from collections.abc import Hashable, Mapping
 from decimal import Decimal
 from fractions import Fraction
@@ -101,13 +100,13 @@ def day(value: dt.date) -> Day:
 def _key(cell: Any, kind: type, days: bool) -> Hashable:
     if issubclass(kind, str):
         return str.__str__(cell)
-    if cell is None or cell is _of_pandas("NA") or cell is _of_pandas("NaT"):
+    if cell is None or cell is _of("pandas", "NA") or cell is _of("pandas", "NaT"):
         return NOTHING
     value = _numeric(cell, kind)
     if value is not None:
         exact = value if type(value) is int else _float(value)
         return NOTHING if exact != exact else exact
-    if kind is dt.datetime or kind is _of_pandas("Timestamp"):
+    if kind is dt.datetime or kind is _of("pandas", "Timestamp"):
         return None if not _known_zone(type(cell.tzinfo)) else day(cell) if days else moment(cell)
     if kind is dt.date:
         return day(cell)
@@ -116,15 +115,16 @@ def _key(cell: Any, kind: type, days: bool) -> Hashable:
     return None
 
 
-def _of_pandas(name: str) -> Any:
-    """Something of pandas, if that was imported; a cell of its types cannot be there before."""
-    return getattr(sys.modules.get("pandas"), name, NOTHING)
+def _of(module: str, name: str) -> Any:
+    """Something of a module, if that was imported; a cell of its types cannot be there before."""
+    return getattr(sys.modules.get(module), name, NOTHING)
 
 
 def _known_zone(kind: type) -> bool:
     """No time zone, or one of the standard library's or of pytz; another's code would run when it is read."""
-    pytz = getattr(sys.modules.get("pytz"), "BaseTzInfo", None)
-    return kind in (type(None), dt.timezone, zoneinfo.ZoneInfo) or (pytz is not None and issubclass(kind, pytz))
+    pytz = _of("pytz", "BaseTzInfo")
+    known = any(kind is one for one in (type(None), dt.timezone, _of("zoneinfo", "ZoneInfo")))
+    return known or (pytz is not NOTHING and issubclass(kind, pytz))
 
 
 def _numeric(cell: object, kind: type) -> Any:
