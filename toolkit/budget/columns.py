@@ -1,113 +1,162 @@
-"""Columns of a pandas or polars frame as arrays, by rules that do not depend on what the column holds.
+"""`Column`: what the engines have in common. A column's `Kind` follows from its type; nothing else decides how it is read.
 
-What cannot be read as a number is missing, whatever it is (None, NaN, NA, NaT, text): whether there are such values in
-a column must not show as an error, a warning or another shape. An infinite number is a number, and is clamped later.
+What cannot be read as a number is missing as a number, whatever it is: whether a column holds such values must not show as
+an error, a warning, another shape, or a longer time. Engines go a shorter way through columns without missing values, so
+one is always appended before they are asked, and taken off the result.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import is_missing, refuse
+from toolkit.budget import cells
+from toolkit.core.checks import refuse
 
 Array = npt.NDArray[np.float64]
-_NO_NUMBERS = ("str", "date", "time", "duration", "cat", "enum", "interval", "period")
-Where = Mapping[str, Any] | Callable[[dict[str, Any]], Any]
+Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+DAY = 86_400 * 10**9
+"""Nanoseconds."""
+TICKS = {"s": 10**9, "ms": 10**6, "us": 10**3, "ns": 1}
+_WORDS = {
+    "number": "numbers",
+    "whole": "whole numbers",
+    "truth": "truth values",
+    "text": "text",
+    "moment": "dates with a time",
+    "day": "dates",
+    "object": "Python objects",
+    "other": "values of another type",
+}
 
 
-def names(frame: Any) -> list[str]:
-    """The names of a frame's columns, which are public."""
-    if not hasattr(frame, "columns") or not hasattr(frame, "__getitem__"):
-        refuse("`frame` must be a pandas or polars frame", type(frame).__name__, "its columns are read by name", TypeError)
-    found = [str(name) for name in frame.columns]
-    if len(set(found)) < len(found):
-        refuse("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
-    return found
+@dataclass(frozen=True)
+class Kind:
+    """What a column can hold, by its type.
 
-
-def objects(frame: Any, column: str) -> npt.NDArray[np.object_]:
-    """A column's values as they are, missing ones as None."""
-    values = _column(frame, column).to_numpy()
-    read = np.empty(len(values), dtype=object)
-    read[:] = [None if is_missing(value) else value for value in values.tolist()]
-    return read
-
-
-def numbers(frame: Any, column: str) -> Array:
-    """A column as floats; NaN where there is no number. Columns of text, categories or dates are refused by their type."""
-    values = _column(frame, column).to_numpy()
-    kind = str(frame[column].dtype).lower()
-    if kind.startswith(_NO_NUMBERS):
-        refuse(f"column {column!r} must hold numbers", f"type {kind}", "only numbers can be added up", TypeError)
-    if values.dtype.kind in "fiub":
-        return np.asarray(values, dtype=np.float64)
-    return np.array([_number(value) for value in values.tolist()], dtype=np.float64)
-
-
-def _column(frame: Any, column: str) -> Any:
-    if column not in names(frame):
-        refuse(f"`column` must be one of {', '.join(names(frame))}", repr(column), "no other column is there")
-    return frame[column]
-
-
-def codes(values: npt.NDArray[np.object_], options: Iterable[Any]) -> npt.NDArray[np.int64]:
-    """The place of each value among the options, -1 where it is none of them. Numbers match by value, 1 as 1.0."""
-    places: dict[Any, int] = {}
-    for place, option in enumerate(options):
-        if is_missing(option) or option in places:
-            refuse(
-                "`options` must be distinct and not missing", "repetitions or a missing value", "each is counted once", ValueError
-            )
-        places[option] = place
-    return np.array([places.get(value, -1) if _hashable(value) else -1 for value in values], dtype=np.int64)
-
-
-def matches(frame: Any, where: Where | None) -> npt.NDArray[np.bool_]:
-    """Which rows a condition holds for; the condition sees one row at a time, so one person decides about one row.
-
-    A mapping asks for a value or one of a list of values in each named column; a function is given each row as a dict.
-    A ready-made mask is refused, because it may have been made from other people's rows.
+    Parameters
+    ----------
+    name : "number", "whole", "truth", "text", "moment", "day", "object" or "other".
+    limits : the smallest and the largest whole number.
+    bits : of a floating-point number.
+    tick : nanoseconds in a unit of a moment or a day.
+    zoned : whether moments have a time zone.
+    categorical : whether values are held as places in a list of categories; such a column is not added up.
     """
-    if where is None:
-        return np.ones(len(frame), dtype=bool)
-    if isinstance(where, Mapping):
-        kept = np.ones(len(frame), dtype=bool)
-        for column, wanted in where.items():
-            options = wanted if isinstance(wanted, list | tuple | set | frozenset) else [wanted]
-            kept &= codes(objects(frame, column), options) >= 0
-        return kept
-    if not callable(where):
-        refuse(
-            "`where` must be a mapping of columns to values, or a function of one row",
-            type(where).__name__,
-            "a mask may depend on other people's rows, which no sensitivity counts",
-            TypeError,
-        )
-    columns = {name: objects(frame, name).tolist() for name in names(frame)}
-    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
-    return np.array([_holds(where, row) for row in rows], dtype=bool)
+
+    name: str
+    limits: tuple[int, int] = (-(2**63), 2**63 - 1)
+    bits: int = 64
+    tick: int = 1
+    zoned: bool = False
+    categorical: bool = False
+
+    @property
+    def words(self) -> str:
+        return "categories" if self.categorical else f"{_WORDS[self.name]}{' and a time zone' if self.zoned else ''}"
 
 
-def _holds(where: Callable[[dict[str, Any]], Any], row: dict[str, Any]) -> bool:
-    """A condition that fails on a row does not hold for it: an exception would tell about that row."""
-    try:
-        return bool(where(row))
-    except Exception:
-        return False
+def whole_kind(bits: int, signed: bool) -> Kind:
+    """Integers of so many bits; those beyond 64 are read as floats."""
+    if bits > 64:
+        return Kind("number")
+    return Kind("whole", (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1))
 
 
-def _number(value: object) -> float:
-    if is_missing(value) or isinstance(value, str | bytes):
-        return float("nan")
-    try:
-        return float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError):
-        return float("nan")
-    except OverflowError:
-        return float("inf") if value > 0 else float("-inf")  # type: ignore[operator]
+class Column(ABC):
+    """A column of a frame: its kind is public, all that the verbs return is confidential."""
+
+    kind: Kind
+
+    @abstractmethod
+    def floats(self) -> Array:
+        """Numbers and truth values as floats, NaN where missing."""
+
+    @abstractmethod
+    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+        """Whole numbers, moments and days as integers, and where they are missing; moments in UTC or as the clock shows them."""
+
+    @abstractmethod
+    def places(self, texts: Sequence[str]) -> Codes:
+        """The place of each text in the list, -1 where it is not there."""
+
+    def has(self, texts: Sequence[str]) -> Mask:
+        """Whether each text is in the list."""
+        return self.places(texts) >= 0
+
+    @abstractmethod
+    def missing(self) -> Mask:
+        """Where nothing is."""
+
+    @abstractmethod
+    def cells(self) -> list[Any]:
+        """The values one by one, as Python objects."""
+
+    @abstractmethod
+    def empty(self) -> "Column":
+        """A column of the same type without a row."""
+
+    def adds_up(self, name: str) -> "Column":
+        """Itself, if its type can hold numbers."""
+        if self.kind.categorical or self.kind.name not in ("number", "whole", "truth", "object"):
+            refuse(f"{name} must hold numbers", self.kind.words, "only numbers can be added up and ordered", TypeError)
+        return self
 
 
-def _hashable(value: object) -> bool:
-    return value is not None and value.__hash__ is not None
+class Cells(Column):
+    """A column of Python objects: one loop over the cells, whatever they are."""
+
+    def __init__(self, read: Callable[[], list[Any]], kind: Kind) -> None:
+        self._read, self.kind = read, kind
+
+    @np.errstate(all="ignore")
+    def floats(self) -> Array:
+        return np.array([cells.number(cell) for cell in self.cells()], dtype=np.float64)
+
+    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+        raise NotImplementedError("Python objects are compared one by one")
+
+    def places(self, texts: Sequence[str]) -> Codes:
+        return cells.places(self.cells(), {text: place for place, text in enumerate(texts)})
+
+    @np.errstate(all="ignore")
+    def missing(self) -> Mask:
+        return np.array([cells.is_nothing(cell) for cell in self.cells()], dtype=bool)
+
+    def cells(self) -> list[Any]:
+        return self._read()
+
+    def empty(self) -> Column:
+        return Cells(list, self.kind)
+
+
+class Categories(Column):
+    """Values held as places in a list of categories, -1 where missing: the list is read, and its entries put in place."""
+
+    def __init__(self, listed: Column, held: npt.NDArray[Any], kind: Kind) -> None:
+        self._listed, self._held, self.kind = listed, held, kind
+
+    def floats(self) -> Array:
+        return np.asarray(np.append(self._listed.floats(), np.nan)[self._held])
+
+    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+        ticks, missing = self._listed.ticks(local=local)
+        return np.append(ticks, ticks.dtype.type(0))[self._held], np.append(missing, True)[self._held]
+
+    def places(self, texts: Sequence[str]) -> Codes:
+        return np.asarray(np.append(self._listed.places(texts), -1)[self._held])
+
+    def missing(self) -> Mask:
+        return np.asarray(np.append(self._listed.missing(), True)[self._held])
+
+    def cells(self) -> list[Any]:
+        listed = [*self._listed.cells(), None]
+        return [listed[place] for place in self._held.tolist()]
+
+    def empty(self) -> Column:
+        return Categories(self._listed.empty(), self._held[:0], self.kind)

@@ -1,199 +1,291 @@
-"""`Curator`: a frame and a ledger. Every statistic is charged before its noise is drawn."""
+"""`Curator`: a frame and a ledger. Every statistic is charged before anything of the frame is read."""
 
 import math
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterable
 from dataclasses import replace
+from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from toolkit.budget import columns
-from toolkit.budget.columns import Array, Where
+from toolkit.budget import cells
+from toolkit.budget.columns import Column
+from toolkit.budget.conditions import Where, condition, listed_once, options_of
+from toolkit.budget.frames import Frame
 from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
 from toolkit.central.ratio import Together, quotient
 from toolkit.central.release import SEEDED
 from toolkit.central.selection import Exponential
-from toolkit.central.statistics import Bounds, Statistic
+from toolkit.central.statistics import Statistic
+from toolkit.central.steps import QUANTILE_BITS, SQUARE_BITS, Bounds, Sums, written
 from toolkit.core.checks import Number, exact, positive, probability, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng, check_rng
 
-MIDDLE = "a missing value counts as the middle of the bounds, as no other `missing` was given"
+_LONGEST_LABEL = 200
 
 
 class Curator:
     """Releases statistics of a confidential frame under the budget of a ledger.
 
-    Bounds, options and edges are given by the analyst and never read from the data; nothing about the data decides
-    whether an error, a warning or another shape appears.
+    Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is refused for what it
+    says, for the columns' labels and types, or for the budget; then the ledger is charged; then the frame is read, and
+    nothing that is found there decides whether an error, a warning or another shape appears.
 
     Parameters
     ----------
-    frame : a pandas or polars frame, one row a person.
+    frame : a pandas or polars DataFrame or a pyarrow Table, one row a person.
     ledger : what pays.
     neighbors : "replace" (one record changes; the number of rows is public) or "add_remove" (one comes or goes).
 
     Examples
     --------
     >>> import pandas as pd
-    >>> from toolkit import Ledger, Pure
+    >>> from toolkit import Ledger, Pure, between
     >>> curator = Curator(pd.DataFrame({"age": [21, 34, 45, 28] * 500}), Ledger(Pure(1.0)), neighbors="replace")
-    >>> curator.mean("age", bounds=(18, 100), epsilon=0.5).loss
+    >>> curator.mean("age", bounds=(18, 100), missing="drop", epsilon=0.5).loss
     Pure(0.5)
+    >>> curator.count({"age": between(30, 39)}, epsilon=0.25).labels
+    ('count where age between 30 and 39',)
     >>> curator.ledger.remaining
-    Pure(0.5)
+    Pure(0.25)
     """
 
     def __init__(self, frame: Any, ledger: Ledger, neighbors: str) -> None:
-        columns.names(frame)
-        self._frame, self.ledger, self.neighbors = frame, ledger, check_neighbors(neighbors)
+        self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
 
     def count(self, where: Where | None = None, *, epsilon: Number, rng: Rng = None) -> Estimate:
-        """How many rows meet a condition: {"degree": "law"}, {"year": [1, 2]}, or a function of one row (a dict)."""
-        if where is None and self.neighbors == "replace":
+        """How many rows meet a condition: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+
+        A column must have the value, one of a list of values, lie between two (both included), or be missing; all columns
+        must. A date asks for the whole day. `where` may also be a function of one row, a dict: it is given copies, and does
+        not hold where it fails. It is trusted code of the curator's own: one that remembers rows, or looks at others,
+        breaks the promise, and nothing here could notice.
+        """
+        asked = condition(self._frame, where)
+        if not asked.words and self.neighbors == "replace":
             refuse("`where` must be given under 'replace'", "none", "the number of all rows is public there: len(frame)")
-        statistic = statistics.count(columns.matches(self._frame, where))
-        return self._release(statistic, epsilon, "count", rng)
+        label = f"count where {asked.words}" if asked.words else "count"
+        return self._release(statistics.count(), asked.mask, epsilon, label, rng, notes=asked.notes)
 
-    def sum(self, column: str, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
+    def sum(self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
         """The sum of a column, each value clamped to `bounds`; `missing` is "drop" (adds nothing) or a number to put there."""
-        limits = Bounds.of(bounds)
-        values, note, dropped = self._values(column, limits, missing)
-        if dropped and self.neighbors == "replace":
-            around_zero = Bounds.of((min(limits.low, 0), max(limits.high, 0)))
-            zeros = np.zeros(len(self._frame) - len(values))
-            clamped = np.clip(values, float(limits.low), float(limits.high))
-            statistic = statistics.total(np.concatenate([clamped, zeros]), around_zero, "replace")
-        else:
-            statistic = statistics.total(values, limits, self.neighbors)
-        return self._release(statistic, epsilon, f"sum of {column}", rng, note)
+        limits, found, label = Bounds.of(bounds), self._numbers(column), f"sum of {self._frame.name(column)}"
+        fill, how = _settled(missing, limits)
+        if fill is None and self.neighbors == "replace":
+            # A value that may be dropped moves the sum from zero: the limits are widened to hold zero, which then fills.
+            wide = Bounds.of((min(limits.low, 0), max(limits.high, 0)))
+            read = partial(_clamped_sums, found, limits, wide)
+            return self._release(statistics.total(wide, "replace", len(self._frame)), read, epsilon, label, rng, how)
+        statistic = statistics.total(limits, self.neighbors, self._public_n())
+        return self._release(statistic, partial(_sums, found, limits, fill), epsilon, label, rng, how)
 
-    def mean(self, column: str, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
+    def mean(self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
         """The mean of a column, each value clamped to `bounds`; `missing` is "drop" or a number to put there.
 
         Where the number of values is private ("add_remove", or missing="drop") half of epsilon pays for that number.
         """
-        limits = Bounds.of(bounds)
-        values, note, dropped = self._values(column, limits, missing)
-        if self.neighbors == "replace" and not dropped:
-            return self._release(statistics.mean(values, limits), epsilon, f"mean of {column}", rng, note)
-        parts = statistics.moments(values, limits, (0, 1), self.neighbors)
-        return self._quotient(parts, limits, epsilon, f"mean of {column}", rng, note)
+        limits, found, label = Bounds.of(bounds), self._numbers(column), f"mean of {self._frame.name(column)}"
+        fill, how = _settled(missing, limits)
+        read = partial(_sums, found, limits, fill)
+        if self.neighbors == "replace" and fill is not None:
+            return self._release(statistics.mean(limits, len(self._frame)), read, epsilon, label, rng, how)
+        return self._quotient(statistics.moments(limits, (0, 1), self.neighbors), limits, read, epsilon, label, rng, how)
 
-    def variance(self, column: str, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
+    def variance(self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
         """The sample variance of a column, each value clamped to `bounds`; `missing` as for the mean."""
-        limits = Bounds.of(bounds, statistics.SQUARE_BITS)
-        values, note, dropped = self._values(column, limits, missing)
-        if self.neighbors == "replace" and not dropped:
-            return self._release(statistics.variance(values, limits), epsilon, f"variance of {column}", rng, note)
-        parts = statistics.moments(values, limits, (0, 1, 2), self.neighbors)
-        return self._quotient(parts, limits, epsilon, f"variance of {column}", rng, note)
+        limits, found = Bounds.of(bounds, SQUARE_BITS), self._numbers(column)
+        label = f"variance of {self._frame.name(column)}"
+        fill, how = _settled(missing, limits)
+        read = partial(_sums, found, limits, fill, squares=True)
+        if self.neighbors == "replace" and fill is not None:
+            return self._release(statistics.variance(limits, len(self._frame)), read, epsilon, label, rng, how)
+        return self._quotient(statistics.moments(limits, (0, 1, 2), self.neighbors), limits, read, epsilon, label, rng, how)
 
     def histogram(
         self,
-        column: str,
+        column: str | int,
         *,
         epsilon: Number,
-        options: Sequence[Any] | None = None,
-        edges: Sequence[Number] | None = None,
+        options: Iterable[Any] | None = None,
+        edges: Iterable[Number] | None = None,
         rng: Rng = None,
     ) -> Estimate:
-        """How many rows hold each of the given options, or fall between given edges; all others are not counted."""
+        """How many rows hold each of the given options, or fall between given edges; all others are not counted.
+
+        Options are counted in the order given; MISSING may be one of them. A date counts the whole day.
+        """
         if (options is None) == (edges is None):
-            refuse("exactly one of `options` and `edges` must be given", "both" if edges else "none", "they say what is counted")
+            received = "none" if options is None else "both"
+            refuse("exactly one of `options` and `edges` must be given", received, "they say what is counted")
+        label = f"histogram of {self._frame.name(column)}"
+        read: Callable[[], Any]
         if options is not None:
-            codes, labels = columns.codes(columns.objects(self._frame, column), options), tuple(options)
+            asked = options_of(self._frame.column(column), self._frame.name(column), options)
+            statistic, labels, read = statistics.histogram(len(asked.items), self.neighbors), asked.labels(), asked.codes
         else:
-            codes, labels = statistics.bin_codes(columns.numbers(self._frame, column), edges)
-        statistic = statistics.histogram(codes, len(labels), self.neighbors)
-        return replace(self._release(statistic, epsilon, f"histogram of {column}", rng), labels=labels)
+            statistic, labels = statistics.binned(listed_once(edges, "edges"), self.neighbors)
+            read = self._numbers(column).floats
+        return replace(self._release(statistic, read, epsilon, label, rng), labels=labels)
 
     def quantile(
-        self, column: str, q: Number, *, bounds: Any, epsilon: Number, step: Number | None = None, rng: Rng = None
+        self, column: str | int, q: Number, *, bounds: Any, epsilon: Number, step: Number | None = None, rng: Rng = None
     ) -> Estimate:
         """The value below which a share q of the column's values lie, chosen by the exponential mechanism.
 
         Candidates are multiples of `step` (2**-16 of the bounds' distance if not given) between the bounds; missing values
-        are left out. How far its rank may be off is in the notes: in the column's unit that depends on the data.
+        are left out. `q` is read as the nearest fraction with a denominator of at most 2**20. How far its rank may be off
+        is in the notes: in the column's unit that depends on the data.
         """
-        share = probability(q, "q")
-        limits = Bounds.of(bounds, statistics.QUANTILE_BITS)
+        share = statistics.rank_unit(probability(q, "q"))
+        limits = Bounds.of(bounds, QUANTILE_BITS)
         limits = limits if step is None else limits.with_step(step)
-        values = columns.numbers(self._frame, column)
-        scores, sensitivity = statistics.rank_scores(values[~np.isnan(values)], limits, share, self.neighbors)
-        mechanism = Exponential.for_epsilon(epsilon, sensitivity=sensitivity)
-        label = f"{float(share):g} quantile of {column}"
-        self._charge(mechanism, label)
-        place = mechanism.choose(range(len(scores)), scores, rng=check_rng(rng))
+        found, label = self._numbers(column), f"{float(share):g} quantile of {self._frame.name(column)}"
+        statistic = statistics.rank_scores(limits, share, self.neighbors)
+        mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity), check_rng(rng)
+        scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()))
+        place = mechanism.choose(range(len(scores)), scores, rng=source)
         reach = 2 / mechanism.epsilon * (math.log(len(scores)) + math.log(20))
         note = f"with probability 95 % at most {math.ceil(reach):,} of the values lie between it and the true quantile"
-        value = float((limits.least + place) * limits.step)
-        return self._told(_chosen(value, mechanism.loss, rng), label, (note,))
+        value = float(min(max((limits.least + place) * limits.step, limits.low), limits.high))
+        return self._told(_chosen(value, mechanism.loss, rng), label, "missing left out", (note,))
 
-    def median(self, column: str, *, bounds: Any, epsilon: Number, step: Number | None = None, rng: Rng = None) -> Estimate:
+    def median(self, column: str | int, *, bounds: Any, epsilon: Number, step: Number | None = None, rng: Rng = None) -> Estimate:
         """The quantile at one half."""
         return self.quantile(column, "1/2", bounds=bounds, epsilon=epsilon, step=step, rng=rng)
 
     def choose(
         self,
-        candidates: Sequence[Any],
+        candidates: Iterable[Any],
         score: Callable[[Any, Any], float],
         *,
         sensitivity: Number,
         epsilon: Number,
         rng: Rng = None,
     ) -> Any:
-        """One of the candidates, better ones likelier: score(frame, candidate), which one person moves by `sensitivity`."""
-        mechanism = Exponential.for_epsilon(epsilon, sensitivity=sensitivity)
-        scores = [score(self._frame, candidate) for candidate in candidates]
-        self._charge(mechanism, "choice")
-        return mechanism.choose(candidates, scores, rng=check_rng(rng))
+        """One of the candidates, better ones likelier: score(frame, candidate), which one person moves by `sensitivity`.
 
-    def _charge(self, mechanism: Exponential, label: str) -> None:
-        self.ledger.charge(mechanism.loss, label, mechanism=type(mechanism).__name__, neighbors=self.neighbors)
+        The score is trusted code of the curator's own, given a copy of the frame; how far one person moves it is the
+        curator's word. A score that fails, or is not finite, counts as 0 without a word: saying so would tell about the data.
+        """
+        mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=sensitivity), check_rng(rng)
+        listed = listed_once(candidates, "candidates")
+        if not listed or not callable(score):
+            received = "no candidate" if not listed else type(score).__name__
+            refuse("`choose` needs candidates and a score, a function of frame and candidate", received, "the best is sought")
 
-    def _values(self, column: str, limits: Bounds, missing: Any) -> tuple[Array, tuple[str, ...], bool]:
-        """The values with missing ones filled or dropped, what to say about it, and whether their number is private."""
-        values = columns.numbers(self._frame, column)
-        if isinstance(missing, str) and missing == "drop":
-            return values[~np.isnan(values)], (), True
-        note = () if missing is not None else (MIDDLE,)
-        fill = (limits.low + limits.high) / 2 if missing is None else exact(missing, "missing")
-        return np.where(np.isnan(values), float(fill), values), note, False
+        def scored() -> list[float]:
+            table = self._frame.copy()
+            return [_score(score, table, candidate) for candidate in listed]
 
-    def _release(self, statistic: Statistic, epsilon: Number, label: str, rng: Rng, note: tuple[str, ...] = ()) -> Estimate:
-        mechanism = Laplace.for_epsilon(epsilon, sensitivity=statistic.sensitivity)
-        noisy = self.ledger.release(mechanism, statistic.value, label, rng=check_rng(rng), neighbors=self.neighbors)
-        scaled = noisy.rescaled(float(statistic.factor), float(statistic.offset))
-        return self._told(scaled, label, note)
+        scores = self._paid(mechanism, "choice", scored)
+        return listed[mechanism.choose(range(len(listed)), scores, rng=source)]
+
+    def _numbers(self, column: str | int) -> Column:
+        return self._frame.column(column).adds_up(f"column {self._frame.name(column)}")
+
+    def _public_n(self) -> int | None:
+        return len(self._frame) if self.neighbors == "replace" else None
+
+    def _paid(self, mechanism: Laplace | Together | Exponential, label: str, compute: Callable[[], Any]) -> Any:
+        """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge remains."""
+        short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+        self.ledger.charge(mechanism.loss, short, mechanism=type(mechanism).__name__, neighbors=self.neighbors)
+        try:
+            with warnings.catch_warnings(), np.errstate(all="ignore"):
+                warnings.simplefilter("ignore")
+                return compute()
+        except Exception:
+            failed = True
+        if failed:  # outside of `except`, so that the error, which may quote data, is not chained
+            refuse("a frame must be readable by its engine", "a failure that is not told", "the charge remains", RuntimeError)
+
+    def _release(
+        self,
+        statistic: Statistic,
+        read: Callable[[], Any],
+        epsilon: Number,
+        label: str,
+        rng: Rng,
+        how: str = "",
+        notes: tuple[str, ...] = (),
+    ) -> Estimate:
+        mechanism, source = Laplace.for_epsilon(epsilon, sensitivity=statistic.sensitivity), check_rng(rng)
+        value = self._paid(mechanism, label, lambda: statistic.of(read()))
+        noisy = mechanism.release(value, rng=source)
+        return self._told(noisy.rescaled(float(statistic.factor), float(statistic.offset)), label, how, notes)
 
     def _quotient(
-        self, parts: tuple[Statistic, ...], limits: Bounds, epsilon: Number, label: str, rng: Rng, note: tuple[str, ...]
+        self,
+        parts: tuple[Statistic, ...],
+        limits: Bounds,
+        read: Callable[[], Sums],
+        epsilon: Number,
+        label: str,
+        rng: Rng,
+        how: str,
     ) -> Estimate:
-        share = positive(epsilon, "epsilon") / len(parts)
+        share, source = positive(epsilon, "epsilon") / len(parts), check_rng(rng)
         mechanism = Together(tuple(Laplace.for_epsilon(share, sensitivity=part.sensitivity) for part in parts))
-        values = tuple(part.value for part in parts)
-        noisy = self.ledger.release(mechanism, values, label, rng=check_rng(rng), neighbors=self.neighbors)
+
+        def computed() -> tuple[Any, ...]:
+            sums = read()
+            return tuple(part.of(sums) for part in parts)
+
+        noisy = mechanism.release(self._paid(mechanism, label, computed), rng=source)
         width = float(limits.high - limits.low)
         if len(parts) == 2:
             middle = float((limits.least + -(-limits.span // 2)) * limits.step)
             estimate = quotient(noisy, factor=float(limits.step), offset=middle, limits=(float(limits.low), float(limits.high)))
         else:
             estimate = quotient(noisy, factor=float(limits.step**2), offset=0.0, limits=(0.0, width**2 / 4))
-        return self._told(estimate, label, note)
+        return self._told(estimate, label, how)
 
-    def _told(self, estimate: Estimate, label: str, note: tuple[str, ...]) -> Estimate:
-        n = len(self._frame) if self.neighbors == "replace" else None
+    def _told(self, estimate: Estimate, label: str, how: str, notes: tuple[str, ...] = ()) -> Estimate:
         names = (label,) if len(estimate.labels) == 1 else estimate.labels
-        method = f"{label}, {estimate.method} mechanism, neighbors: {self.neighbors}"
-        return replace(estimate, labels=names, n=n, method=method, notes=(*estimate.notes, *note))
+        method = ", ".join(part for part in (label, how, f"{estimate.method} mechanism", f"neighbors: {self.neighbors}") if part)
+        return replace(estimate, labels=names, n=self._public_n(), method=method, notes=(*estimate.notes, *notes))
 
     def __repr__(self) -> str:
-        return f"<Curator: columns {', '.join(columns.names(self._frame))}; neighbors: {self.neighbors}; {self.ledger!r}>"
+        return f"<Curator: columns {', '.join(self._frame.names)}; neighbors: {self.neighbors}; {self.ledger!r}>"
+
+
+def _settled(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]:
+    """What a missing value counts as, None if it is dropped, and the words for it."""
+    if isinstance(missing, str) and missing == "drop":
+        return None, "missing dropped"
+    if missing is None:
+        remedy = 'write missing="drop" to leave them out, or the number to put there'
+        refuse("`missing` must say what a missing value counts as", "nothing", remedy)
+    fill = exact(missing, "missing")
+    if not limits.low <= fill <= limits.high:
+        refuse('`missing` must be "drop" or a number within the bounds', missing, "values beyond them are clamped")
+    return fill, f"missing counted as {written(float(fill))}"
+
+
+def _sums(found: Column, limits: Bounds, fill: Fraction | None, *, squares: bool = False) -> Sums:
+    return limits.sums(found.floats(), squares=squares, fill=fill)
+
+
+def _clamped_sums(found: Column, limits: Bounds, wide: Bounds) -> Sums:
+    """Values clamped to the limits, on the grid of wider ones that hold zero; a missing value adds nothing."""
+    return wide.sums(np.clip(found.floats(), float(limits.low), float(limits.high)), fill=0)
+
+
+def _score(score: Callable[[Any, Any], Any], table: Any, candidate: Any) -> float:
+    try:
+        value = score(table, candidate)
+        found = cells.key(value)
+        number = found if isinstance(found, int | float) else float(value)
+        return number if math.isfinite(number) else 0
+    except Exception:
+        return 0
 
 
 def _chosen(value: float, loss: Loss, rng: Rng) -> Estimate:
