@@ -106,7 +106,6 @@ def test_a_generator_is_read_once_and_before_anything_else() -> None:
         (lambda: True, "`where` must take one argument"),
         (lambda row, other: row is other, "`where` must take one argument"),
     ],
-    ids=str,
 )
 def test_conditions_that_cannot_be_met_or_are_not_clear_are_refused_with_what_to_write(where: object, message: str) -> None:
     for engine in ("pandas", "polars", "pyarrow"):

@@ -196,7 +196,7 @@ class Curator:
     def _paid(self, mechanism: Laplace | Together | Exponential, label: str, compute: Callable[[], Any]) -> Any:
         """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge remains."""
         short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
-        self.ledger.charge(mechanism.loss, short, mechanism=type(mechanism).__name__, neighbors=self.neighbors)
+        self.ledger.charge(mechanism, short, neighbors=self.neighbors)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
