@@ -254,7 +254,9 @@ def test_slow_mechanisms_are_run_less_often_and_the_verdict_says_so():
     verdict = audit(slow, (0, 1), epsilon=50, seconds=0.5, rng=np.random.default_rng(1))
     assert verdict.runs < 5000
     assert "runs instead of 200,000: at the pace of the first ones, more would take longer than 0.5 s" in verdict.notes[0]
-    assert str(verdict.notes[0]).split()[0].replace(",", "") == str(sum(trial.n + trial.m for trial in verdict.tried[:1]) * 2)
+    said = int(verdict.notes[0].split()[0].replace(",", ""))
+    confirming = verdict.tried[0].n + verdict.tried[0].m
+    assert abs(2 * confirming - said) <= 4  # half of the runs confirm, on either input as many
 
 
 def test_a_function_that_needs_a_generator_gets_one_and_one_that_does_not_keeps_its_default():
