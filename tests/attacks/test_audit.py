@@ -68,7 +68,7 @@ MIXED = {
 def test_a_true_claim_stands_when_outputs_mix_kinds_and_lengths(kind):
     """A rare kind once changed how a whole batch was read: five of six such audits refuted. Each does now at most 1e-4 of times.
 
-    Twelve kinds: 1.2e-3 in all. When this was written, 400 audits of such kinds, of 20,000 runs each, refuted none.
+    Twelve kinds: 1.2e-3 in all. When this was written, 204 audits of these kinds, 17 of each, refuted none.
     """
     told = MIXED[kind]
     verdict = audit(lambda x, rng: told(noisy_count(x, rng)), (10, 11), epsilon=1, runs=20_000, rng=np.random.default_rng(1))
@@ -254,7 +254,9 @@ def test_slow_mechanisms_are_run_less_often_and_the_verdict_says_so():
     verdict = audit(slow, (0, 1), epsilon=50, seconds=0.5, rng=np.random.default_rng(1))
     assert verdict.runs < 5000
     assert "runs instead of 200,000: at the pace of the first ones, more would take longer than 0.5 s" in verdict.notes[0]
-    assert str(verdict.notes[0]).split()[0].replace(",", "") == str(sum(trial.n + trial.m for trial in verdict.tried[:1]) * 2)
+    said = int(verdict.notes[0].split()[0].replace(",", ""))
+    confirming = verdict.tried[0].n + verdict.tried[0].m
+    assert abs(2 * confirming - said) <= 4  # half of the runs confirm, on either input as many
 
 
 def test_a_function_that_needs_a_generator_gets_one_and_one_that_does_not_keeps_its_default():
