@@ -148,6 +148,17 @@ def test_a_delta_of_nothing_leaves_the_local_epsilon():
     assert shuffled(warner("3/4"), 10**4, 0).epsilon == warner("3/4").epsilon
 
 
+@pytest.mark.parametrize("delta", [3e-10, 1e-12, 1e-100])
+@pytest.mark.parametrize("design", [warner(epsilon=1.0), k_ary(5, epsilon=1.0)], ids=["yes or no", "five options"])
+def test_a_small_delta_is_taken_as_it_was_written(design, delta):
+    """Floats below 2**-32 were rounded to a multiple of it: 1e-12 to nothing, 3e-10 down, others up."""
+    found = shuffled(design, 10**6, delta)
+    assert found.delta == delta
+    more = shuffled(design, 10**6, str(delta * 2))
+    assert found.least <= found.epsilon < design.epsilon / 10
+    assert more.epsilon < found.epsilon
+
+
 def test_a_large_delta_needs_no_epsilon():
     assert shuffled(warner(epsilon=0.5), 10**5, 0.1).epsilon == 0
 

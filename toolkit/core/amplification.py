@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, positive, probability, refuse, whole
+from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.crowd import Pair, blanket, epsilon_at, log_of
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.others import worst_composition
@@ -86,7 +86,9 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
     References: B. Balle et al., The privacy blanket of the shuffle model (2019); V. Feldman, A. McMillan and K. Talwar,
     Hiding among the clones (2021).
     """
-    people, slack = whole(n, "n"), probability(delta, "delta")
+    people, slack = whole(n, "n"), exact(delta, "delta")  # not `probability`, which rounds small floats to a design's weights
+    if not 0 <= slack <= 1:
+        refuse("`delta` must lie between 0 and 1", delta, "it is a probability")
     local = float(reports.epsilon)
     if not math.isfinite(local):
         refuse("`reports` must have a finite epsilon", local, "a report that proves an answer proves it in any order")

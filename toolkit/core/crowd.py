@@ -20,7 +20,7 @@ from toolkit.core.hinge import UNSURE, Array, binomial_hinge, binomial_window
 Delta = Callable[[float], float]
 """Delta as a function of epsilon, from above."""
 
-_BEYOND = 1e-4  # of delta: what windows leave out, which is added
+_BEYOND = 1e-4  # of delta: what each of two windows leaves out, which is added
 _GRAIN = 0.1  # standard deviations; how coarsely the reports that speak for neither answer are counted
 
 
@@ -75,7 +75,8 @@ def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool 
     both = pair.least + pair.least_too
     share, aside = pair.least / both, pair.rest / (1 - both) if pair.rest else 0.0
     people = min(n, 10**9)  # more people hide no worse than a billion
-    totals, chances = binomial_window(people, both, _BEYOND * delta * pair.least / pair.own)
+    beyond = _BEYOND * delta * pair.least / pair.own  # the sum of scores is at most n own / least
+    totals, chances = binomial_window(people, both, beyond)
     if len(totals) > most:
         step = -(-len(totals) // most)
         totals, chances = totals[::step], chances[::step] / chances[::step].sum()
@@ -89,28 +90,28 @@ def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool 
         offsets = loss * totals + toll * aside * others
         nodes: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
         if pair.rest and not third:
-            nodes = _uncounted(int(others.max()), aside, _GRAIN * (gain + loss) * deepest / toll if toll else math.inf)
+            nodes = _uncounted(int(others.max()), aside, beyond, _GRAIN * (gain + loss) * deepest / toll if toll else math.inf)
         sums = [
             weight * float(chances @ binomial_hinge(totals, share, gain + loss, np.maximum(offsets + toll * node, 0)))
             for node, weight in nodes
         ]
-        return sum(sums) / people * (1 + UNSURE) + _BEYOND * delta
+        return sum(sums) / people * (1 + UNSURE) + 2 * _BEYOND * delta
 
     return at
 
 
 @functools.lru_cache(maxsize=256)
-def _centred(trials: int, share: float) -> tuple[Array, Array]:
-    counts, chances = binomial_window(trials, share, 1e-18)
+def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
+    counts, chances = binomial_window(trials, share, min(beyond, 1e-18))  # so that the mean, too, is that of the whole law
     return counts - float(counts @ chances), chances
 
 
-def _uncounted(trials: int, share: float, grain: float) -> tuple[tuple[float, float], ...]:
+def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[tuple[float, float], ...]:
     """A binomial count less its mean, on a grid: each value split between its neighbours so that the mean is kept.
 
     A hinge is convex, so its mean over the coarser law is above that over the law itself.
     """
-    values, chances = _centred(trials, share)
+    values, chances = _centred(trials, share, beyond)
     step = min(max(grain, 1.0), float(values[-1] - values[0]) + 1)
     places = (values - values[0]) / step
     below = np.floor(places).astype(np.intp)
