@@ -83,6 +83,17 @@ def test_a_step_is_the_nearest_one_to_the_value(values: list[float], bounds: obj
         assert abs((box.least + step) * box.step - clamped) <= box.step / 2 + slack
 
 
+def test_a_value_moves_by_at_most_a_step_where_steps_are_counted_from_a_lower_limit_that_is_no_whole_number_of_them() -> None:
+    """Bounds so far from zero that the lower limit is subtracted first; half a step for the value, and half for the limit."""
+    for bounds in (("101/3", "104/3"), ("-104/3", "-101/3"), (100.1, 101.3)):
+        box = Bounds.of(bounds)
+        assert abs(box.low) / box.step > 2**36
+        assert (box.low / box.step).denominator > 1
+        values = np.linspace(float(box.low), float(box.high), 1001)[1:-1]
+        for value, step in zip(values.tolist(), box.steps(values).tolist(), strict=True):
+            assert abs((box.least + step) * box.step - Fraction(value)) <= box.step * (1 + Fraction(1, 1000))
+
+
 def test_a_missing_value_is_left_out_or_counts_as_what_is_said() -> None:
     box = Bounds.of((0, 1), SQUARE_BITS)
     column = np.array([0.25, np.nan, 1.0, np.nan])
