@@ -49,7 +49,7 @@ def test_bounds_that_no_grid_of_floats_can_hold_are_refused_by_what_they_are(bou
 
 
 @pytest.mark.parametrize("bits", [SUM_BITS, SQUARE_BITS])
-@pytest.mark.parametrize("bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140)])
+@pytest.mark.parametrize("bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140), (16, 17), (7e5, 7e5 + 1)])
 def test_no_value_leaves_the_steps_of_the_limits(bounds: object, bits: int) -> None:
     box = Bounds.of(bounds, bits)
     low, high = (float(limit) for limit in (box.low, box.high))
@@ -100,6 +100,14 @@ def test_a_missing_value_is_left_out_or_counts_as_what_is_said() -> None:
     quarter, whole = box.steps(np.array([0.25, 1.0])).tolist()
     assert box.sums(column, squares=True) == Sums(2, quarter + whole, quarter**2 + whole**2)
     assert box.sums(column, squares=True, fill=0.25) == Sums(4, 3 * quarter + whole, 3 * quarter**2 + whole**2)
+
+
+def test_an_infinite_value_is_clamped_and_not_taken_for_a_missing_one() -> None:
+    box = Bounds.of((-1, 3), SQUARE_BITS)
+    (fill,) = box.steps(np.array([0.5])).tolist()
+    column = np.array([np.inf, np.nan, -np.inf])
+    assert box.sums(column, squares=True) == Sums(2, box.span, box.span**2)
+    assert box.sums(column, squares=True, fill=0.5) == Sums(3, box.span + fill, box.span**2 + fill**2)
 
 
 def test_no_sum_overflows_across_many_rows() -> None:
