@@ -17,6 +17,19 @@ def drawn(design: Design, counts: list[int]) -> np.ndarray:
     return simplex_draws(design.matrix, np.array([counts], dtype=float), cov[None])[0]
 
 
+@pytest.mark.parametrize("n", [1, 20, 1000, 10**6])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form(n: int, level: float) -> None:
+    """A die, only yes or only no: the posterior is a power of the chance of that report, steepest where the grid ends."""
+    p, q = 5 / 6, 1 / 6
+    given, without = np.array([p, 1 - p]), np.array([q, 1 - q])
+    chance = p * (1 - level * -np.expm1((n + 1) * np.log(q / p))) ** (1 / (n + 1))  # of yes, at the lower limit
+    width = 1 - (chance - q) / (p - q)
+    for counts, expected in (([n, 0], (1 - width, 1)), ([0, n], (0, width))):
+        low, high = shortest_on_grid(np.array(counts, dtype=float), given, without, level)
+        assert (low, high) == pytest.approx(expected, abs=1e-3 * width)
+
+
 @pytest.mark.parametrize(("k", "n"), [(3, 50), (4, 100_000), (8, 300)])
 def test_through_a_matrix_that_hides_nothing_the_posterior_is_dirichlets(k: int, n: int) -> None:
     """Fixed seed: quantiles within 0.15 standard deviations, three times what the number of draws makes."""
