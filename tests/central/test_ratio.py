@@ -1,16 +1,39 @@
+import itertools
 import math
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.ratio import Together, quotient
-from toolkit.core.loss import Pure
+from toolkit.core.estimate import Estimate
+from toolkit.core.intervals import Interval
+from toolkit.core.loss import Pure, Zcdp
 
 
 def released(number: int, total: int, square: int | None, rng: np.random.Generator, epsilon: float = 1.0) -> tuple[object, ...]:
     values = (number, total) if square is None else (number, total, square)
     return Together(tuple(Laplace.for_epsilon(epsilon) for _ in values)).release(values, rng=rng)
+
+
+@dataclass
+class Between:
+    """A basis whose interval is the same at every level, and which keeps the levels that it was asked for."""
+
+    low: float
+    high: float
+    methods: tuple[str, ...] = ("noise",)
+    asked: list[float] = field(default_factory=list)
+
+    def interval(self, level: float, method: str) -> Interval:
+        self.asked.append(level)
+        return Interval(self.low, self.high, level, method)
+
+
+def part(value: float, low: float = 0.0, high: float = 0.0, se: float = 1.0) -> Estimate:
+    return Estimate(value, se, ("value",), None, None, Pure(1), "noise", basis=Between(low, high))
 
 
 def test_losses_of_parts_add_up() -> None:
@@ -60,3 +83,60 @@ def test_a_noisy_number_of_none_gives_a_possible_value() -> None:
         estimate = quotient(released(0, 0, None, rng, 0.1), factor=1.0, offset=0.5, limits=(0, 1))
         assert 0 <= float(estimate) <= 1
         assert 0 <= estimate.interval().low <= estimate.interval().high <= 1
+
+
+def test_concentrated_costs_of_parts_add_up_and_an_estimate_costs_what_all_its_parts_cost() -> None:
+    """Half the squares of 0.1 and 0.2: 0.025, where the sum of the epsilons would cost 0.045."""
+    assert Together((Laplace.for_epsilon(0.1), Laplace.for_epsilon(0.2))).zcdp == Zcdp(Fraction(25, 1000))
+    for count in (2, 3):
+        assert quotient(tuple(part(9.0) for _ in range(count)), factor=1.0, offset=0.0, limits=(0, 1)).loss == Pure(count)
+
+
+def test_the_error_probability_is_shared_among_the_noisy_numbers() -> None:
+    """So that all lie in their intervals with the level that was asked for; each at that level would promise 0.81 for 0.9."""
+    for count, level, each in ((2, 0.9, 0.95), (3, 0.91, 0.97)):
+        parts = tuple(part(9.0, 8.0, 10.0) for _ in range(count))
+        quotient(parts, factor=1.0, offset=0.0, limits=(-10, 10)).interval(level)
+        assert [level for noisy in parts for level in noisy.basis.asked] == pytest.approx([each] * count)
+
+
+@pytest.mark.parametrize(
+    ("number", "total", "square", "low", "high"),
+    [
+        ((10, 20), (-5, 5), (40, 60), 2 - 0.25, 6),  # a mean of 0 is possible: nothing is taken from the largest square
+        ((10, 20), (2, 5), (40, 60), 2 - 0.25, 6 - 0.01),
+        ((10, 20), (-5, -2), (40, 60), 2 - 0.25, 6 - 0.01),
+        ((-5, 0.5), (0, 1), (2, 3), 2 - 1, 3),  # a number below 1 counts as 1
+        ((-5, 4), (0, 1), (2, 3), 0.5 - 1, 3),
+    ],
+)
+def test_limits_are_the_extremes_over_all_that_the_noisy_numbers_may_be(number, total, square, low, high) -> None:
+    boxes = (number, total, square)
+    parts = tuple(part(sum(box) / 2, *box) for box in boxes)
+    limits = quotient(parts, factor=2.0, offset=7.0, limits=(-99, 99)).interval()
+    assert tuple(limits) == pytest.approx((7 + 2 * low, 7 + 2 * high))
+    mean = quotient(parts[:2], factor=2.0, offset=7.0, limits=(-99, 99)).interval()
+    reached = []
+    for n, first, second in itertools.product(*(np.linspace(*box, 21) for box in boxes)):
+        n = max(n, 1.0)
+        assert limits.low - 1e-9 <= 7 + 2 * (second / n - (first / n) ** 2) <= limits.high + 1e-9
+        reached.append(7 + 2 * first / n)
+    assert tuple(mean) == pytest.approx((min(reached), max(reached)))
+
+
+def test_the_standard_error_of_a_variance_is_what_small_changes_of_its_parts_make() -> None:
+    """The delta method, by differences: each part moved by a millionth of its error."""
+    values, errors = (50.0, 20.0, 90.0), (3.0, 5.0, 7.0)
+
+    def made(moved: tuple[float, ...]) -> Estimate:
+        return quotient(
+            tuple(part(v, se=se) for v, se in zip(moved, errors, strict=True)), factor=2.0, offset=1.0, limits=(-99, 99)
+        )
+
+    assert float(made(values)) == pytest.approx(1 + 2 * (90 / 50 - (20 / 50) ** 2))
+    moves = []
+    for i, se in enumerate(errors):
+        up, down = (made(tuple(v + sign * 1e-6 * se * (j == i) for j, v in enumerate(values))) for sign in (1, -1))
+        moves.append((float(up) - float(down)) / 2e-6)
+    assert made(values).se == pytest.approx(math.hypot(*moves), rel=1e-6)
+    assert made(values).cov == pytest.approx(np.array([[made(values).se ** 2]]))

@@ -87,6 +87,12 @@ def test_the_length_of_one_number_is_its_size(relation: str) -> None:
         assert mean((0, 1), 100, neighbors=relation).l2 == Fraction(1, 100)
 
 
+def test_a_length_that_is_no_fraction_is_rounded_up_at_the_sixtieth_binary_digit() -> None:
+    for times in (1, 3, 10**9):
+        found = histogram(neighbors="replace").rows(times)
+        assert (found.l2 - Fraction(1, 2**60)) ** 2 < found.l2_squared < found.l2**2
+
+
 def test_a_person_with_three_rows_moves_three_times_as_far() -> None:
     three = histogram(neighbors="replace").rows(3)
     assert (three.l1, three.l2_squared) == (6, 18)

@@ -203,6 +203,35 @@ def test_under_replace_a_value_at_the_other_end_moves_an_odd_moment_by_twice_the
     assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "add_remove")] == [1, half, half**2]
 
 
+@pytest.mark.parametrize("relation", ["replace", "add_remove"])
+@pytest.mark.parametrize("span", [1, 2, 3, 4, 7])
+def test_centred_moments_move_by_their_sensitivity_and_no_more_also_where_the_middle_is_no_step(span: int, relation: str) -> None:
+    """All values of one person: those on a grid of an odd number of steps have no middle, and one end lies farther from it."""
+    box = Bounds.of((0, span)).with_step(1)
+    assert box.span == span
+    values = [float(value) for value in range(span + 1)]
+    pairs = [([a], [b]) for a in values for b in values] if relation == "replace" else [([], [b]) for b in values]
+    for power, statistic in enumerate(statistics.moments(box, (0, 1, 2), relation)):
+        found = [[statistic.of(box.sums(np.array(column), squares=True)) for column in pair] for pair in pairs]
+        furthest = max(moved(one, other) for one, other in found)
+        assert furthest <= statistic.sensitivity
+        if span % 2 == 0 and (power or relation == "add_remove"):
+            assert furthest == statistic.sensitivity
+
+
+def test_the_number_of_rows_is_asked_for_where_it_is_public_and_must_suffice() -> None:
+    box = Bounds.of((0, 1), SQUARE_BITS)
+    for n in (None, 2.5, True, "3"):
+        with pytest.raises(TypeError, match="`n` must be a whole number"):
+            statistics.total(box, "replace", n)
+    with pytest.raises(ValueError, match="`n` must be at least 0, got -1"):
+        statistics.total(box, "replace", -1)
+    with pytest.raises(ValueError, match="at least 1 rows, got 0"):
+        statistics.mean(box, 0)
+    with pytest.raises(ValueError, match="at least 2 rows, got 1"):
+        statistics.variance(box, 1)
+
+
 @pytest.mark.parametrize("q", [Fraction(1, 2**20), Fraction(2**20 - 1, 2**20), Fraction(524_287, 1_048_575)])
 def test_no_rank_score_overflows_for_any_number_of_rows_that_fits_into_memory(q: Fraction) -> None:
     """Every intermediate number of `rank_scores`, in Python's integers, at 2**42 rows: 32 TiB of floats."""

@@ -49,7 +49,7 @@ def test_bounds_that_no_grid_of_floats_can_hold_are_refused_by_what_they_are(bou
 
 
 @pytest.mark.parametrize("bits", [SUM_BITS, SQUARE_BITS])
-@pytest.mark.parametrize("bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140)])
+@pytest.mark.parametrize("bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140), (16, 17), (7e5, 7e5 + 1)])
 def test_no_value_leaves_the_steps_of_the_limits(bounds: object, bits: int) -> None:
     box = Bounds.of(bounds, bits)
     low, high = (float(limit) for limit in (box.low, box.high))
@@ -83,12 +83,31 @@ def test_a_step_is_the_nearest_one_to_the_value(values: list[float], bounds: obj
         assert abs((box.least + step) * box.step - clamped) <= box.step / 2 + slack
 
 
+def test_a_value_moves_by_at_most_a_step_where_steps_are_counted_from_a_lower_limit_that_is_no_whole_number_of_them() -> None:
+    """Bounds so far from zero that the lower limit is subtracted first; half a step for the value, and half for the limit."""
+    for bounds in (("101/3", "104/3"), ("-104/3", "-101/3"), (100.1, 101.3)):
+        box = Bounds.of(bounds)
+        assert abs(box.low) / box.step > 2**36
+        assert (box.low / box.step).denominator > 1
+        values = np.linspace(float(box.low), float(box.high), 1001)[1:-1]
+        for value, step in zip(values.tolist(), box.steps(values).tolist(), strict=True):
+            assert abs((box.least + step) * box.step - Fraction(value)) <= box.step * (1 + Fraction(1, 1000))
+
+
 def test_a_missing_value_is_left_out_or_counts_as_what_is_said() -> None:
     box = Bounds.of((0, 1), SQUARE_BITS)
     column = np.array([0.25, np.nan, 1.0, np.nan])
     quarter, whole = box.steps(np.array([0.25, 1.0])).tolist()
     assert box.sums(column, squares=True) == Sums(2, quarter + whole, quarter**2 + whole**2)
     assert box.sums(column, squares=True, fill=0.25) == Sums(4, 3 * quarter + whole, 3 * quarter**2 + whole**2)
+
+
+def test_an_infinite_value_is_clamped_and_not_taken_for_a_missing_one() -> None:
+    box = Bounds.of((-1, 3), SQUARE_BITS)
+    (fill,) = box.steps(np.array([0.5])).tolist()
+    column = np.array([np.inf, np.nan, -np.inf])
+    assert box.sums(column, squares=True) == Sums(2, box.span, box.span**2)
+    assert box.sums(column, squares=True, fill=0.5) == Sums(3, box.span + fill, box.span**2 + fill**2)
 
 
 def test_no_sum_overflows_across_many_rows() -> None:

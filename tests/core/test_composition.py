@@ -270,6 +270,14 @@ def test_one_loss_without_bound_leaves_none(boundless: Loss) -> None:
     assert compose([Pure(0.1), boundless]) == compose([Pure(0.1), boundless], 1e-5) == Pure(math.inf)
 
 
+def test_a_loss_that_hides_nothing_costs_all_of_it_on_average() -> None:
+    """Beyond 100 the mean loss of a coin is epsilon itself, to 43 digits: three of 200 cost 600 and what chance adds."""
+    closed = 600 + math.sqrt(2 * 3 * 200**2 * math.log(math.e + math.sqrt(3 * 200**2) / 1e-6))
+    least = 600 + math.sqrt(2 * 3 * 200**2 * math.log(1e6))
+    assert compose([Pure(200)] * 3, 1e-6, "advanced").epsilon == pytest.approx(min(closed, least), rel=1e-12)
+    assert compose([Pure(100)], 1e-6, "advanced").epsilon <= compose([Pure("100.001")], 1e-6, "advanced").epsilon
+
+
 def test_extreme_losses_do_not_break_the_rules() -> None:
     for rule in ("advanced", "optimal", "zcdp", "best"):
         assert compose([Pure(10_000)] * 3, 0.1, rule).epsilon > 29_000

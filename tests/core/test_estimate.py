@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit import Estimate, Pure, k_ary, warner
+from toolkit.core.intervals import Normal
 
 
 def scalar() -> Estimate:
@@ -55,3 +56,18 @@ def test_without_a_basis_the_interval_is_walds() -> None:
     assert estimate.interval().low == pytest.approx(2 - 1.959964 * 0.5, abs=1e-6)
     assert "n private" in repr(estimate)
     assert "no privacy claim" in repr(Estimate(1.0, 0.1, ("x",), np.eye(1), n=5, loss=None, covers="sampling"))
+
+
+def test_one_empty_interval_among_several_contradicts() -> None:
+    for values, contradicted in (([0.5, -0.5], True), ([-0.5, 1.5], True), ([0.5, -0.1], False)):
+        value, se = np.array(values), np.full(2, 0.1)
+        estimate = Estimate(value, se, ("a", "b"), None, 9, None, "sampling", basis=Normal(value, se, (0.0, 1.0)))
+        assert estimate.contradicted is contradicted
+
+
+def test_another_unit_is_that_of_the_covariance_too() -> None:
+    moved = Estimate(np.array([1.0, 2.0]), np.array([3.0, 4.0]), ("a", "b"), np.diag([9.0, 16.0]), 9, None, "sampling").rescaled(
+        10, 5
+    )
+    assert moved.value.tolist() == [15, 25]
+    assert np.sqrt(np.diag(moved.cov)) == pytest.approx(moved.se) == [30, 40]

@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from scipy.stats import binom, norm
 
 from toolkit import crosswise, forced, k_ary, warner
-from toolkit.core.fit import Fit, edge_fit, fit_notes
-from toolkit.core.intervals import Shares
+from toolkit.core.fit import Fit, edge_fit, fit_notes, wald_fit
+from toolkit.core.intervals import Normal, Shares
 from toolkit.local import oracles
 from toolkit.local.numeric import one_bit
 
@@ -93,6 +93,30 @@ def test_of_very_many_options_the_farthest_decides():
     counts[17], counts[4000] = 30, 60
     shares = Shares.from_support(counts, 1000, np.full(5000, 0.5), np.full(5000, 0.1))
     assert edge_fit(shares, together=True).p == pytest.approx(10_000 * binom.cdf(30, 1000, 0.1))
+
+
+def test_of_very_many_options_one_beyond_everybody_is_found_too():
+    counts = np.full(5000, 100.0)
+    counts[17], counts[4000] = 560, 97
+    shares = Shares.from_support(counts, 1000, np.full(5000, 0.5), np.full(5000, 0.1))
+    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * binom.sf(559, 1000, 0.5))
+
+
+def test_no_p_value_of_a_fit_is_above_one():
+    """A hair outside: each tail is about one half, and six of them are three."""
+    shares = Shares.from_support(np.array([79.0, 110, 111]), 1000, np.full(3, 0.5), np.full(3, 0.08))
+    assert shares.value[0] < 0
+    assert edge_fit(shares, together=True).p == 1
+    assert wald_fit(Normal(np.array([-0.001, 0.5, 0.501]), np.full(3, 0.05))).p == 1
+
+
+def test_the_normal_fit_counts_two_tails_for_each_of_several_and_one_for_one():
+    """Two standard errors outside, on either side; a share without a value has no fit."""
+    tail = norm.cdf(-2)
+    for outside in (-0.1, 1.1):
+        assert wald_fit(Normal(np.array([outside, 0.4, 0.6]), np.full(3, 0.05))).p == pytest.approx(6 * tail)
+        assert wald_fit(Normal(np.array([outside]), np.array([0.05]))).p == pytest.approx(tail)
+    assert np.isnan(wald_fit(Normal(np.array([np.nan]), np.array([0.05]))).p)
 
 
 def test_the_doubtful_option_is_marked_and_the_p_value_is_that_of_all():

@@ -154,3 +154,64 @@ def test_some_shares_alone_keep_their_intervals() -> None:
         assert one.interval(0.9, method).low == both.interval(0.9, method).low[1]
     joint = warner(0.7).joint(warner(0.8)).estimate_counts([5, 6, 7, 8]).basis
     assert "bayes" not in joint.rows(np.array([0, 2])).methods
+
+
+def among(p: float, least: float, greatest: float, n: int) -> Shares:
+    """All counts of n reports for an option that p of its holders and from `least` to `greatest` of the others report."""
+    count, rows = np.arange(n + 1.0), np.ones((n + 1, 1))
+    dummy = np.full(n + 1, 0.5)
+    return Shares(
+        value=dummy,
+        se=dummy,
+        n=n,
+        spread_given=dummy,
+        spread_without=dummy,
+        counts=np.stack([count, n - count], axis=1),
+        given=rows * [p, 1 - p],
+        without=rows * [least, 1 - least],
+        without_range=(np.full(n + 1, least), np.full(n + 1, greatest)),
+    )
+
+
+@pytest.mark.parametrize("n", [7, 40])
+def test_exact_intervals_and_tails_are_guaranteed_whatever_the_others_have_instead(n: int) -> None:
+    """By enumeration: 0.8 from those who have the option, 0.1 to 0.3 from the others."""
+    shares = among(0.8, 0.1, 0.3, n)
+    low, high = shares.limits(0.95, "exact")
+    for share in (0, 0.05, 0.3, 0.6, 0.95, 1):
+        _, below, above = shares.tails(share, "exact")
+        for other in (0.1, 0.2, 0.3):
+            chance = binom.pmf(np.arange(n + 1), n, share * 0.8 + (1 - share) * other)
+            assert chance @ (low > share + 1e-12) <= 0.025 + 1e-12
+            assert chance @ (high < share - 1e-12) <= 0.025 + 1e-12
+            for level in (0.001, 0.025, 0.2):
+                assert chance @ (below <= level) <= level
+                assert chance @ (above <= level) <= level
+
+
+def test_reports_that_do_not_tell_an_option_from_every_other_exclude_no_share() -> None:
+    """0.25 from those who have it and up to 0.3 from others: many reports may come from those, and few from anybody."""
+    for greatest in (0.25, 0.3):
+        shares = among(0.25, 0.1, greatest, 20)
+        low, high = shares.limits(0.95, "exact")
+        assert (low.tolist(), high.tolist()) == ([0] * 21, [1] * 21)
+        for null in (0.0, 0.5, 1.0):
+            _, below, above = shares.tails(null, "exact")
+            assert (below.tolist(), above.tolist()) == ([1] * 21, [1] * 21)
+
+
+def test_the_standard_error_of_a_share_divides_by_one_less_than_the_reports() -> None:
+    """As the sample variance of the scores does; a report alone has none."""
+    shares = Shares.from_support(np.array([3.0]), 8, np.array([0.75]), np.array([0.25]))
+    scores = (np.repeat([1.0, 0.0], [3, 5]) - 0.25) / 0.5
+    assert shares.se[0] == pytest.approx(scores.std(ddof=1) / np.sqrt(8))
+    assert np.isnan(Shares.from_support(np.array([1.0]), 1, np.array([0.75]), np.array([0.25])).se[0])
+
+
+@pytest.mark.parametrize("n", [10**6, 10**9, 10**12])
+def test_the_posterior_of_very_many_reports_is_as_narrow_as_its_standard_error(n: int) -> None:
+    """Far narrower than the first grid, whose nearest point may lie anywhere beside it."""
+    for share in (0.3, 0.37654, 0.99):
+        shares = Shares.from_support(np.array([n * (0.25 + 0.5 * share)]), n, np.array([0.75]), np.array([0.25]))
+        low, high = shares.interval(0.95, "bayes")
+        assert (low, high) == pytest.approx(tuple(shares.interval(0.95, "wald")), abs=0.02 * shares.se[0])

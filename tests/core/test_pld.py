@@ -1,7 +1,9 @@
 from fractions import Fraction
+from types import SimpleNamespace
 
 import pytest
 
+from toolkit.core import pld
 from toolkit.core.optimal import optimal_epsilon
 from toolkit.core.pld import _on_grid, pld_epsilon
 
@@ -10,6 +12,18 @@ def test_it_is_never_below_the_exact_optimum_and_near_it() -> None:
     steps = {Fraction(1, 20): 100}
     found, exact = pld_epsilon(steps, Fraction(1, 10**6)), optimal_epsilon(steps, Fraction(1, 10**6))
     assert exact <= found <= exact * Fraction(101, 100)
+
+
+def test_what_the_transforms_may_lose_is_taken_from_delta_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+    law = SimpleNamespace(get_epsilon_for_delta=lambda delta: asked.append(delta) or 0.5)
+    law.compose = law.self_compose = lambda _: law
+    tool = SimpleNamespace(
+        identity=lambda **_: law, from_privacy_parameters=lambda *_, **__: law, DifferentialPrivacyParameters=lambda *_: None
+    )
+    monkeypatch.setattr(pld, "_module", lambda _: tool)
+    assert pld_epsilon({Fraction(1, 2): 3}, Fraction(1, 10**9)) == Fraction(1, 2)
+    assert asked == [float(Fraction(99, 10**11))]
 
 
 def test_a_delta_in_the_reach_of_floating_point_is_refused() -> None:

@@ -17,6 +17,19 @@ def drawn(design: Design, counts: list[int]) -> np.ndarray:
     return simplex_draws(design.matrix, np.array([counts], dtype=float), cov[None])[0]
 
 
+@pytest.mark.parametrize("n", [1, 20, 1000, 10**6])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form(n: int, level: float) -> None:
+    """A die, only yes or only no: the posterior is a power of the chance of that report, steepest where the grid ends."""
+    p, q = 5 / 6, 1 / 6
+    given, without = np.array([p, 1 - p]), np.array([q, 1 - q])
+    chance = p * (1 - level * -np.expm1((n + 1) * np.log(q / p))) ** (1 / (n + 1))  # of yes, at the lower limit
+    width = 1 - (chance - q) / (p - q)
+    for counts, expected in (([n, 0], (1 - width, 1)), ([0, n], (0, width))):
+        low, high = shortest_on_grid(np.array(counts, dtype=float), given, without, level)
+        assert (low, high) == pytest.approx(expected, abs=1e-3 * width)
+
+
 @pytest.mark.parametrize(("k", "n"), [(3, 50), (4, 100_000), (8, 300)])
 def test_through_a_matrix_that_hides_nothing_the_posterior_is_dirichlets(k: int, n: int) -> None:
     """Fixed seed: quantiles within 0.15 standard deviations, three times what the number of draws makes."""
@@ -80,6 +93,14 @@ def test_the_shortest_interval_holds_its_level_and_reaches_an_edge_that_it_touch
     assert held == pytest.approx([0.9, 0.9, 0.9], abs=2e-3)
     equal = np.diff(np.quantile(draws[:, 2], [0.05, 0.95]))
     assert high[2] - low[2] <= equal + 1e-12
+
+
+def test_the_shortest_interval_holds_no_less_than_its_level_where_that_is_no_whole_number_of_draws() -> None:
+    for count in (1001, 1003, 1999):
+        draws = np.random.default_rng(count).beta(5, 5, size=(count, 2))
+        for level in (0.5, 0.9, 0.95):
+            low, high = shortest_of(draws, level)
+            assert np.all(((draws >= low) & (draws <= high)).sum(axis=0) >= level * count)
 
 
 def test_the_documented_coverage_of_all_shares_together_is_what_simulation_gives() -> None:

@@ -62,6 +62,12 @@ def test_log_up_is_the_first_float_not_below_the_logarithm(ratio: Fraction) -> N
     assert math.isclose(log_up(ratio), math.log1p(ratio - 1), rel_tol=1e-15)
 
 
+def test_a_float_is_rounded_up_by_the_digits_it_is_read_by() -> None:
+    """The double 0.1 lies above one tenth and 10**-18, but is read as one tenth, which does not."""
+    assert float_up(Fraction(1, 10)) == 0.1
+    assert float_up(Fraction(1, 10) + Fraction(1, 10**18)) == math.nextafter(0.1, 1)
+
+
 def test_log_of_one_is_zero() -> None:
     assert log_up(Fraction(1)) == 0.0
 

@@ -1,11 +1,13 @@
 """A test and its interval never disagree: by enumeration of counts, so there are no false alarms."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
 from toolkit import Estimate, Gaussian, Laplace, crosswise, forced, k_ary, kuk, mangat, warner
 from toolkit.central.ratio import quotient
-from toolkit.core.intervals import Affine, Shares, Student
+from toolkit.core.intervals import Affine, Interval, Shares, Student
 from toolkit.core.significance import Significance, significance
 from toolkit.local.numeric import one_bit
 from toolkit.local.numeric.bootstrap import Bootstrap
@@ -156,8 +158,64 @@ def test_one_report_alone_can_be_tested_by_the_law_of_the_reports() -> None:
     assert np.isnan(found.test(0, method="wald").p)
 
 
+@dataclass(frozen=True)
+class TwoTails:
+    """Errors with Pr[|error| > x] = e**-x on either side alike: a basis with intervals and nothing else."""
+
+    value: np.ndarray
+    methods: tuple[str, ...] = ("noise",)
+    equal_tails: bool = True
+
+    def interval(self, level: float, method: str) -> Interval:
+        reach = -np.log1p(-level)
+        return Interval(self.value - reach, self.value + reach, level, method)
+
+
+def two_tails(null: float, direction: str | None = None) -> tuple[TwoTails, np.ndarray]:
+    basis = TwoTails(np.array([3.0, -1.0, 0.5, np.nan]))
+    sides = 2 if direction is None else 1
+    return basis, significance(basis, basis.value, np.ones(4), null, sides, direction, None).p
+
+
+def test_a_p_value_from_intervals_alone_is_never_below_the_level_that_leaves_out_the_null() -> None:
+    """At 1 - p itself the interval leaves the null out, and 10 digits are right: e**-distance."""
+    for null in (0.0, 0.3, 2.0, 7.25):
+        basis, found = two_tails(null)
+        assert found[:3] == pytest.approx(np.exp(-np.abs(basis.value[:3] - null)), rel=2e-10)
+        for entry, p in enumerate(found[:3].tolist()):
+            low, high = basis.interval(1 - p, "noise")
+            assert not low[entry] <= null <= high[entry]
+
+
+def test_an_entry_without_an_interval_has_no_p_value_on_any_side() -> None:
+    for direction in (None, "less", "greater"):
+        assert np.isnan(two_tails(0.0, direction)[1]).tolist() == [False, False, False, True]
+
+
+def test_a_value_at_the_null_speaks_for_neither_side() -> None:
+    """Of whole noise the chance of 0 or less is above one half, so that half would be too small."""
+    for direction in ("less", "greater"):
+        assert two_tails(0.5, direction)[1][2] == 1
+        assert (
+            Estimate(2.0, 0.0, ("n",), None, 5, None, "noise", basis=TwoTails(np.array(2.0))).test(2, 1, direction=direction).p == 1
+        )
+
+
+def test_no_p_value_is_above_one() -> None:
+    """Of counts both tails hold the count itself, and may both be above one half."""
+    for n in (2, 5, 20):
+        shares = all_counts("die", n)
+        for method in ("exact", "wilson", "wald"):
+            for null in NULLS:
+                found = significance(shares, shares.value, shares.se, null, 2, None, method).p
+                assert np.all((found >= 0) & (found <= 1))
+    assert DIE.estimate_counts([10, 10]).test(0.5, method="exact").p == 1
+
+
 def test_what_makes_no_test_is_refused() -> None:
     estimate = DIE.estimate_counts([60, 40])
+    with pytest.raises(ValueError, match="`sides` must be 1 or 2, got True"):
+        estimate.test(0, True)
     with pytest.raises(ValueError, match="`sides` must be 1 or 2, got 3"):
         estimate.test(0, 3)
     with pytest.raises(ValueError, match="must be left out when `sides` is 2"):

@@ -57,9 +57,9 @@ def test_delta_of_large_crowds_is_that_of_the_whole_law(own, other, alike, unlik
             assert max(found) == pytest.approx(expected, rel=1e-8)
 
 
-def exact_at_a_million(own, other, deviations):
-    """Epsilon and delta where 999,999 others all hold the other answer, in 50 digits, from the ratios of the law."""
-    digits, n = Context(prec=50), 10**6 - 1
+def exact_among(n, own, other, deviations):
+    """Epsilon and delta where n others all hold the other answer, in 50 digits, from the ratios of the law."""
+    digits, width = Context(prec=50), round(6.5 * math.sqrt(n))  # at least thirteen standard deviations
     spread = float(own - other) / math.sqrt(n * other * (1 - other))
     epsilon = deviations * spread
     factor = Fraction(digits.exp(Decimal(epsilon)))
@@ -69,13 +69,13 @@ def exact_at_a_million(own, other, deviations):
     mode = math.floor((n + 1) * other)
     total, height, at_first, tail = Decimal(0), Decimal(1), Decimal(0), Decimal(0)
     ratio = digits.divide(Decimal(odds.numerator), Decimal(odds.denominator))
-    for x in range(mode, mode + 6500):  # fifteen standard deviations of at most 500
+    for x in range(mode, mode + width):
         total += height
         at_first = height if x == first - 1 else at_first
         tail += height if x >= first else 0
         height = digits.multiply(digits.divide(digits.multiply(height, Decimal(n - x)), Decimal(x + 1)), ratio)
     height = Decimal(1)
-    for x in range(mode, mode - 6500, -1):
+    for x in range(mode, mode - width, -1):
         height = digits.divide(digits.divide(digits.multiply(height, Decimal(x)), Decimal(n - x + 1)), ratio)
         total += height
     return epsilon, gain * Fraction(at_first) / Fraction(total) - (loss - gain) * Fraction(tail) / Fraction(total)
@@ -84,7 +84,7 @@ def exact_at_a_million(own, other, deviations):
 @pytest.mark.parametrize(("own", "other"), [(Fraction(3, 4), Fraction(1, 4)), (Fraction(9, 10), Fraction(1, 3))])
 @pytest.mark.parametrize("deviations", [0.3, 4, 7])
 def test_a_million_people_are_counted_to_eight_digits_down_to_a_delta_of_1e_minus_15(own, other, deviations):
-    epsilon, exact = exact_at_a_million(own, other, deviations)
+    epsilon, exact = exact_among(10**6 - 1, own, other, deviations)
     found = of(own, other, 0, 10**6 - 1, epsilon, float(exact))
     assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 10**8))
 
@@ -127,6 +127,15 @@ def test_compositions_may_be_asked_for_together_or_one_by_one():
     together = deltas(side, alike, unlike, 0.01, 1e-6)
     alone = [float(deltas(side, alike[i : i + 1], unlike[i : i + 1], 0.01, 1e-6)[0]) for i in range(4)]
     assert together == pytest.approx(alone, rel=1e-9)
+
+
+def test_of_a_billion_people_the_bound_keeps_the_margin_that_is_promised_against_rounding():
+    """Above the exact sum by at least half of 1e-13 (30 + sqrt(n)), the bound on what rounding does; and by no more than 1e-7."""
+    own, other, n = Fraction(3, 4), Fraction(1, 4), MOST_PEOPLE - 1
+    epsilon, exact = exact_among(n, own, other, 4)
+    found = of(own, other, 0, n, epsilon, float(exact))
+    margin = Fraction(tally.ROUNDING * (30 + math.sqrt(n)))
+    assert exact * (1 + margin / 2) <= Fraction(found) <= exact * (1 + Fraction(1, 10**7))
 
 
 def test_the_digits_suffice_for_as_many_people_as_are_counted():
