@@ -266,6 +266,19 @@ def test_a_short_lock_is_waited_for(store: Store, path: Path) -> None:
         timer.join()
 
 
+def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store: Store, monkeypatch) -> None:
+    """Nothing has begun by then, so that there is nothing to roll back."""
+    store.create(small_survey())
+
+    def stopped(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(sqlite, "_insist", stopped)
+        store.count()
+    assert store.count() == 0
+
+
 def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Store, path: Path) -> None:
     opened(store)
     store.close()
