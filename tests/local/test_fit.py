@@ -81,7 +81,7 @@ def test_what_came_is_compared_with_what_the_design_makes():
 
 
 def test_where_each_option_has_its_own_report_the_tail_is_exact_and_one_for_all_options():
-    """Ten reports, one of them yes, where a quarter is the least: a tail of 0.244. Thirty for three options: 2 * 3 times the least."""
+    """One yes of ten, where a quarter is the least: the tail is 0.244. For three options it is 2 * 3 times the least tail."""
     two, three = warner("3/4").estimate_counts([9, 1]).fit, k_ary(3, epsilon=1.0).estimate_counts([20, 1, 9]).fit
     assert two.p == pytest.approx(binom.cdf(1, 10, 0.25), rel=1e-9)
     assert three.p == pytest.approx(2 * 3 * binom.cdf(1, 30, 1 / (math.e + 2)), rel=1e-6)

@@ -213,7 +213,6 @@ def test_bad_answers_are_refused_and_never_quoted(answers: object) -> None:
         lambda: RandomBox(LABELS, 3, 1).tally([[3, 0]]),
         lambda: RandomBox(LABELS, 3, 1).tally([[0, 2]]),
         lambda: RandomBox(LABELS, 3, 1).tally([0, 1]),
-        lambda: RandomBox(LABELS, 3, 1).estimate([[0, 1], [1, 0]]),
         lambda: RandomBox(LABELS, 3, 1).estimate_counts([1, 1], [2, 2]),
         lambda: RandomBox(LABELS, 3, 1).variance([0.5, 1.5, 0], 10),
     ],
@@ -235,6 +234,7 @@ def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_wer
     assert np.allclose(holed.cov, np.diag(holed.se**2), equal_nan=True)
     assert holed.notes[0] == "nobody was asked about y: nothing can be said of that"
     assert (whole.n, holed.n) == (28, 20)
+    assert np.isnan(RandomBox(LABELS, 3, 1).estimate([[0, 1], [1, 0]]).value).tolist() == [False, False, True]
     assert "—" in holed._repr_html_()
     many = tick_boxes(9, 1.0, how="random").estimate_counts([1, *[0] * 8], [2, *[0] * 8])
     assert many.notes[0] == "nobody was asked about 1, 2, 3, 4, 5 and 3 more: nothing can be said of that"
