@@ -252,3 +252,16 @@ def test_answers_are_lists_of_labels_only_where_every_person_has_a_list() -> Non
         boxes.randomize([["x"], "y"], np.random.default_rng(1))
     with pytest.raises((ValueError, TypeError)):
         boxes.randomize([["x", "y"], None], np.random.default_rng(1))
+
+
+def test_each_box_is_judged_by_its_own_reports_and_one_that_nobody_was_asked_about_not_at_all() -> None:
+    """No yes among 40 people of whom a tenth lie has the chance 0.9**40, whatever the other 40 said of another box."""
+    found = RandomBox(LABELS, 9, 1).estimate_counts([0, 20, 0], [40, 40, 0])
+    assert np.allclose(found.fit.p, [0.9**40, 1, np.nan], rtol=1e-9, equal_nan=True)
+    assert found.interval().empty.tolist() == [True, False, False]
+    _, below, above = found.basis.tails(0.3, "exact")
+    chance = 0.1 + 0.3 * 0.8  # of a yes, if 30 % tick the box
+    assert np.allclose(below, [binom.cdf(0, 40, chance), binom.cdf(20, 40, chance), np.nan], equal_nan=True)
+    assert np.allclose(above, [1, binom.sf(19, 40, chance), np.nan], equal_nan=True)
+    capped = CappedBoxes(LABELS, 1, 1, 10).estimate_counts([0, 20, 10], 40)
+    assert np.allclose(capped.fit.p, [0.9**40, 1, 1], rtol=1e-9)
