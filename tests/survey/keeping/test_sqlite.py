@@ -360,6 +360,17 @@ def test_a_file_that_is_exchanged_is_not_written_to(store: Store, path: Path) ->
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
 
 
+def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Store, path: Path) -> None:
+    store.create(small_survey())
+    other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
+    other.close()
+    path.with_name("other.db").replace(path)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.count()
+
+
 def test_the_database_of_something_else_is_left_alone(store: Store, path: Path) -> None:
     with look(path) as database:
         database.execute("CREATE TABLE thing (name TEXT)")
