@@ -260,6 +260,7 @@ def test_each_box_is_judged_by_its_own_reports_and_one_that_nobody_was_asked_abo
     found = RandomBox(LABELS, 9, 1).estimate_counts([0, 20, 0], [40, 40, 0])
     assert np.allclose(found.fit.p, [0.9**40, 1, np.nan], rtol=1e-9, equal_nan=True)
     assert found.interval().empty.tolist() == [True, False, False]
+    assert "nan where empty: the data contradict" in repr(found.interval())  # the last is nan, and nothing contradicts it
     _, below, above = found.basis.tails(0.3, "exact")
     chance = 0.1 + 0.3 * 0.8  # of a yes, if 30 % tick the box
     assert np.allclose(below, [binom.cdf(0, 40, chance), binom.cdf(20, 40, chance), np.nan], equal_nan=True)
