@@ -124,7 +124,7 @@ def test_of_several_intervals_the_empty_ones_have_no_limits() -> None:
     interval = Shares.from_support(np.array([10.0, 100.0]), 300, np.full(2, 5 / 6), np.full(2, 1 / 6)).interval(0.95, "exact")
     assert interval.empty.tolist() == [True, False]
     assert np.isnan(interval.low).tolist() == [True, False]
-    assert "empty where nan" in repr(interval)
+    assert "nan where empty" in repr(interval)
 
 
 def test_rounding_contradicts_nothing() -> None:

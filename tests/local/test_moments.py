@@ -1,7 +1,7 @@
 import numpy as np
 
 from toolkit import k_ary, kuk, warner
-from toolkit.local.moments import forced_form, scores
+from toolkit.local.moments import _mixtures, forced_form, scores
 
 
 def test_every_binary_and_k_ary_design_has_the_forced_form() -> None:
@@ -22,3 +22,8 @@ def test_scores_invert_the_matrix_for_square_and_wide_tables() -> None:
         score = scores(design.matrix, forced_form(design.weights), design.denominator)
         assert np.allclose(design.matrix @ score, np.eye(len(design.options)), atol=1e-10)
         assert np.allclose(score.sum(axis=1), 1, atol=1e-10)
+
+
+def test_those_without_an_option_divide_over_the_others_as_the_shares_do_and_evenly_where_nobody_is_left() -> None:
+    assert np.allclose(_mixtures(np.array([0.5, 0.3, 0.2]), 3), [[0, 0.6, 0.4], [5 / 7, 0, 2 / 7], [5 / 8, 3 / 8, 0]], atol=1e-12)
+    assert np.allclose(_mixtures(np.array([1.0, 0, 0]), 3), [[0, 0.5, 0.5], [1, 0, 0], [1, 0, 0]], atol=1e-12)

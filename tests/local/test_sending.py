@@ -72,3 +72,18 @@ def test_how_often_each_report_came_must_be_counts_of_each(name, times):
     kinds = [one_report(randomizer, [0] if name in TICKS else 1, draw) for _ in range(2)]
     with pytest.raises((ValueError, TypeError), match=r"`(counts|times)` must"):
         estimate_sent(randomizer, kinds, times)
+
+
+@pytest.mark.parametrize("name", ["local_hash", "unary", "capped_boxes"])
+def test_how_often_each_report_came_is_kept_with_it_when_work_is_done_in_pieces(name, monkeypatch):
+    """Pieces of 16 reports instead of many thousands, and numbers that differ from piece to piece."""
+    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    kinds = [one_report(randomizer, [0] if name in TICKS else 1, draw) for _ in range(60)]
+    times = [1 + number // 10 for number in range(60)]
+    whole = estimate_sent(randomizer, kinds, times)
+    monkeypatch.setattr(oracles.hashing, "CHUNK", 64)
+    monkeypatch.setattr(oracles.bits, "rows_at_once", lambda _: 16)
+    pieces = estimate_sent(randomizer, kinds, times)
+    assert pieces.n == whole.n == sum(times)
+    assert np.array_equal(pieces.value, whole.value)
+    assert np.allclose(pieces.cov, whole.cov, rtol=1e-12, atol=1e-15)

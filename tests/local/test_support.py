@@ -2,7 +2,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
+from toolkit import Pure
 from toolkit.local.support import Support, checked_shares, checked_support, people_with
 
 
@@ -24,7 +26,8 @@ def test_covariances_of_exclusive_shares_follow_from_how_often_two_are_supported
 
 def test_people_are_a_sample_or_always_the_same() -> None:
     rng, shares = np.random.default_rng(1), np.array([0.5, 0.3, 0.2])
-    assert people_with(shares, 7, rng, "fixed").tolist() == [4, 2, 1] or people_with(shares, 7, rng, "fixed").sum() == 7
+    assert people_with(shares, 7, rng, "fixed").tolist() == [4, 2, 1]  # the nearest to 3.5, 2.1 and 1.4
+    assert people_with(shares, 9, rng, "fixed").tolist() == [4, 3, 2]  # the nearest to 4.5, 2.7 and 1.8
     assert len({tuple(people_with(shares, 50, rng, "sample")) for _ in range(20)}) > 1
     assert people_with(shares, 50, rng, "sample").sum() == 50
 
@@ -39,3 +42,13 @@ def test_shares_are_checked(bad: object) -> None:
 def test_counts_are_checked(bad: object) -> None:
     with pytest.raises(ValueError, match="`counts` must"):
         checked_support(bad, 10, 2)
+
+
+def test_exclusive_options_have_one_p_value_that_allows_for_their_number() -> None:
+    """No report for the first of three options, where a fifth of 40 would come by chance: 2 * 3 times its tail."""
+    support = Support.independent(Fraction(1, 2), Fraction(1, 5))
+    found = support.estimate(np.array([0.0, 12, 14]), 40, ("a", "b", "c"), Pure(1), "unary", "moment")
+    assert found.fit.p == pytest.approx(2 * 3 * binom.cdf(0, 40, 0.2))
+    assert found.contradicted
+    two = support.estimate(np.array([20.0, 0]), 40, ("a", "b"), Pure(1), "unary", "simplex")
+    assert two.fit.p == pytest.approx(binom.cdf(0, 40, 0.2))

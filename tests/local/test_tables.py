@@ -1,5 +1,5 @@
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations, pairwise, product
 
 import numpy as np
 import pytest
@@ -146,3 +146,35 @@ def test_a_zero_stays_a_zero_and_the_odds_infinite() -> None:
     weights, _ = private_rows([[Fraction(1), Fraction(0)], [p, 1 - p]], LIMIT)
     assert weights == [[LIMIT, 0], [1, LIMIT - 1]]
     assert largest_odds([[Fraction(1), Fraction(0)], [p, 1 - p]]) is None
+
+
+def test_no_table_of_small_parts_gets_larger_odds_by_any_small_limit() -> None:
+    """Enumerated, where one part more is a large step: a weight of 2 where the table allows 1.88 times 1 would be too much."""
+    parts = [row for row in product(range(1, 5), repeat=3) if sum(row) in (5, 7, 8)]
+    rows = [[Fraction(part, sum(row)) for part in row] for row in parts]
+    rounded = 0
+    for first, second in combinations(rows, 2):
+        most = largest_odds([first, second])
+        for limit in (6, 9, 11, 13):
+            try:
+                weights, denominator = private_rows([first, second], limit)
+            except ValueError:
+                continue  # so few parts cannot tell these rows apart
+            rounded += 1
+            assert sum(weights[0]) == sum(weights[1]) == denominator
+            assert all(max(column) <= most * min(column) for column in zip(*weights, strict=True))
+    assert rounded > 500
+
+
+def test_a_report_that_nobody_sends_does_not_turn_off_the_private_side() -> None:
+    """To the nearest integers 5/7 and 2/7 of five parts are 4 and 1, with odds of 4 for 5/2."""
+    zero, much, little = Fraction(0), Fraction(5, 7), Fraction(2, 7)
+    assert largest_odds([[much, zero, little], [little, zero, much]]) == Fraction(5, 2)
+    assert private_rows([[much, zero, little], [little, zero, much]], 5) == ([[3, 0, 2], [2, 0, 3]], 5)
+
+
+def test_what_is_left_over_goes_where_it_is_missing_most() -> None:
+    """Seven parts of 2/10, 7/10 and 1/10 are 1.4, 4.9 and 0.7: the nearest whole parts within the odds of 7 are 1, 5 and 1."""
+    shares = [Fraction(2, 10), Fraction(7, 10), Fraction(1, 10)]
+    rows = [shares[turn:] + shares[:turn] for turn in range(3)]
+    assert private_rows(rows, 7) == ([[1, 5, 1], [5, 1, 1], [1, 1, 5]], 7)

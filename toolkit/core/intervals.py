@@ -48,7 +48,7 @@ class Interval:
         made = f"level={self.level:g}, method='{self.method}'"
         if np.ndim(self.low) == 0 and self.empty:
             return f"Interval(empty, {made}: the data contradict every value at this level)"
-        note = ", empty where nan: the data contradict every value at this level" if np.any(self.empty) else ""
+        note = ", nan where empty: the data contradict every value at this level" if np.any(self.empty) else ""
         return f"Interval(low={low}, high={high}, {made}{note})"
 
 

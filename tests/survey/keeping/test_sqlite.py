@@ -266,6 +266,20 @@ def test_a_short_lock_is_waited_for(store: Store, path: Path) -> None:
         timer.join()
 
 
+def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store: Store, monkeypatch) -> None:
+    """Nothing has begun by then, so that there is nothing to roll back."""
+    store.create(small_survey())
+
+    def stopped(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "_insist", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            store.count()
+    assert store.count() == 0
+
+
 def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Store, path: Path) -> None:
     opened(store)
     store.close()
@@ -344,6 +358,17 @@ def test_a_file_that_is_exchanged_is_not_written_to(store: Store, path: Path) ->
         store.add([entry()])
     with look(path) as database:
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
+
+
+def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Store, path: Path) -> None:
+    store.create(small_survey())
+    other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
+    other.close()
+    path.with_name("other.db").replace(path)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.count()
 
 
 def test_the_database_of_something_else_is_left_alone(store: Store, path: Path) -> None:
