@@ -125,6 +125,18 @@ def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(tmp_path: Path,
     assert kept.append(decide).number == 1
 
 
+def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None:
+    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None))
+
+    def decide(_: object) -> record.Entry:
+        other = sqlite3.connect(kept.path, timeout=0, isolation_level=None)
+        with contextlib.closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        return record.Entry(1, "", "", None, Pure(0.25), Pure(0.25), Pure(0.25))
+
+    assert kept.append(decide).number == 1
+
+
 def test_read_only_file_can_be_read_and_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))
