@@ -126,6 +126,7 @@ def test_a_whole_chain_is_followed_to_its_end() -> None:
         (replace(TWO, total=Pure(0.76)), "not the sum of the charges"),
         (replace(TWO, charged=Zcdp(0.5), total=Zcdp(0.75)), "not the sum of the charges"),
         (replace(TWO, charged=Zcdp(0.5)), "not the sum of the charges"),
+        (replace(TWO, charged=Zcdp(0.5), total=Pure(0.25) + Zcdp(0.5)), "not the sum of the charges"),
         (replace(TWO, number=3), "changed, moved or missing"),
     ],
 )
