@@ -79,3 +79,30 @@ def test_code_of_an_unknown_time_zone_is_not_run() -> None:
             raise AssertionError("was run")
 
     assert cells.key(dt.datetime(2020, 1, 1, tzinfo=Zone())) is None
+
+
+def test_code_of_a_cell_is_not_run_whatever_known_type_it_is_derived_from() -> None:
+    """A number or text of a derived type is read by the type that is known; all other derived types are no value."""
+    ran = []
+
+    def run(cell: object, *_: object) -> object:
+        ran.append(type(cell).__name__)
+        raise RuntimeError("Bob")
+
+    own = dict.fromkeys(("__int__", "__float__", "__index__", "__str__", "__hash__", "__eq__", "__sub__", "utcoffset"), run)
+    known = (int, float, str, Decimal, Fraction, dt.datetime, dt.date, np.float64)
+    derived = {kind: type(kind.__name__, (kind,), own) for kind in known}
+    for cell, value in (
+        (derived[int](3), 3),
+        (derived[float](3.5), 3.5),
+        (derived[np.float64](3.5), 3.5),
+        (derived[str]("law"), "law"),
+        (derived[Decimal](3), None),
+        (derived[Fraction](3), None),
+        (derived[dt.datetime](2020, 1, 1), None),
+        (derived[dt.date](2020, 1, 1), None),
+        (dt.datetime(2020, 1, 1, tzinfo=type("Zone", (zoneinfo.ZoneInfo,), own)("Europe/Berlin")), None),
+    ):
+        assert cells.key(cell) == cells.key(cell, days=True) == value
+        assert cells.number(cell) == value or math.isnan(cells.number(cell))
+    assert ran == []

@@ -71,6 +71,8 @@ def test_a_row_that_was_edited_is_noticed(change: str, number: int, tmp_path: Pa
         ["DELETE FROM entries WHERE number = 5"],  # the chain is whole; the note beside the file knows better
         ["DELETE FROM entries"],
         ["UPDATE head SET ceiling = 'pure 100'"],
+        ["UPDATE head SET neighbors = 'replace'"],
+        ["UPDATE head SET mark = ''"],
         ["UPDATE entries SET number = 9 WHERE number = 2", "UPDATE entries SET number = 2 WHERE number = 3"],
         ["INSERT INTO entries VALUES (6, '', '', NULL, 'pure 0', 'pure 0', 'pure 15/100', '')"],
         ["INSERT INTO entries SELECT 6, label, mechanism, neighbors, loss, charged, total, link FROM entries WHERE number = 5"],
@@ -124,6 +126,7 @@ def test_a_whole_chain_is_followed_to_its_end() -> None:
         (replace(TWO, total=Pure(0.76)), "not the sum of the charges"),
         (replace(TWO, charged=Zcdp(0.5), total=Zcdp(0.75)), "not the sum of the charges"),
         (replace(TWO, charged=Zcdp(0.5)), "not the sum of the charges"),
+        (replace(TWO, charged=Zcdp(0.5), total=Pure(0.25) + Zcdp(0.5)), "not the sum of the charges"),
         (replace(TWO, number=3), "changed, moved or missing"),
     ],
 )

@@ -201,3 +201,29 @@ def test_a_function_sees_copies_and_a_row_on_which_it_fails_does_not_count() -> 
 def test_a_function_is_given_the_rows_of_every_engine(engine: str) -> None:
     asked = condition(Frame(ENGINES[engine]()), lambda row: row["degree"] == "law" and row["year"] > 1 and row["came"] is None)
     assert np.flatnonzero(asked.mask()).tolist() == [3]
+
+
+LARGE = 2**64 - 1
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        lambda: pd.DataFrame({"id": np.array([LARGE, LARGE - 1, 0], dtype=np.uint64), "dose": np.array([0.1, 0.2, 7], np.float32)}),
+        lambda: pd.DataFrame(
+            {
+                "id": pd.arrays.IntegerArray(np.array([LARGE, LARGE - 1, 0], dtype=np.uint64), np.array([False, False, True])),
+                "dose": pd.array([0.1, 0.2, 7], dtype="Float32"),
+            }
+        ),
+        lambda: pl.DataFrame({"id": [LARGE, LARGE - 1, 0], "dose": [0.1, 0.2, 7]}, schema={"id": pl.UInt64, "dose": pl.Float32}),
+        lambda: pa.table({"id": pa.array([LARGE, LARGE - 1, 0], pa.uint64()), "dose": pa.array([0.1, 0.2, 7], pa.float32())}),
+    ],
+    ids=["numpy", "nullable", "polars", "pyarrow"],
+)
+def test_the_largest_unsigned_numbers_and_short_floats_are_found_in_every_engine(table) -> None:
+    frame = Frame(table())
+    for where in ({"id": LARGE}, {"id": between(LARGE, 2**70)}, {"dose": 0.1}, {"dose": between(0.05, 0.1)}):
+        assert np.flatnonzero(condition(frame, where).mask()).tolist() == [0], where
+    assert np.flatnonzero(condition(frame, {"id": between(2**63, LARGE)}).mask()).tolist() == [0, 1]
+    assert options_of(frame.column("id"), "id", [LARGE - 1, LARGE]).codes().tolist() == [1, 0, -1]

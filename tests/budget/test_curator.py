@@ -1,6 +1,7 @@
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -164,6 +165,7 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
     keeper = curator(frame(rows=10), "replace")
     for call, message in (
         (lambda: keeper.count(epsilon=1), "`where` must be given under 'replace'"),
+        (lambda: keeper.count({}, epsilon=1), "`where` must be given under 'replace'"),
         (lambda: keeper.histogram("degree", epsilon=1), "exactly one of `options` and `edges`"),
         (lambda: keeper.histogram("degree", options=["a"], edges=[0, 1], epsilon=1), "exactly one of"),
         (lambda: keeper.mean("hours", bounds=(80, 0), epsilon=1), "must be below"),
@@ -295,6 +297,106 @@ def test_a_score_sees_a_copy_and_one_that_fails_or_is_not_finite_changes_nothing
     chosen = curator(data, "add_remove").choose(iter(["raises", "nan", "array", "good"]), score, sensitivity=1, epsilon=1)
     assert chosen == "good"
     pd.testing.assert_frame_equal(data, before)
+
+
+def test_infinite_scores_count_as_zero() -> None:
+    scores = {"infinite": np.inf, "minus infinite": -np.inf, "huge": 10**400, "good": 500}
+    keeper = curator(frame(rows=20), "add_remove")
+    assert keeper.choose(list(scores), lambda _, candidate: scores[candidate], sensitivity=1, epsilon=1) == "good"
+
+
+def test_a_score_is_read_without_warnings_whatever_the_caller_makes_of_them() -> None:
+    """A warning, or an error in its place, would show that somebody's row is the reason."""
+
+    def score(_: object, candidate: int) -> float:
+        warnings.warn("Bob", stacklevel=1)
+        return candidate + 0 * np.exp(-np.float64(1) / np.float64(0))
+
+    with np.errstate(all="raise"):
+        assert curator(frame(rows=20), "add_remove").choose([0, 500], score, sensitivity=1, epsilon=1) == 500
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_dropped_values_count_neither_in_a_mean_nor_in_a_variance(neighbors: str) -> None:
+    values = np.array([np.nan, 10.0, 30.0, np.nan, 70.0, np.nan, 100.0])
+    keeper = curator(pd.DataFrame({"hours": values}), neighbors, ceiling=1e13)
+    known = np.array([10, 30, 70, 80])
+    for verb, expected in (("mean", known.mean()), ("variance", known.var(ddof=1))):
+        found = getattr(keeper, verb)("hours", bounds=(0, 80), missing="drop", epsilon=10**12)
+        assert float(found) == pytest.approx(expected, rel=1e-3)
+        assert float(found.interval(0.95).low) <= float(found) <= float(found.interval(0.95).high)
+
+
+def test_a_mean_is_counted_from_the_middle_of_the_bounds_also_where_that_is_between_two_steps() -> None:
+    """2**32 + 1 steps of 1 between the bounds: counted from the wrong one of the two in the middle, the mean would be 1 off."""
+    keeper = curator(pd.DataFrame({"x": [1.0, 2.0**32 + 1, np.nan]}), "add_remove", ceiling=1e16)
+    found = keeper.mean("x", bounds=(0, 2**32 + 1), missing="drop", epsilon=10**15)
+    assert float(found) == (1 + 2**32 + 1) / 2
+
+
+MOVED: dict[str, Callable[[Curator, tuple[int, int], object], Estimate]] = {
+    "sum": lambda c, bounds, missing: c.sum("x", bounds=bounds, missing=missing, epsilon=1),
+    "mean": lambda c, bounds, missing: c.mean("x", bounds=bounds, missing=missing, epsilon=1),
+    "variance": lambda c, bounds, missing: c.variance("x", bounds=bounds, missing=missing, epsilon=1),
+    "quantile": lambda c, bounds, _: c.quantile("x", "3/10", bounds=bounds, step=1, epsilon=1),
+    "histogram": lambda c, bounds, _: c.histogram("x", edges=[*bounds, 100], epsilon=1),
+    "options": lambda c, _, __: c.histogram("x", options=[6, MISSING, 80], epsilon=1),
+    "count": lambda c, bounds, _: c.count({"x": [between(*bounds), MISSING]}, epsilon=1),
+}
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("bounds", [(5, 80), (-80, -5), (-5, 80)])
+@pytest.mark.parametrize("name", MOVED)
+def test_no_person_moves_what_is_released_by_more_than_the_noise_is_for(
+    name: str, bounds: tuple[int, int], neighbors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One row is anything that matters: missing, at the bounds, between and beyond them; or it is not there."""
+    seen: list[tuple[Any, list[Fraction]]] = []
+    plain = Curator._paid
+
+    def watched(self: Curator, mechanism: Any, *call: Any) -> Any:
+        value = plain(self, mechanism, *call)
+        parts = getattr(mechanism, "parts", (mechanism,))
+        costs = zip(parts, value if len(parts) > 1 else (value,), strict=True)
+        cost = [
+            Fraction(int(number)) / part.sensitivity * Fraction(part.loss.amount) for part, v in costs for number in np.ravel(v)
+        ]
+        seen.append((mechanism, cost))
+        return value
+
+    monkeypatch.setattr(Curator, "_paid", watched)
+    people = [np.nan, -np.inf, -81.0, -80.0, -5.0, 0.0, 5.0, 6.0, 40.0, 80.0, 99.0, np.inf]
+    for missing in ("drop", *bounds):
+        seen.clear()
+        for row in [[]] * (neighbors == "add_remove") + [[person] for person in people]:
+            MOVED[name](curator(pd.DataFrame({"x": [*row, 6.0, np.nan]}), neighbors), bounds, missing)
+        others = seen[:1] if neighbors == "add_remove" else seen
+        combine = max if name == "quantile" else sum
+        assert all(combine(abs(a - b) for a, b in zip(x, y, strict=True)) <= 1 for _, x in others for _, y in seen)
+        assert len({str(mechanism) for mechanism, _ in seen}) == 1
+
+
+def test_as_few_values_as_a_note_says_lie_between_a_quantile_and_the_true_one() -> None:
+    """Where all values are equal every other candidate is as wrong as can be: 300 draws, each beyond the note with at most 5 %.
+
+    More than 30 are, if that is so, with probability 2e-4 at most (binomial).
+    """
+    rng = np.random.default_rng(11)
+
+    def median(rows: int) -> Estimate:
+        data = pd.DataFrame({"x": np.full(rows, 40.0)})
+        return curator(data, "replace").median("x", bounds=(0, 80), step=1, epsilon=1, rng=rng)
+
+    (reach,) = {int(note.split("at most ")[1].split(" ")[0]) for note in median(1).notes if "at most" in note}
+    assert sum(float(median(2 * reach + 2)) != 40 for _ in range(300)) <= 30
+
+
+def test_a_quantile_lies_within_its_bounds_where_their_grid_does_not() -> None:
+    """The multiples of 4 that are nearest to the bounds 1 and 7 are 0 and 8."""
+    for value, bound in ((-100.0, 1.0), (100.0, 7.0)):
+        data = pd.DataFrame({"x": [value] * 50})
+        assert float(curator(data, "replace").median("x", bounds=(1, 7), step=4, epsilon=10**3)) == bound
 
 
 def test_an_empty_frame_is_released_where_its_number_of_rows_is_private() -> None:

@@ -71,6 +71,16 @@ def test_a_column_that_is_not_there_is_refused_with_those_that_are() -> None:
         many.column("age")
 
 
+def test_a_truth_value_is_no_whole_number_as_a_label() -> None:
+    """True == 1: whoever asks for the one must not be given the other."""
+    frame = Frame(pd.DataFrame([[1.0, 2.0]], columns=pd.Index([1, "x"], dtype=object)))
+    with pytest.raises(ValueError, match="`column` must be one of column number 1, x, got bool"):
+        frame.column(True)
+    frame = Frame(pd.DataFrame([[1.0, 2.0]], columns=pd.Index([True, "x"], dtype=object)))
+    with pytest.raises(ValueError, match="`column` must be one of column number 1, x, got a whole number"):
+        frame.column(1)
+
+
 def test_labels_must_be_distinct() -> None:
     with pytest.raises(ValueError, match="distinct names"):
         Frame(pd.DataFrame([[1, 2]], columns=["a", "a"]))
@@ -81,12 +91,19 @@ def test_columns_that_change_places_later_are_not_mistaken() -> None:
     frame = Frame(table)
     table.insert(0, "new", [7.0, 8.0])
     assert frame.column("pay").floats().tolist() == SECRET["pay"]
+    table = pl.DataFrame(SECRET)
+    frame = Frame(table)
+    table.insert_column(0, pl.Series("new", [7.0, 8.0]))
+    assert frame.column("pay").floats().tolist() == SECRET["pay"]
 
 
 def test_a_copy_can_be_changed_without_changing_the_frame() -> None:
     frame = Frame(pd.DataFrame(SECRET))
     copied = frame.copy()
     copied.loc[:, "pay"] = 0.0
+    assert frame.column("pay").floats().tolist() == SECRET["pay"]
+    frame = Frame(pl.DataFrame(SECRET))
+    frame.copy().drop_in_place("pay")
     assert frame.column("pay").floats().tolist() == SECRET["pay"]
 
 

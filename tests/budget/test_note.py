@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -28,6 +29,22 @@ def test_an_old_copy_in_place_of_a_newer_file_is_noticed_by_whoever_opens_it(pat
     for opening in (lambda: Ledger.open(path), lambda: Ledger(Pure(1), path)):
         with pytest.raises(RecordError, match=r"must only grow.*budget.db-last knows of it"):
             opening()
+
+
+@pytest.mark.parametrize(
+    "use", [lambda ledger: ledger.charge(Pure(0.5)), lambda ledger: ledger.spent, lambda ledger: ledger.entries()]
+)
+def test_an_old_copy_is_noticed_by_a_living_ledger_that_has_not_seen_what_is_gone(
+    use: Callable[[Ledger], object], path: Path
+) -> None:
+    """The row that it knows is still there: only the note tells of the charge of somebody else."""
+    ledger = Ledger(Pure(1), path)
+    ledger.charge(Pure(0.25))
+    old = path.read_bytes()
+    Ledger.open(path).charge(Pure(0.5))
+    path.write_bytes(old)
+    with pytest.raises(RecordError, match=r"must only grow.*budget.db-last knows of it"):
+        use(ledger)
 
 
 def test_another_ledger_in_place_of_the_file_is_noticed(path: Path, tmp_path: Path) -> None:

@@ -87,6 +87,6 @@ def test_what_makes_no_sense_is_refused():
     with pytest.raises(ValueError, match="negative"):
         bet(Fraction(-1))
     with pytest.raises(ValueError, match="shares"):
-        roc_limit([1.2], 1.0)
+        roc_limit([0.5, 1.2], 1.0)
     with pytest.raises(ValueError, match="two options"):
         roc(k_ary(3, epsilon=1.0))

@@ -85,6 +85,58 @@ def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ledger.spent == Pure(Fraction(granted, 10))
 
 
+def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A ledger that had taken it for done would look for the missing row, and refuse its own file from then on."""
+
+    class Failing(sqlite3.Connection):
+        def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
+            if statement == "COMMIT":
+                raise sqlite3.OperationalError("disk I/O error")
+            return super().execute(statement, *values)  # type: ignore[arg-type]
+
+    ledger = Ledger(Pure(1), tmp_path / "budget.db")
+    ledger.charge(Pure(0.25))
+    plain = record._connect
+    monkeypatch.setattr(record, "_connect", lambda path, _: sqlite3.connect(path, isolation_level=None, factory=Failing))
+    assert _spend(ledger).drawn == []
+    monkeypatch.setattr(record, "_connect", plain)
+    assert ledger.spent == Pure(0.25)
+    ledger.charge(Pure(0.75))
+    assert ledger.remaining == Ledger.open(tmp_path / "budget.db").remaining == Pure(0)
+
+
+def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of it."""
+    used, plain = [], record._connect
+
+    def connect(path: Path, mode: str) -> sqlite3.Connection:
+        used.append(plain(path, mode))
+        return used[-1]
+
+    monkeypatch.setattr(record, "_connect", connect)
+    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None))
+
+    def decide(_: object) -> record.Entry:
+        assert used[-1].in_transaction
+        assert used[-1].execute("PRAGMA synchronous").fetchone()[0] >= 2  # FULL or EXTRA
+        assert used[-1].execute("PRAGMA journal_mode").fetchone()[0] in ("delete", "truncate", "persist")
+        return record.Entry(1, "", "", None, Pure(0.25), Pure(0.25), Pure(0.25))
+
+    assert kept.append(decide).number == 1
+
+
+def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None:
+    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None))
+
+    def decide(_: object) -> record.Entry:
+        other = sqlite3.connect(kept.path, timeout=0, isolation_level=None)
+        with contextlib.closing(other), pytest.raises(sqlite3.OperationalError, match="locked"):
+            other.execute("BEGIN IMMEDIATE")
+        return record.Entry(1, "", "", None, Pure(0.25), Pure(0.25), Pure(0.25))
+
+    assert kept.append(decide).number == 1
+
+
 def test_read_only_file_can_be_read_and_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))

@@ -57,8 +57,33 @@ def test_the_variance_interval_keeps_its_level() -> None:
     for _ in range(300):
         estimate = quotient(released(50, 20, 90, rng), factor=2.0, offset=0.0, limits=(0, 100))
         interval = estimate.interval(0.9)
-        covered += interval.low <= 2 * (90 / 50 - (20 / 50) ** 2) <= interval.high
+        covered += interval.low <= 2 * (90 - 20**2 / 50) / 49 <= interval.high
     assert covered >= 255
+
+
+@pytest.mark.parametrize("number", [2, 3, 50])
+def test_a_private_variance_is_that_of_a_sample_and_so_is_its_interval(number: int) -> None:
+    """Divided by n - 1, as where n is public; divided by n, an interval without noise was half of what it should be for n = 2."""
+    parts = released(number, 10, 190, np.random.default_rng(6), 10**9)
+    estimate = quotient(parts, factor=2.0, offset=0.0, limits=(0, 1000))
+    expected = 2 * (190 - 10**2 / number) / (number - 1)
+    assert float(estimate) == pytest.approx(expected)
+    assert (estimate.interval().low, estimate.interval().high) == pytest.approx((expected, expected))
+
+
+def test_the_standard_error_of_a_variance_follows_its_slopes() -> None:
+    """By differences of the formula: number 40, sum 100, sum of squares 900."""
+    parts = released(40, 100, 900, np.random.default_rng(6), 10**6)
+
+    def variance(number: float, total: float, square: float) -> float:
+        return (square - total**2 / number) / (number - 1)
+
+    slopes = [
+        (variance(*(moved := np.array([40, 100, 900]) + step)) - variance(*(2 * np.array([40, 100, 900]) - moved))) / 2e-3
+        for step in np.eye(3) * 1e-3
+    ]
+    expected = math.sqrt(sum((slope * float(part.se)) ** 2 for slope, part in zip(slopes, parts, strict=True)))
+    assert quotient(parts, factor=1.0, offset=0.0, limits=(0, 1000)).se == pytest.approx(expected, rel=1e-5)
 
 
 def test_standard_errors_follow_the_delta_method() -> None:

@@ -37,7 +37,7 @@ class Together:
 
 @dataclass(frozen=True, eq=False)
 class Quotient:
-    """Intervals for offset + factor * (second / first), or for the variance when there is a third.
+    """Intervals for offset + factor * (second / first), or for the sample variance when there is a third.
 
     Each noisy number lies in its own interval with a share of the error probability; the limits are the extremes over all
     combinations, so the level is guaranteed, whatever the noise.
@@ -52,7 +52,7 @@ class Quotient:
     def interval(self, level: float, method: str) -> Interval:
         share = 1 - (1 - level) / len(self.parts)
         boxes = [part.interval(share) for part in self.parts]
-        number = np.array([max(float(boxes[0].low), 1.0), max(float(boxes[0].high), 1.0)])
+        number = np.maximum([float(boxes[0].low), float(boxes[0].high)], _fewest(self.parts))
         means = np.divide.outer([float(boxes[1].low), float(boxes[1].high)], number)
         low, high = means.min(), means.max()
         if len(boxes) == 3:
@@ -60,23 +60,27 @@ class Quotient:
             least = 0.0 if low <= 0 <= high else min(low**2, high**2)
             low, high = squares.min() - max(low**2, high**2), squares.max() - least
         ends = np.clip(self.offset + self.factor * np.array([low, high]), *self.limits)
+        if len(boxes) == 3:
+            ends *= number[::-1] / (number[::-1] - 1)  # the more values, the less their sample variance is above their variance
         return Interval(float(ends[0]), float(ends[1]), level, method)
 
 
 def quotient(parts: tuple[Estimate, ...], *, factor: float, offset: float, limits: tuple[float, float]) -> Estimate:
-    """The mean (two parts: number, sum) or the variance (three: number, sum, sum of squares), cut to what is possible."""
-    number = max(float(parts[0]), 1.0)
+    """The mean (two parts: number, sum) or the sample variance (three: number, sum, sum of squares), cut to what is possible.
+
+    `limits` are those of the mean, or of the variance before it is multiplied with n / (n - 1).
+    """
+    number = max(float(parts[0]), _fewest(parts))
     mean = float(parts[1]) / number
-    slopes = [mean, 1.0]
-    value = mean
+    value, slopes, freedom = mean, [mean, 1.0], number
     if len(parts) == 3:
-        square = float(parts[2]) / number
-        value, slopes = square - mean**2, [square - 2 * mean**2, 2 * mean, 1.0]
+        value, freedom = float(parts[2]) / number - mean**2, number - 1
+        slopes = [value * number / freedom - mean**2, 2 * mean, 1.0]
     errors = [slope * float(np.max(part.se)) for slope, part in zip(slopes, parts, strict=True)]
-    se = abs(factor) * float(np.linalg.norm(errors)) / number
+    se = abs(factor) * float(np.linalg.norm(errors)) / freedom
     first = parts[0]
     return Estimate(
-        value=float(np.clip(offset + factor * value, *limits)),
+        value=float(np.clip(offset + factor * value, *limits)) * (number / freedom),
         se=se,
         labels=("value",),
         cov=np.array([[se**2]]),
@@ -87,3 +91,8 @@ def quotient(parts: tuple[Estimate, ...], *, factor: float, offset: float, limit
         notes=first.notes,
         basis=Quotient(parts, factor, offset, limits),
     )
+
+
+def _fewest(parts: tuple[Estimate, ...]) -> float:
+    """A mean needs one value, a sample variance two; a noisy number may be below."""
+    return float(len(parts) - 1)
