@@ -369,6 +369,10 @@ def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it
         path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
     with pytest.raises(StoreError, match="the same collection as before, got another one"):
         store.count()
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.setting("port")
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.remember("port", "8000")
 
 
 def test_the_database_of_something_else_is_left_alone(store: Store, path: Path) -> None:
