@@ -2,6 +2,7 @@
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from functools import partial
 
 import numpy as np
@@ -364,3 +365,8 @@ def test_a_given_design_has_its_own_epsilon():
     with pytest.raises(TypeError, match="a randomizer or a family"):
         plan("warner", prevalence=0.5, epsilon=1, n=100)
     assert plan(warner("3/4"), prevalence=0.5, n=100).epsilon == warner("3/4").epsilon
+
+
+def test_the_epsilon_of_a_plan_never_says_more_than_was_given():
+    """The float nearest to 5/7 is above it."""
+    assert Fraction(repr(plan(warner, prevalence=0.2, n=1000, epsilon="5/7").epsilon)) <= Fraction(5, 7)

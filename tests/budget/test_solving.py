@@ -1,6 +1,7 @@
 import pytest
 
 from toolkit import forced, warner
+from toolkit.budget import solving
 from toolkit.budget.accuracy import Case
 from toolkit.budget.field import Field
 from toolkit.budget.solving import Target, epsilon_for, in_words, people_for
@@ -63,3 +64,10 @@ def test_goals_in_words():
     assert str(Target(margin=2.5, shares=False)) == "±2.5"
     assert str(Target(power=0.8)) == "a power of 0.8"
     assert in_words(0.0693, shares=True) == "±6.93 points"
+
+
+def test_a_margin_is_rounded_up_and_a_power_down():
+    found = Case(warner, 0.2, 0.95, detect=0.3).accuracy(1.0)
+    assert found.margin(100) < solving.margin_of(found, 100) < found.margin(100) * (1 + 1e-9)
+    assert found.power(100) - 1e-9 < solving.power_of(found, 100) < found.power(100)
+    assert solving.power_of(found, 1) == 0
