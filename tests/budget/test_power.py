@@ -77,13 +77,13 @@ def test_the_power_is_the_binomial_tail_and_never_above_it(n, truth):
 @pytest.mark.parametrize("design", DESIGNS)
 @pytest.mark.parametrize(("before", "after"), [(0, 0.2), (0.05, 0.3), (0.5, 0.4), (0.9, 1), (1, 0.7)])
 def test_the_test_rejects_where_the_default_interval_excludes_the_first_share_on_the_side_of_the_other(design, before, after):
-    """For every count of up to 40 people; limits that are cut at 0 or 1 exclude that share if they do not touch it."""
+    """For every count of up to 40 people; the limits are those before they are cut to 0 … 1, as for `Estimate.test`."""
     one = judged(design, before, after)
     for n in (1, 2, 9, 23, 40):
         rejected = 0.0
         for yes in range(n + 1):
-            interval = DESIGNS[design].estimate_counts([n - yes, yes]).interval(0.95)
-            if (interval.low > before and after > before) or (interval.high < before and after < before):
+            low, high = DESIGNS[design].estimate_counts([n - yes, yes]).basis.limits(0.95, "wilson")
+            if (low > before and after > before) or (high < before and after < before):
                 share = (np.array([1 - after, after]) @ DESIGNS[design].matrix)[1]
                 rejected += math.comb(n, yes) * share**yes * (1 - share) ** (n - yes)
         assert one.power(n) == pytest.approx(rejected, abs=1e-9)
