@@ -172,7 +172,7 @@ def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_
 
 
 @given(st.lists(st.fractions(min_value=0, max_value=2, max_denominator=10**40), min_size=1, max_size=40))
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_shows(amounts: list[Fraction]) -> None:
     exact, squares = sum(amounts, Fraction(0)), sum((a * a for a in amounts), Fraction(0))
     for found, truth in (
