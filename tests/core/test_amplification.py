@@ -178,6 +178,14 @@ def test_the_result_is_an_approx_that_a_ledger_counts():
     assert ledger.spent == Approx(found.amount + subsampled(Pure(1.0), rate=0.1).amount, found.slack)
 
 
+def test_a_shuffled_loss_equals_the_approx_of_its_numbers_and_no_other():
+    found = shuffled(warner(epsilon=1.0), 1000, DELTA)
+    assert found == Approx(found.amount, found.slack)
+    assert found != Approx(found.amount, 2 * found.slack)
+    assert found != Approx(2 * found.amount, found.slack)
+    assert found != "nothing"
+
+
 def test_a_report_that_proves_an_answer_is_not_saved_by_shuffling():
     with pytest.raises(ValueError, match="in any order"):
         shuffled(Design([[1, 0], [0, 1]], 1, ("no", "yes")), 100, DELTA)
