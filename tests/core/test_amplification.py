@@ -116,6 +116,12 @@ def test_the_closed_forms_are_as_published_and_five_times_looser(n, epsilon, old
     assert clones_2023(epsilon, n, DELTA) > 4 * shuffled(warner(epsilon=epsilon), n, DELTA).epsilon
 
 
+def test_a_square_design_whose_lies_depend_on_the_truth_has_no_blanket_of_forced_reports():
+    """Each report is possible under each answer, but what is no truth is drawn from a law of that answer's own."""
+    design = Design([[6, 3, 1], [1, 6, 3], [3, 1, 6]], 10, ("a", "b", "c"))
+    assert shuffled(design, 1000, DELTA).basis == "clones"
+
+
 def test_closed_forms_are_silent_where_they_do_not_hold():
     assert math.isnan(clones_2021(4, 10**4, DELTA))
     assert math.isnan(clones_2023(4, 100, DELTA))
@@ -181,6 +187,14 @@ def test_the_result_is_an_approx_that_a_ledger_counts():
     ledger.charge(found, "shuffled survey")
     ledger.charge(subsampled(Pure(1.0), rate=0.1), "sample")
     assert ledger.spent == Approx(found.amount + subsampled(Pure(1.0), rate=0.1).amount, found.slack)
+
+
+def test_a_shuffled_loss_equals_the_approx_of_its_numbers_and_no_other():
+    found = shuffled(warner(epsilon=1.0), 1000, DELTA)
+    assert found == Approx(found.amount, found.slack)
+    assert found != Approx(found.amount, 2 * found.slack)
+    assert found != Approx(2 * found.amount, found.slack)
+    assert found != "nothing"
 
 
 def test_a_report_that_proves_an_answer_is_not_saved_by_shuffling():

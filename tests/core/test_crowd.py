@@ -39,6 +39,14 @@ def test_the_blanket_is_the_exact_mean_of_its_hinge():
     assert exact <= found <= exact * 1.05
 
 
+def test_what_the_window_of_the_crowd_leaves_out_is_added():
+    """A ten thousandth of delta, also where nothing else is left, just below the epsilon of a report."""
+    pair = Pair.any_randomizer(1.0)
+    for delta in (1e-3, 1e-9):
+        assert blanket(pair, 1000, delta)(0.9999) >= 1e-4 * delta
+        assert blanket(pair, 1000, delta)(1.0001) == 0
+
+
 def test_clones_hold_for_a_randomizer_that_is_no_forced_design():
     """A 2-option, 3-report randomizer with a report that tells nothing, by enumeration."""
     matrix = [[Fraction(1, 2), Fraction(1, 6), Fraction(1, 3)], [Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)]]

@@ -215,3 +215,13 @@ def test_the_posterior_of_very_many_reports_is_as_narrow_as_its_standard_error(n
         shares = Shares.from_support(np.array([n * (0.25 + 0.5 * share)]), n, np.array([0.75]), np.array([0.25]))
         low, high = shares.interval(0.95, "bayes")
         assert (low, high) == pytest.approx(tuple(shares.interval(0.95, "wald")), abs=0.02 * shares.se[0])
+
+
+def test_a_design_whose_reports_speak_against_the_option_has_the_intervals_of_the_opposite_reports() -> None:
+    """0.1 of those who have it and 0.6 of the others: the same as 0.9 and 0.4 of the other reports."""
+    count, ones = np.arange(21.0), np.ones(21)
+    one = Shares.from_support(count, 20, 0.1 * ones, 0.6 * ones)
+    other = Shares.from_support(20 - count, 20, 0.9 * ones, 0.4 * ones)
+    for method in ("exact", "wilson"):
+        assert np.array(one.limits(0.9, method)) == pytest.approx(np.array(other.limits(0.9, method)))
+        assert np.array(one.tails(0.3, method)) == pytest.approx(np.array(other.tails(0.3, method)))
