@@ -11,7 +11,7 @@ from tests.core.enumeration import exact_matrix, true_delta
 from tests.core.tallies import worst_delta
 from toolkit import Approx, Design, Pure, Zcdp, crosswise, forced, forced_options, k_ary, kuk, unrelated, warner
 from toolkit.budget.ledger import Ledger
-from toolkit.core.amplification import CLAIM, Shuffled, clones_2021, clones_2023, local_epsilon, shuffled, subsampled
+from toolkit.core.amplification import CLAIM, Shuffled, _pairs, clones_2021, clones_2023, local_epsilon, shuffled, subsampled
 
 DELTA = 1e-6
 # n, local epsilon: k = 2, 5, 16, 128; lower ends, for k = 2 those of all others alike; computed independently by convolution.
@@ -248,3 +248,10 @@ def test_shuffled_warner_reports_do_what_is_promised_in_simulation():
     right = np.mean((count > threshold) == (truth == 1))
     promise = shuffled(design, others + 1, delta).epsilon
     assert right <= 1 / (1 + math.exp(-promise)) + delta + 4 * math.sqrt(0.25 / 20_000)
+
+
+def test_every_pair_of_answers_is_looked_at_from_both_sides():
+    """Which of two answers is the likelier one to be forced decides how much a report tells about it."""
+    found = [(pair.least, pair.least_too) for pair in _pairs(forced_options(3, ["1/12", "1/6", "1/4"]))]
+    laws = [1 / 12, 1 / 6, 1 / 4]
+    assert np.allclose(sorted(found), sorted(itertools.permutations(laws, 2)))
