@@ -128,24 +128,25 @@ def test_the_error_probability_is_shared_among_the_noisy_numbers() -> None:
 @pytest.mark.parametrize(
     ("number", "total", "square", "low", "high"),
     [
-        ((10, 20), (-5, 5), (40, 60), 2 - 0.25, 6),  # a mean of 0 is possible: nothing is taken from the largest square
-        ((10, 20), (2, 5), (40, 60), 2 - 0.25, 6 - 0.01),
-        ((10, 20), (-5, -2), (40, 60), 2 - 0.25, 6 - 0.01),
-        ((-5, 0.5), (0, 1), (2, 3), 2 - 1, 3),  # a number below 1 counts as 1
-        ((-5, 4), (0, 1), (2, 3), 0.5 - 1, 3),
+        # a mean of 0 is possible: nothing is taken from the largest square
+        ((10, 20), (-5, 5), (40, 60), (2 - 0.25) * 20 / 19, 6 * 10 / 9),
+        ((10, 20), (2, 5), (40, 60), (2 - 0.25) * 20 / 19, (6 - 0.01) * 10 / 9),
+        ((10, 20), (-5, -2), (40, 60), (2 - 0.25) * 20 / 19, (6 - 0.01) * 10 / 9),
+        ((-5, 0.5), (0, 1), (2, 3), (1 - 0.25) * 2, 1.5 * 2),  # a number below 2 counts as 2
+        ((-5, 4), (0, 1), (2, 3), (0.5 - 0.25) * 4 / 3, 1.5 * 2),
     ],
 )
 def test_limits_are_the_extremes_over_all_that_the_noisy_numbers_may_be(number, total, square, low, high) -> None:
     boxes = (number, total, square)
     parts = tuple(part(sum(box) / 2, *box) for box in boxes)
-    limits = quotient(parts, factor=2.0, offset=7.0, limits=(-99, 99)).interval()
-    assert tuple(limits) == pytest.approx((7 + 2 * low, 7 + 2 * high))
+    limits = quotient(parts, factor=2.0, offset=0.0, limits=(0, 99)).interval()
+    assert tuple(limits) == pytest.approx((2 * low, 2 * high))
     mean = quotient(parts[:2], factor=2.0, offset=7.0, limits=(-99, 99)).interval()
     reached = []
     for n, first, second in itertools.product(*(np.linspace(*box, 21) for box in boxes)):
-        n = max(n, 1.0)
-        assert limits.low - 1e-9 <= 7 + 2 * (second / n - (first / n) ** 2) <= limits.high + 1e-9
-        reached.append(7 + 2 * first / n)
+        people = max(n, 2.0)
+        assert limits.low - 1e-9 <= 2 * (second - first**2 / people) / (people - 1) <= limits.high + 1e-9
+        reached.append(7 + 2 * first / max(n, 1.0))
     assert tuple(mean) == pytest.approx((min(reached), max(reached)))
 
 
@@ -154,11 +155,9 @@ def test_the_standard_error_of_a_variance_is_what_small_changes_of_its_parts_mak
     values, errors = (50.0, 20.0, 90.0), (3.0, 5.0, 7.0)
 
     def made(moved: tuple[float, ...]) -> Estimate:
-        return quotient(
-            tuple(part(v, se=se) for v, se in zip(moved, errors, strict=True)), factor=2.0, offset=1.0, limits=(-99, 99)
-        )
+        return quotient(tuple(part(v, se=se) for v, se in zip(moved, errors, strict=True)), factor=2.0, offset=0.0, limits=(0, 99))
 
-    assert float(made(values)) == pytest.approx(1 + 2 * (90 / 50 - (20 / 50) ** 2))
+    assert float(made(values)) == pytest.approx(2 * (90 - 20**2 / 50) / 49)
     moves = []
     for i, se in enumerate(errors):
         up, down = (made(tuple(v + sign * 1e-6 * se * (j == i) for j, v in enumerate(values))) for sign in (1, -1))
