@@ -41,4 +41,4 @@ def check_arguments(maker: Maker, given: Collection[str], *, said: str, example:
             refuse(f"`{said}` takes {', '.join(known)}", repr(name)[:40], "check its spelling")
     for name, needed in known.items():
         if needed and name not in given:
-            refuse(f"`{said}` needs {name}", f"only {', '.join(given) or 'nothing'}", example)
+            refuse(f"`{said}` needs {name}", f"only {', '.join(given)}" if given else "nothing", example)
