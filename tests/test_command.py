@@ -107,7 +107,7 @@ def test_plan_never_hands_an_epsilon_to_a_probability(capsys):
     assert told.splitlines()[0] == repr(plan(warner, prevalence=0.1, n=500, epsilon=0.7)).replace("warner", "crosswise")
     for name in ("mangat", "triangular"):
         assert main(["plan", name, "--prevalence", "0.1", "--n", "500", "--epsilon", "0.7"]) == 2
-        assert f"`{name}` needs p, got only nothing: write toolkit plan {name} p=…" in capsys.readouterr().err
+        assert f"`{name}` needs p, got nothing: write toolkit plan {name} p=…" in capsys.readouterr().err
         assert main(["plan", name, "p=0.7", "--prevalence", "0.1", "--n", "500", "--epsilon", "0.7"]) == 2
         assert "the design has its own" in capsys.readouterr().err
 

@@ -24,7 +24,7 @@ def test_a_maker_says_what_it_takes_and_needs():
     [
         (["yes", "maybe"], "`a design` takes yes, no, got 'maybe'"),
         (["yes"], "`a design` needs no, got only yes: write so"),
-        ([], "`a design` needs yes, got only nothing: write so"),
+        ([], "`a design` needs yes, got nothing: write so"),
     ],
 )
 def test_wrong_and_missing_arguments_are_named(given, message):

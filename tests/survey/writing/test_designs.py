@@ -81,7 +81,7 @@ def test_options_and_bounds_are_taken_from_the_question_unless_the_design_has_it
         ({"warner": {"p": 0.5}}, "must differ from 1/2"),
         ({"warner": {"p": True}}, "must be a number"),
         ({"k_ary": {"epsilon": 1.0}}, "`design.k_ary` needs options, got only epsilon"),
-        ({"one_bit": {}}, "`design.one_bit` needs bounds, got only nothing"),
+        ({"one_bit": {}}, "`design.one_bit` needs bounds, got nothing"),
         ({"kind": "coin"}, "`kind` must be one of"),
         ({"weights": [[1, 0], [0, 1]]}, "a design must have the fields"),
     ],
