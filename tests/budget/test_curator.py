@@ -416,3 +416,11 @@ def test_a_failure_while_reading_is_not_told_and_the_charge_remains(monkeypatch:
         keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=0.5)
     assert (error.value.__context__, error.value.__cause__) == (None, None)
     assert keeper.ledger.spent == Pure(0.5)
+
+
+def test_a_caller_who_wants_errors_of_numpy_is_told_nothing_of_the_data() -> None:
+    """Whatever the settings: a number that overflows on the way to its bounds raises nothing."""
+    data = pd.DataFrame({"pay": [1e308, -1e308, np.inf, -np.inf, 5.0] * 4})
+    with np.errstate(all="raise"):
+        found = curator(data, "replace").mean("pay", bounds=(0, 1e-5), missing=0, epsilon=1)
+    assert found.n == 20

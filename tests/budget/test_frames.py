@@ -110,3 +110,8 @@ def test_a_copy_can_be_changed_without_changing_the_frame() -> None:
 def test_no_engine_is_imported_before_it_is_used() -> None:
     code = "import sys, toolkit; assert not {'pandas', 'polars', 'pyarrow', 'duckdb'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_label_that_would_break_a_line_is_written_with_its_signs() -> None:
+    frame = Frame(pd.DataFrame({"pay\nsecond line": [1], "": [2]}))
+    assert frame.names == [repr("pay\nsecond line"), repr("")]

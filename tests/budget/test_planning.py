@@ -370,3 +370,13 @@ def test_a_given_design_has_its_own_epsilon():
 def test_the_epsilon_of_a_plan_never_says_more_than_was_given():
     """The float nearest to 5/7 is above it."""
     assert Fraction(repr(plan(warner, prevalence=0.2, n=1000, epsilon="5/7").epsilon)) <= Fraction(5, 7)
+
+
+def test_the_power_of_a_test_that_ignores_the_reports_is_no_goal():
+    with pytest.raises(ValueError, match=r"`power` must lie between 0.05 and 1, got 0.05"):
+        plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power="0.05")
+
+
+def test_a_plan_that_was_solved_for_power_has_that_power_as_its_goal():
+    found = plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, n=300)
+    assert found.target.power == found.power
