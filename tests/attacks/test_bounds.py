@@ -92,3 +92,13 @@ def test_the_advantage_is_that_of_the_best_test_of_a_warner_report(epsilon):
     p = math.exp(epsilon) / (1 + math.exp(epsilon))
     assert advantage(epsilon) == pytest.approx(2 * p - 1)
     assert advantage(epsilon, 0.1) == pytest.approx((math.exp(epsilon) - 1 + 0.2) / (math.exp(epsilon) + 1))
+
+
+@pytest.mark.parametrize("counts", [(500, 1000, 0, 1000), (500, 1000, 100, 1000), (40, 5000, 3, 4000)])
+def test_bounds_are_rounded_down_so_that_their_own_p_value_is_within_the_error(counts):
+    for error in (0.01, 1e-4):
+        epsilon, delta = epsilon_bound(*counts, error=error), delta_bound(*counts, epsilon=0.5, error=error)
+        assert 0 < p_value(*counts, epsilon=epsilon) <= error < p_value(*counts, epsilon=epsilon * 1.001)
+        assert delta == 0 or p_value(*counts, epsilon=0.5, delta=delta) <= error < p_value(
+            *counts, epsilon=0.5, delta=delta * 1.001
+        )
