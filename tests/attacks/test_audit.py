@@ -11,6 +11,7 @@ from tests.attacks.faults import FAULTS
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.attacks.audit import _judged, audit
 from toolkit.attacks.bounds import epsilon_bound
+from toolkit.attacks.enumeration import Exact
 from toolkit.attacks.gallery import EXHIBITS, float_laplace
 from toolkit.attacks.neighbours import shapes
 from toolkit.attacks.verdict import Trial
@@ -177,6 +178,14 @@ def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
     alone = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1.0)]
     assert _judged(alone, None, None, 0.05, has_claim=True) == (True, "p-value of the claim 0.004")
     assert _judged(alone, None, None, 0.0044, has_claim=True)[0] is False  # a tenth of the error is left to the draws
+
+
+def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error():
+    quiet = [Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 1.0, share=1.0)]
+    told = Exact(1.0, violated=False)
+    assert _judged(quiet, told, 0.004, 0.05, has_claim=True) == (True, "its draws do not follow the law that it tells")
+    assert _judged(quiet, told, 0.006, 0.05, has_claim=True)[0] is False
+    assert _judged(quiet, Exact(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
 
 
 def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
