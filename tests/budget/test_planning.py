@@ -373,8 +373,9 @@ def test_the_epsilon_of_a_plan_never_says_more_than_was_given():
 
 
 def test_the_power_of_a_test_that_ignores_the_reports_is_no_goal():
-    with pytest.raises(ValueError, match=r"`power` must lie between 0.05 and 1, got 0.05"):
-        plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power="0.05")
+    """At level 1/2 the two are the same float, so that the edge itself is tried."""
+    with pytest.raises(ValueError, match=r"`power` must lie between 0.5 and 1, got 1/2"):
+        plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, level=0.5, power="1/2")
 
 
 def test_a_plan_that_was_solved_for_power_has_that_power_as_its_goal():
