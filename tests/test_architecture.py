@@ -18,6 +18,7 @@ BELOW = {
     "budget": {"core", "local", "central", "budget"},
     "attacks": {"core", "local", "central", "attacks"},
     "show": {"core", "local", "central", "survey", "budget", "attacks", "show"},
+    "verbs": {"core", "local", "central", "survey", "budget", "attacks", "verbs"},
 }
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
 IDS = {path: str(path.relative_to(PACKAGE)) for path in FILES}
