@@ -41,7 +41,7 @@ def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     """Direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
     local = case.accuracy(epsilon)
     direct = local.without_noise()
-    central = Curated(direct, reach(case.randomizer(epsilon)) * case.field.at_once / epsilon)
+    central = Curated(direct, case.randomizer(epsilon).reach * case.field.at_once / epsilon)
     hidden, needed = _shuffled(case, epsilon, n, target, delta)
     return (
         _way("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),
@@ -63,19 +63,6 @@ def _people(accuracy: Precision, target: Target) -> float:
         return people_for(accuracy, target)
     except ValueError:  # not within reach of the population
         return math.nan
-
-
-def reach(randomizer: Any) -> float:
-    """How far one person's answer can move the sum that a curator would publish: in L1, when it is replaced.
-
-    The width of the bounds for a number; 1 for yes or no; 2 for one of k options; what may be ticked, for boxes.
-    """
-    if hasattr(randomizer, "low") and hasattr(randomizer, "high"):
-        return float(randomizer.high - randomizer.low)
-    boxes = str(getattr(randomizer, "name", "")).endswith(("_box", "_boxes"))
-    if boxes:
-        return float(min(2 * getattr(randomizer, "most", math.inf), len(randomizer.options)))
-    return 1.0 if len(randomizer.options) == 2 else 2.0
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import numpy as np
 
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.local.design import Design
+from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Accuracy, Case
 from toolkit.planning.conditions import Compliance, Field, checked_field
@@ -116,7 +116,7 @@ def _checked(case: Case, given: Mapping[str, Any], solved: str) -> dict[str, Any
             f"`power` must lie between {1 - case.level:.3g} and 1", given["power"], "a test that ignores the reports has the first"
         )
     _check_people(case.field, people)
-    shares = not hasattr(case.randomizer(epsilon or 1.0), "low")
+    shares = case.randomizer(epsilon or 1.0).bounds is None
     if margin is not None and shares and margin >= 1:
         refuse("`margin` must be below 1", given["margin"], "a share lies between 0 and 1: every survey has a smaller one")
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
@@ -150,7 +150,7 @@ def _planned(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
     margin = target.margin if target.margin is not None else margin_of(accuracy, people)
     randomizer = case.randomizer(epsilon)
     behaviour = case.field.compliance
-    bias = behaviour.bias(randomizer, case.prevalence) if behaviour and isinstance(randomizer, Design) else 0.0
+    bias = behaviour.bias(randomizer, case.prevalence) if behaviour and has_matrix(randomizer) else 0.0
     return Plan(
         design=randomizer,
         solved=solved,

@@ -94,7 +94,7 @@ class Plan:
     @property
     def shares(self) -> bool:
         """Whether shares are estimated, with margins in percentage points, or a mean in its own unit."""
-        return not hasattr(self.design, "low")
+        return self.design.bounds is None
 
     def direct_n(self) -> int:
         """How many people direct questioning would need, if everybody told the truth."""

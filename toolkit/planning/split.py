@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.local.protocol import Randomizer
-from toolkit.planning.accuracy import Array, Case
+from toolkit.planning.accuracy import Case
 from toolkit.planning.families import Family, member, not_above
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes
@@ -20,8 +21,6 @@ from toolkit.core.loss import Loss
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
-
-Array = npt.NDArray[np.float64]
 
 COVARIANCE_LIMIT = TABLE_LIMIT
 """Beyond this many options covariances between options are left out: their table alone would fill the memory."""
@@ -63,6 +62,10 @@ class Support:
             without=np.broadcast_to(one.without, (k, 2)),
             without_range=(np.broadcast_to(least, k), np.broadcast_to(greatest, k)),
         )
+
+    def score_limits(self) -> tuple[Array, Array]:
+        """What a report adds to the share of an option that it does not support, and of one that it does."""
+        return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
 
     def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q).

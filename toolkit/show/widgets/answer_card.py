@@ -148,8 +148,8 @@ def _asked(question: Any) -> tuple[Question, Randomizer]:
 def _truths(design: Randomizer, answers: Any) -> list[Any]:
     """Answers, however given, as what `report` takes: codes, lists of ticked codes, places on the grid."""
     if design.asks == "ticks":
-        table, _ = ticked(answers, design.options)  # type: ignore[attr-defined]
+        table, _ = ticked(answers, design.options)
         return [np.flatnonzero(row).tolist() for row in table]
     if design.asks == "number":
         return list(design.grid.index(answers)[0].tolist())  # type: ignore[attr-defined]
-    return list(encode(answers, design.options, "answers").codes.tolist())  # type: ignore[attr-defined]
+    return list(encode(answers, design.options, "answers").codes.tolist())
