@@ -11,7 +11,7 @@ from toolkit.core.checks import refuse
 from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Accuracy, Case, Precision
 from toolkit.planning.curated import Curated
-from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, Target, epsilon_for, people_for
+from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, OutOfReach, Target, epsilon_for, people_for
 
 TRUST = {
     "direct": "whoever receives the answers, with all of them",
@@ -61,7 +61,7 @@ def _way(name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, f
 def _people(accuracy: Precision, target: Target) -> float:
     try:
         return people_for(accuracy, target)
-    except ValueError:  # not within reach of the population
+    except OutOfReach:  # not within reach of the population
         return math.nan
 
 
@@ -85,7 +85,7 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     def enough(people: int) -> bool:
         try:
             needed = epsilon_for(case, target, people)
-        except ValueError:
+        except OutOfReach:
             return False
         return needed <= epsilon or (needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon)
 
@@ -133,7 +133,7 @@ def _answer(case: Case, solved: str, epsilon: float, n: int, target: Target) -> 
         if solved == "n":
             return people_for(accuracy, target)
         return float(accuracy.margin(n) if solved == "margin" else accuracy.power(n))
-    except ValueError:
+    except OutOfReach:
         return math.nan
 
 

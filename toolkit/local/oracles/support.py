@@ -98,10 +98,10 @@ class Support:
     def estimate(self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str) -> Estimate:
         """Shares of exclusive options; of two options the share of the last, as for a binary design."""
         choice(method, "method", tuple(_METHODS))
-        basis = self.interval_basis(counts, n)
-        shares = basis.value
+        everybody = self.interval_basis(counts, n)
+        shares = everybody.value
         binary, spread = len(options) == 2, self._spread(shares, n)
-        basis = self.interval_basis(counts[1:], n) if binary else basis
+        basis = self.interval_basis(counts[1:], n) if binary else everybody
         fit = edge_fit(basis, together=True)
         notes = fit_notes(fit, basis)
         if method == "moment" and not notes:
@@ -110,7 +110,7 @@ class Support:
             shares = project_onto_simplex(shares)
         return Estimate(
             value=float(shares[1]) if binary else shares,
-            se=float(basis.se[1]) if binary else basis.se,
+            se=float(everybody.se[1]) if binary else everybody.se,
             labels=options[1:] if binary else options,
             cov=spread[1:, 1:] if binary and spread is not None else spread,
             n=n,
