@@ -9,6 +9,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse
+from toolkit.core.extras import extra
 from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
@@ -131,7 +132,7 @@ class Estimate:
         Of reports that could contradict their design there are two more columns: "empty", where no share agrees with the reports
         at this level, so that there are no limits (they are NaN), and "fit p", the p-value of `fit`.
         """
-        import pandas as pd
+        pd = extra("pandas")
 
         rows = self._rows(level)
         names = ("estimate", "se", "low", "high", "empty")
