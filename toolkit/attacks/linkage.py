@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from toolkit.attacks.classes import Codes, alone, checked_columns, codes, column_names, joined, singletons
 from toolkit.core.checks import refuse, whole
-from toolkit.local.progress import chunks
+from toolkit.core.progress import chunks
 
 if TYPE_CHECKING:
     import pandas as pd

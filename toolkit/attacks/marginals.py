@@ -8,7 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import refuse
-from toolkit.local.progress import chunks
+from toolkit.core.progress import chunks
 
 Array = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]

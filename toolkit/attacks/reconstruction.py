@@ -14,11 +14,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from toolkit.attacks.running import protocol
+from toolkit.attacks.audit.running import protocol
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
+from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.local.progress import chunks
 
 Array = npt.NDArray[np.float64]
 Bits = npt.NDArray[np.bool_]

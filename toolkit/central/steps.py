@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import Number, exact, positive, refuse
-from toolkit.core.enclosure import floor_log2
+from toolkit.core.sampling.enclosure import floor_log2
 
 Array = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int64]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.local.design import Design
-from toolkit.local.moments import forced_form, scores
+from toolkit.local.matrix.moments import forced_form, scores
 from toolkit.local.protocol import Array
 
 WAYS = ("self_protective", "random", "candid")

@@ -1,5 +1,6 @@
 """`Randomizer`: what every way of hiding an answer can do, so that planning, audits and collection need no special case."""
 
+from collections.abc import Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 import numpy as np
@@ -7,12 +8,12 @@ import numpy.typing as npt
 
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Rng
+from toolkit.core.randomness import Below, Rng
 
 Array = npt.NDArray[np.float64]
 Respondents = Literal["sample", "fixed"]
 """Whether people are a random sample, as in a survey, or always the same, so that only the randomization varies."""
-Asked = Literal["choice", "ticks", "number"]
+AnswerKind = Literal["choice", "ticks", "number"]
 """What the answer to a question is."""
 
 
@@ -29,7 +30,7 @@ class Randomizer(Protocol):
         """What it is called."""
 
     @property
-    def asks(self) -> Asked:
+    def asks(self) -> AnswerKind:
         """What a person is asked for: one of several options, ticks in several boxes, or a number."""
 
     @property
@@ -43,11 +44,20 @@ class Randomizer(Protocol):
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
         """Reports for answers; `rng=None` is the operating system's randomness, for real answers."""
 
+    def report(self, truth: Any, draw: Below) -> Any:
+        """What is sent for a truth (a code, a list of ticked codes, a point of the grid), as plain data for JSON.
+
+        The rule that Python shares with the browser: the same draws give the same report.
+        """
+
     def accepts(self, report: object) -> bool:
         """Whether a plain JSON value is a report that could have been sent; what arrives from a stranger must be."""
 
     def estimate(self, reports: Any, /) -> Estimate:
         """What the reports say of the people behind them, with its error."""
+
+    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None) -> Estimate:
+        """The estimate from reports as they were sent; with `times`, each of them came so many times."""
 
     def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
         """Variance of the estimate, in theory, when the truth is as given and n people answer."""

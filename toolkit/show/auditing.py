@@ -9,7 +9,7 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from toolkit.attacks.bounds import clopper_pearson
+from toolkit.attacks.audit.bounds import clopper_pearson
 from toolkit.core.checks import refuse
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, finish
 

@@ -10,7 +10,7 @@ from typing import Any, Literal, TypeGuard
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.loss import Pure
 from toolkit.local.design import Design
-from toolkit.local.encoding import Labels
+from toolkit.local.matrix.encoding import Labels
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
 from toolkit.survey.language.labels import label

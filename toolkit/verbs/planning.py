@@ -47,7 +47,7 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
 
 
 def _plan(options: Options) -> None:
-    from toolkit.budget.planning import plan
+    from toolkit.planning.planner import plan
 
     known = (*_PLAN, "n", "population", "questions", "sides")
     given = {name: getattr(options, name) for name in known if getattr(options, name) is not None}

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from toolkit.core.intervals import Interval
+from toolkit.core.inference.intervals import Interval
 from toolkit.local.protocol import Array
 
 SEED = 20_191_205

@@ -8,12 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from toolkit.core.noise import discrete_laplace
-from toolkit.core.randomness import Rng
+from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import float_up
+from toolkit.core.sampling.noise import discrete_laplace
+from toolkit.local.calibration import checked_epsilon
 from toolkit.local.numeric.grid import Steps
 from toolkit.local.numeric.means import Mean
-from toolkit.local.odds import Below, checked_epsilon
 from toolkit.local.protocol import Array
 from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction

@@ -11,14 +11,13 @@ import numpy.typing as npt
 
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.fit import edge_fit, fit_notes
-from toolkit.core.intervals import Affine, Shares, Student
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.inference.fit import edge_fit, fit_notes
+from toolkit.core.inference.intervals import Affine, Shares, Student
+from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.drawn import Drawn, DrawnAtOdds
-from toolkit.local.encoding import checked_counts, checked_times
+from toolkit.local.matrix.encoding import checked_counts, checked_times
 from toolkit.local.numeric.grid import Grid, Steps, checked_reports
-from toolkit.local.odds import Below
-from toolkit.local.protocol import Array, Asked, Respondents
+from toolkit.local.protocol import AnswerKind, Array, Respondents
 from toolkit.local.reports import is_code
 from toolkit.local.serial import fraction, keep_whole
 
@@ -31,7 +30,7 @@ class Mean(Drawn):
     high: Fraction
     steps: int
 
-    asks: ClassVar[Asked] = "number"
+    asks: ClassVar[AnswerKind] = "number"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))

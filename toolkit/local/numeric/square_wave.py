@@ -12,18 +12,18 @@ import numpy.typing as npt
 
 from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Below, Rng, check_rng
+from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.drawn import DrawnAtOdds
-from toolkit.local.encoding import checked_counts, checked_times, times_each
-from toolkit.local.likelihood import maximum_likelihood
+from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
+from toolkit.local.matrix.likelihood import maximum_likelihood
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
 from toolkit.local.numeric.grid import Grid, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Window
-from toolkit.local.odds import Below, checked_epsilon, odds
-from toolkit.local.protocol import Array, Asked, Respondents
+from toolkit.local.oracles.support import checked_shares, people_with
+from toolkit.local.protocol import AnswerKind, Array, Respondents
 from toolkit.local.reports import is_code
 from toolkit.local.serial import fraction, keep_whole
-from toolkit.local.support import checked_shares, people_with
 from toolkit.local.wording import bound_in_words, times_in
 
 _STEPS = 64
@@ -45,7 +45,7 @@ class SquareWave(DrawnAtOdds):
     outside: int
 
     name: ClassVar[str] = "square_wave"
-    asks: ClassVar[Asked] = "number"
+    asks: ClassVar[AnswerKind] = "number"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))

@@ -12,8 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
-from toolkit.core.randomness import Rng, below
-from toolkit.local.odds import Below
+from toolkit.core.randomness import Below, Rng, below
 
 Array = npt.NDArray[np.float64]
 Steps = npt.NDArray[np.int64]

@@ -9,13 +9,13 @@ import numpy.typing as npt
 
 from toolkit.core.checks import labels, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.fit import Fit, edge_fit, fit_notes
-from toolkit.core.intervals import Interval, Shares, Tails
+from toolkit.core.inference.fit import Fit, edge_fit, fit_notes
+from toolkit.core.inference.intervals import Interval, Shares, Tails
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
-from toolkit.local.encoding import Labels
-from toolkit.local.protocol import Array, Asked, Respondents
-from toolkit.local.support import Support, covariance_note, display_note
+from toolkit.local.matrix.encoding import Labels
+from toolkit.local.oracles.support import Support, covariance_note, display_note
+from toolkit.local.protocol import AnswerKind, Array, Respondents
 
 Ticks = npt.NDArray[np.bool_]
 Counts = npt.NDArray[np.int64]
@@ -27,7 +27,7 @@ class Boxes(DrawnAtOdds):
 
     options: Labels
 
-    asks: ClassVar[Asked] = "ticks"
+    asks: ClassVar[AnswerKind] = "ticks"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))

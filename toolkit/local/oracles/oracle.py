@@ -10,13 +10,12 @@ import numpy.typing as npt
 
 from toolkit.core.checks import labels, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
-from toolkit.local.encoding import Codes, Labels, encode
-from toolkit.local.odds import Below
+from toolkit.local.matrix.encoding import Codes, Labels, encode
 from toolkit.local.oracles import limits
-from toolkit.local.protocol import Array, Asked, Respondents
-from toolkit.local.support import Support, checked_shares, checked_support, people_with
+from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
+from toolkit.local.protocol import AnswerKind, Array, Respondents
 
 Method = Literal["moment", "simplex"]
 Counts = npt.NDArray[np.int64]
@@ -28,7 +27,7 @@ class Oracle(DrawnAtOdds):
 
     options: Labels
 
-    asks: ClassVar[Asked] = "choice"
+    asks: ClassVar[AnswerKind] = "choice"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))

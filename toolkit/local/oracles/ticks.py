@@ -12,20 +12,20 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.core.categorical import Categorical
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, below, check_rng
+from toolkit.core.progress import chunks
+from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.rounding import exp_below
-from toolkit.local.encoding import checked_counts, checked_times, times_each
-from toolkit.local.odds import Below, Options, checked_epsilon, named, odds, threshold_above
+from toolkit.core.sampling.categorical import Categorical
+from toolkit.local.calibration import Options, checked_epsilon, named, odds, threshold_above
+from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.boxes import Boxes, Counts, Rows, Ticks
-from toolkit.local.progress import chunks
+from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
 from toolkit.local.protocol import Array, Respondents
 from toolkit.local.reports import is_code, is_set
 from toolkit.local.serial import keep_whole
-from toolkit.local.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
 from toolkit.local.wording import bound_in_words, times_in
 
 _PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariances
@@ -100,7 +100,7 @@ class RandomBox(Boxes):
         if np.any(yes[asked == 0]):
             refuse("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
         places = [np.flatnonzero(asked == people) for people in np.unique(asked[asked > 0])]
-        parts = [self.support.footing(*checked_support(yes[place], asked[place[0]], len(place))) for place in places]
+        parts = [self.support.interval_basis(*checked_support(yes[place], asked[place[0]], len(place))) for place in places]
         rows = Rows(k, tuple(parts), tuple(places))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
         return self._estimated(rows.value, rows.se, cov, int(asked.sum()), rows, self._unasked(asked))
@@ -221,13 +221,13 @@ class CappedBoxes(Boxes):
 
     def _from_pairs(self, counts: Any, n: int, pairs: Array | None) -> Estimate:
         numbers, people = checked_support(counts, n, len(self.options))
-        footing, k = self.support.footing(numbers, people), len(self.options)
+        basis, k = self.support.interval_basis(numbers, people), len(self.options)
         cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
         if pairs is not None and people > 1:
             cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
         if cov is not None:
-            np.fill_diagonal(cov, footing.se**2)
-        return self._estimated(footing.value, footing.se, cov, people, footing)
+            np.fill_diagonal(cov, basis.se**2)
+        return self._estimated(basis.value, basis.se, cov, people, basis)
 
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""

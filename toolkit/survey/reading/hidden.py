@@ -7,7 +7,6 @@ from toolkit.core.checks import choice, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.local.design import Design
 from toolkit.local.oracles.oracle import Oracle
-from toolkit.local.sending import estimate_sent
 
 METHODS = ("moment", "mle", "simplex")
 
@@ -38,7 +37,8 @@ def hidden_estimate(design: Any, values: Values, method: str = "moment") -> Esti
     reports, times = [value for value, _ in values], [count for _, count in values]
     if isinstance(design, Oracle) and method != "moment":
         return design.estimate(reports, "simplex", times=times)
-    return estimate_sent(design, reports, times)
+    found: Estimate = design.estimate_sent(reports, times)
+    return found
 
 
 def counts_of(design: Design, values: Values) -> list[int]:

@@ -3,7 +3,7 @@
 import numpy as np
 
 from toolkit.core.estimate import Estimate
-from toolkit.local.encoding import Labels
+from toolkit.local.matrix.encoding import Labels
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.question import Question
 

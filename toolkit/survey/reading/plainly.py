@@ -7,7 +7,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.estimate import Estimate
-from toolkit.core.intervals import Shares, Student
+from toolkit.core.inference.intervals import Shares, Student
 from toolkit.local.design import Design
 from toolkit.survey.question import Question
 

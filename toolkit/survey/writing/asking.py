@@ -6,7 +6,7 @@ from typing import Any
 
 from toolkit.core.checks import choice, exact, labels, refuse
 from toolkit.local.design import Design
-from toolkit.local.encoding import Labels
+from toolkit.local.matrix.encoding import Labels
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.language.text import Frozen, Text, checked_words
 
