@@ -18,6 +18,7 @@ from toolkit.survey.language.phrases import OWN, Own, phrases
 from toolkit.survey.language.text import Frozen, Text, Words, checked_language, checked_string, checked_words, in_language
 from toolkit.survey.promise import consent as consenting
 from toolkit.survey.promise import linter
+from toolkit.survey.promise.listing import listing
 from toolkit.survey.promise.shown import shown_question
 from toolkit.survey.question import Question
 from toolkit.survey.writing import files
@@ -251,6 +252,9 @@ class Survey:
     def save(self, path: str | Path) -> None:
         """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash."""
         files.write(path, self.to_dict())
+
+    def _repr_html_(self) -> str:
+        return listing(self.name, self.questions, self.languages[0], self.words)
 
     def __repr__(self) -> str:
         count, hidden = len(self.questions), sum(question.randomized for question in self.questions)
