@@ -15,7 +15,7 @@ from toolkit.show.bars import doubt, interval_row
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, png_bundle
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import Group
-from toolkit.survey.reading.printing import is_share, label_of
+from toolkit.survey.reading.printing import label_of
 from toolkit.survey.results import Finding, Results
 
 _MOST_OPTIONS = 12
@@ -88,8 +88,8 @@ def _together(results: Results) -> bool:
 def _panels(results: Results, level: float) -> list[list[_Line]]:
     """Shares together, then one panel for each mean, whose units differ."""
     lines = [line for finding in results.findings for line in _lines(results, finding, level)]
-    shares = [line for line in lines if is_share(line.question)]
-    means = {line.question.name: line.question for line in lines if not is_share(line.question)}
+    shares = [line for line in lines if line.question.is_share]
+    means = {line.question.name: line.question for line in lines if not line.question.is_share}
     return [part for part in (shares, *([line for line in lines if line.question.name == name] for name in means)) if part]
 
 
@@ -103,7 +103,7 @@ def _lines(results: Results, finding: Finding, level: float) -> list[_Line]:
     together, whose = _together(results), f" ({results.group_words(finding.group)})" if results.by else ""
     place, found = _groups(results).index(finding.group) if together else 0, []
     for i, label in enumerate(estimate.labels):
-        option = "" if not is_share(question) else f": {label_of(results.survey, question.name, label)}"
+        option = "" if not question.is_share else f": {label_of(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
         words = "nobody answered" if not estimate.n else doubt(estimate, interval, i)
         found.append(_Line(question, f"{question.name}{option}{'' if together else whose}", whose, place, value, low, high, words))
@@ -122,7 +122,7 @@ def _height(lines: Sequence[_Line]) -> float:
 
 def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     """Rows by name, groups close together in each, in the unit of the questions."""
-    rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), is_share(lines[0].question)
+    rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), lines[0].question.is_share
     for line in lines:
         place = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
         if np.isfinite(line.value):
@@ -180,6 +180,6 @@ def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) ->
 def _number(line: _Line) -> str:
     if not np.isfinite(line.value):
         return line.words
-    unit = percent if is_share(line.question) else "{:.3g}".format
+    unit = percent if line.question.is_share else "{:.3g}".format
     limits = line.words if not np.isfinite(line.low) else f"{unit(line.low)} to {unit(line.high)}"
     return f"{unit(line.value)} ({limits})" if limits else unit(line.value)

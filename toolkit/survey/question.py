@@ -11,6 +11,7 @@ from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.loss import Pure
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import Labels
+from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
 from toolkit.survey.language.labels import label
@@ -106,6 +107,15 @@ class Question:
     def randomized(self) -> bool:
         """Whether the answer is hidden."""
         return self.design is not None
+
+    @property
+    def is_share(self) -> bool:
+        """Whether what is estimated are shares of people; else it is the mean of a number.
+
+        >>> Question("age", "Age?", bounds=(18, 99)).is_share, Question("sex", "Sex?", options=["f", "m"]).is_share
+        (False, True)
+        """
+        return self.kind != "number" or isinstance(self.design, SquareWave)
 
     @property
     def report_options(self) -> Labels:

@@ -16,6 +16,7 @@ from toolkit.survey.language.marks import marked_words, rehearsal_mark
 from toolkit.survey.language.odds import USUAL
 from toolkit.survey.language.phrases import OWN, Own, phrases
 from toolkit.survey.language.text import Frozen, Text, Words, checked_language, checked_string, checked_words, in_language
+from toolkit.survey.planned import SurveyPlan, planned
 from toolkit.survey.promise import consent as consenting
 from toolkit.survey.promise import linter
 from toolkit.survey.promise.listing import listing
@@ -244,6 +245,16 @@ class Survey:
         """The survey in a .toml or .json file."""
         with naming(Path(path).name):
             return cls.from_dict(files.read(path))
+
+    def plan(
+        self, n: int, *, subgroup: Number | None = None, prevalence: Mapping[str, Any] | None = None, level: Number = 0.95
+    ) -> SurveyPlan:
+        """How precise each question would be with n people, in all and in the smallest subgroup, before anybody is asked.
+
+        `subgroup` : its share of the people; if left out, that of one answer to the plain question with the most answers, if all
+        are equally common. `prevalence` : guesses of the truth by question, as for `toolkit.plan`; else all answers equally common.
+        """
+        return planned(self.name, self.questions, n, subgroup=subgroup, prevalence=prevalence, level=level)
 
     def preview(self) -> Any:
         """The form as respondents see it, without opening a collection: a notebook shows it, and nothing in it is sent."""

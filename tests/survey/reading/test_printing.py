@@ -7,7 +7,7 @@ import pytest
 from tests.survey.samples import DESIGNS, cheated, faculty, survey
 from toolkit import Question, warner
 from toolkit.local.numeric import one_bit
-from toolkit.survey.reading.printing import is_share, label_of, rows_of
+from toolkit.survey.reading.printing import label_of, rows_of
 from toolkit.survey.results import estimate
 
 YEAR = Question("year", "Year?", options=[1, 2], labels={1: "first", 2: "second or later"})
@@ -109,7 +109,7 @@ def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_randomizer_is_a_share_or_a_mean(name):
     question = Question("asked", "What?", design=DESIGNS[name])
-    assert is_share(question) == (question.kind != "number" or name == "square_wave")
+    assert question.is_share == (question.kind != "number" or name == "square_wave")
 
 
 def test_rows_of_nothing_are_none():

@@ -13,7 +13,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import Group
-from toolkit.survey.reading.printing import Row, html_table, is_share, label_of, rows_of, text_of
+from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
 from toolkit.survey.reading.turnout import Turnout, turnout_notes
 from toolkit.survey.spec import Survey
 
@@ -207,5 +207,5 @@ def _percent(part: int, whole: int) -> str:
 
 
 def _liars(question: Question, liars: float) -> str:
-    size = f"{100 * liars:.2g} percentage points" if is_share(question) else f"{liars:.2g}"
+    size = f"{100 * liars:.2g} percentage points" if question.is_share else f"{liars:.2g}"
     return f"If 1 % of the people lied in concert, this could be off by up to {size} more."

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.estimate import Estimate
-from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
@@ -28,15 +27,6 @@ class Row:
     se: str
     interval: str
     n: int
-
-
-def is_share(question: Question) -> bool:
-    """Whether what is estimated are shares of people; else it is the mean of a number.
-
-    >>> is_share(Question("age", "Age?", bounds=(18, 99))), is_share(Question("sex", "Sex?", options=["f", "m"]))
-    (False, True)
-    """
-    return question.kind != "number" or isinstance(question.design, SquareWave)
 
 
 def text_of(survey: Survey, question: Question) -> str:
@@ -58,14 +48,14 @@ def rows_of(
     survey: Survey, question: Question, by: Sequence[str], found: Iterable[tuple[tuple[Any, ...], Estimate]], level: float = 0.95
 ) -> list[Row]:
     """The lines of one question's table, for each group and option, with decimals that two digits of the least error reach."""
-    scale = 100.0 if is_share(question) else 1.0
+    scale = 100.0 if question.is_share else 1.0
     lines = [
         (group, option, tuple(scale * float(number) for number in numbers), empty, estimate)
         for group, estimate in found
         for option, numbers, empty in _entries(estimate, level)
     ]
     decimals = _decimals([numbers for _, _, numbers, empty, _ in lines if not empty])
-    unit = " %" if is_share(question) else ""
+    unit = " %" if question.is_share else ""
     return [
         Row(
             tuple(label_of(survey, name, value) for name, value in zip(by, group, strict=True)),
