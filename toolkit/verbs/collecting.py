@@ -36,7 +36,7 @@ def _serve(options: Options) -> None:
     plain = options.plain_http_beyond_this_machine
     given |= {"port": options.port, "plain_http_beyond_this_machine": plain, "rehearsal": options.rehearsal}
     started = start(options.survey, database=options.database, **given)
-    say(qr_text(started.url), started.url, "", PROMISES[started.survey.access])
+    say(qr_text(started.url), started.url, "", started.survey.name, PROMISES[started.survey.access])
     say("The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, with the same --database.")
 
 

@@ -21,8 +21,8 @@ _STATES = {
     "paused": "The collection is paused: phones keep their reports and try again.",
     "closed": "The collection is closed.",
 }
-_NEAR = "This link works on this computer only. Phones need `host`, `certificate` and `private_key`, or a proxy: see `collect`."
-_NOWHERE = "No server for it is running on this computer. `collect` with the same database starts one."
+_NEAR = "This link works on this computer only. For phones, collect with host, certificate and private_key, or behind a proxy."
+_NOWHERE = "No server for it is running on this computer. To start one, collect with the same database."
 _OVER = "Nobody can answer any more."
 _PRIVATE = "True answers never leave the phones. What arrives here is randomized already."
 
@@ -104,8 +104,13 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
         "reach": _reach(status),
         "access": "" if status.state == "closed" else PROMISES[survey.access],
         "private": _PRIVATE,
-        "so_far": " ".join([*(["So far:"] if results.findings else []), *(note for note in results.notes() if note != TRIED_OUT)]),
+        "so_far": " ".join([*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]),
     }
+
+
+def _begun(status: Status, results: Results) -> list[str]:
+    """What heads the table, if there is one."""
+    return [] if not results.findings else ["In all:"] if status.state == "closed" else ["So far:"]
 
 
 def _reach(status: Status) -> str:

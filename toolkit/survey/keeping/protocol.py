@@ -5,6 +5,9 @@ key and its body; there is no column for a time, an order, an address or a token
 transaction and returns when it is durable, so that an answer to a phone can be trusted; whatever went wrong, sending the
 same report again is right, because its key is stored once.
 
+While a collection is open, a setting holds the keys of the reports that its readers were shown (`reading/steps.py`), so that all
+see the same: it tells those reports from later ones, in steps, until closing removes it.
+
 What the files still show while a collection runs, and what closing it does about that, is told in `sqlite.py` and
 `postgres.py`.
 """

@@ -44,7 +44,8 @@ def _answers(question: Question, language: str, own: Own | None) -> str:
 
 def _sent(question: Question) -> str:
     """By what randomizer and in which mode; and what else decides whether and how it is asked."""
-    how = "as it is" if question.design is None else f"{question.design.name.replace('_', ' ')} design, {question.mode}"
+    name = "" if question.design is None else question.design.name.replace("k_ary", "k-ary").replace("_", " ")
+    how = f"{name} design, {question.mode}" if name else "as it is"
     asked = [f"only if {name} is {' or '.join(map(str, options))}" for name, options in (question.show_if or {}).items()]
     anchor = [f"anchor: everybody's answer is {question.anchor}"] if question.anchor is not None else []
     optional = ["optional"] if not question.required and not question.randomized else []
