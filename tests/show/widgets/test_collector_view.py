@@ -71,6 +71,23 @@ def test_the_view_shows_the_count_as_it_grows_but_estimates_in_steps(collector):
     assert "Here are 20 of 29 reports; the next at 30." in after["sentences"]["so_far"]
 
 
+def test_a_view_that_nothing_came_to_reads_no_reports(collector, monkeypatch):
+    """It asks every two seconds, perhaps for days."""
+    answer(collector, 25)
+    view, looked = watch(collector), []
+    results = collector.results
+    monkeypatch.setattr(collector, "results", lambda: looked.append(1) or results())
+    view.refresh()
+    assert looked == []
+    answer(collector, 1)
+    view.refresh()
+    assert (len(looked), view.table["count"]) == (1, 26)
+    collector.close()
+    view.refresh()
+    assert view.table["state"] == "closed"
+    assert view.describe()["so_far"].startswith("In all:")
+
+
 def test_the_view_of_a_rehearsal_says_so(tmp_path):
     database = f"sqlite:///{tmp_path / 'tried.db'}"
     with closing(open_store(database)) as store:

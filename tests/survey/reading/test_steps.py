@@ -227,7 +227,8 @@ def test_how_much_is_shown_is_said_in_so_many_words(field):
     )
     field.arrive(11)
     assert steps_note(asked, look(field.store, asked)) == (
-        "While the collection is open, it is shown in steps of 10, so that two looks never differ by one person's report. "
+        "While the collection is open, it is shown in steps of 10, "
+        "so that until it is closed no two looks differ by one person's report. "
         "Here are 20 of 23 reports; the next at 30."
     )
     assert "in steps of 10 of each group by faculty" in steps_note(asked, look(field.store, asked, ["faculty"]), ["faculty"])

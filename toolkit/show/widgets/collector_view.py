@@ -42,13 +42,15 @@ class CollectorView(Explorer):
     _esm = browser_code("collector_view.js")
 
     def __init__(self, collector: Collector) -> None:
-        self._collector = collector
-        super().__init__(table=collector_table(collector))
+        self._collector, self._status = collector, collector.status()
+        super().__init__(table=collector_table(collector, self._status))
         self.on_msg(self._asked)
 
     def refresh(self) -> None:
-        """Look at the collection again."""
-        self.table = collector_table(self._collector)
+        """Look at the collection again; where nothing has come there is nothing to read."""
+        status = self._collector.status()
+        if status != self._status:
+            self._status, self.table = status, collector_table(self._collector, status)
 
     def setting(self) -> str:
         return f"{self.table['title']!r}, {self.table['state']}, reports: {self.table['count']:,}"
@@ -79,10 +81,9 @@ def watch(collector: Collector) -> CollectorView:
     return CollectorView(collector)
 
 
-def collector_table(collector: Collector) -> dict[str, Any]:
+def collector_table(collector: Collector, status: Status) -> dict[str, Any]:
     """What is shown now: plain text and numbers."""
-    status, survey = collector.status(), collector.survey
-    results = collector.results()
+    survey, results = collector.survey, collector.results()
     return {
         "title": survey.name,
         "state": status.state,

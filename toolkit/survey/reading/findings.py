@@ -96,7 +96,7 @@ class Results:
             {"question": finding.question, **dict(zip(self.by, finding.group, strict=True)), "option": option, **numbers.to_dict()}
             | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
             | _people(finding.turnout)
-            | {"1 % of liars": finding.liars}
+            | {"shift by 1 % of liars": finding.liars}
             for finding in self.findings
             for option, numbers in finding.estimate.to_frame(level).iterrows()
         ]

@@ -1,13 +1,14 @@
-"""What is shown of an open collection: it moves in steps, so that two looks never differ by one person's report.
+"""What is shown of an open collection: it moves in steps, so that until it is closed no two looks differ by one person's report.
 
 Whoever sees an estimate before and after somebody answers can take the difference. So what was shown last stays until a
 whole step of reports can be added at once, in the order of their random keys; by group each group moves so. The keys of what
 was shown are kept with the collection: every reader sees the same, and none sees more by asking often, by asking elsewhere, or
 by asking again after a restart.
 
-What this does not do: tables by different questions move each for itself, so that somebody who watches several of them may
-learn more; plain answers may tell whose report is among those of one step; and a copy of the database of an open collection
-tells those that were shown from those that came later. Closing removes that, too.
+What this does not do: closing shows the rest at once, which may be one report; tables by different questions move each for
+itself, so that somebody who watches several of them may learn more; plain answers may tell whose report is among those of one
+step; and a copy of the database of an open collection tells those that were shown from those that came later, until closing
+removes that, too.
 """
 
 import base64
@@ -105,7 +106,8 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
         first = -(-survey.minimum // survey.step) * survey.step
         return f"{begun}, from {first:,} reports on: there are {shown.there:,}."
     later = "" if names else f"; the next at {seen + survey.step:,}"
-    return f"{begun}, so that two looks never differ by one person's report. Here are {seen:,} of {shown.there:,} reports{later}."
+    why = "so that until it is closed no two looks differ by one person's report"
+    return f"{begun}, {why}. Here are {seen:,} of {shown.there:,} reports{later}."
 
 
 def _setting(names: Names) -> str:
