@@ -77,9 +77,12 @@ class Collector:
         """The reports, one row a person, in random order: all of a closed collection; of another one in whole steps.
 
         While a collection is open, a report is not seen as it comes, but with `survey.step` others, and nothing is seen below
-        `survey.minimum`; every reader sees the same.
+        `survey.minimum`; every reader sees the same. The frame's `attrs["remarks"]` say how much of it this is.
         """
-        return table(self.survey, look(self._store, self.survey).bodies)
+        shown = look(self._store, self.survey)
+        frame = table(self.survey, shown.bodies)
+        frame.attrs["remarks"] = list(remarks(self.survey, shown))
+        return frame
 
     def results(self, by: Sequence[str] | str | None = None, *, method: str | None = None) -> Results:
         """Estimates for each question, in all or by plain questions; of an open collection in steps, as for `reports`.
@@ -94,8 +97,8 @@ class Collector:
 
     def export(self, path: str | Path) -> Path:
         """Write what `reports` shows to a .csv or .parquet file for your eyes only, and beside it the codebook."""
-        shown = look(self._store, self.survey)
-        return write(table(self.survey, shown.bodies), path, self.survey, remarks=remarks(self.survey, shown))
+        frame = self.reports()
+        return write(frame, path, self.survey, remarks=frame.attrs["remarks"])
 
     def preview(self) -> Any:
         """The form as respondents see it, here and without a network."""

@@ -69,6 +69,7 @@ def test_between_two_steps_every_look_shows_the_same_people_whoever_looks(field)
     """Also a reader who comes later, with a connection of its own: it gets what was shown, and nothing finer."""
     field.arrive(33)
     first = Collector.attach(field.database).reports()
+    assert first.attrs["remarks"][0].endswith("Here are 30 of 33 reports; the next at 40.")
     field.arrive(6)
     for _ in range(3):
         assert Collector.attach(field.database).reports().equals(first)
