@@ -21,10 +21,9 @@ from toolkit.survey.promise import consent as consenting
 from toolkit.survey.promise import linter
 from toolkit.survey.promise.listing import listing
 from toolkit.survey.promise.shown import shown_question
-from toolkit.survey.question import Question
+from toolkit.survey.question import Question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
-from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.unknown import refuse_unknown
 
@@ -237,7 +236,7 @@ class Survey:
         given = dict(data)
         if given.get("ceiling") == "inf":
             given["ceiling"] = math.inf
-        given["questions"] = _read_questions(data["questions"])
+        given["questions"] = read_questions(data["questions"])
         return cls(**given)
 
     @classmethod
@@ -317,27 +316,3 @@ def _flag(value: object, name: str) -> bool:
     if not isinstance(value, bool):
         refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
     return value
-
-
-def _read_questions(given: Any) -> list[Question]:
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        refuse("`questions` must be a list of tables", type(given).__name__, "write [[questions]] before each", TypeError)
-    return [_read_question(item, place) for place, item in enumerate(given, start=1)]
-
-
-def _read_question(given: Any, place: int) -> Question:
-    name = given.get("name") if isinstance(given, Mapping) else None
-    with naming(f"question {name!r}"[:60] if name is not None else f"question {place}"):
-        if not isinstance(given, Mapping):
-            refuse("a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError)
-        refuse_unknown(given, list(inspect.signature(Question).parameters), "a question")
-        for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
-            if field not in given:
-                refuse(f"a question must have `{field}`", "none", why)
-        design = {"design": read_design(given["design"], **_around(given))} if "design" in given else {}
-    return Question(**{**given, **design})
-
-
-def _around(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a design may take from its question."""
-    return {key: given.get(key) for key in ("options", "bounds")}
