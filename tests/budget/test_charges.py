@@ -12,7 +12,7 @@ from tests.budget.spending import Opener
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.ratio import Together
+from toolkit.central.ratio import Composed
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.local.questions import warner
@@ -93,7 +93,7 @@ def test_charges_that_cannot_be_converted_are_refused_with_the_remedy(
         (PermuteAndFlip.for_epsilon(0.5), Zcdp("1/8")),
         (NoisyMax.for_epsilon(0.5), Zcdp("1/8")),
         (Laplace.for_epsilon(0.5), Zcdp("1/8")),
-        (Together((Laplace.for_epsilon(0.25), Laplace.for_epsilon(0.25))), Zcdp("1/16")),
+        (Composed((Laplace.for_epsilon(0.25), Laplace.for_epsilon(0.25))), Zcdp("1/16")),
         (Gaussian.for_rho("1/10"), Zcdp("1/10")),
         (Gaussian.for_loss(1, 1e-6), Gaussian.for_loss(1, 1e-6).zcdp),
         (Gaussian(Zcdp(1), Fraction(5)), Zcdp(1)),  # what is claimed in the ledger's currency is what counts

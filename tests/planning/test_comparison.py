@@ -6,7 +6,7 @@ import pytest
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.planning.accuracy import Case
-from toolkit.planning.comparison import TRUST, four_ways, other_guesses, reach
+from toolkit.planning.comparison import TRUST, four_ways, other_guesses
 from toolkit.planning.conditions import Field
 from toolkit.planning.search import Target
 
@@ -24,7 +24,7 @@ from toolkit.planning.search import Target
     ids=["yes or no", "five options", "subset", "mean", "one tick", "ticks"],
 )
 def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected):
-    assert reach(randomizer) == expected
+    assert randomizer.reach == expected
 
 
 def test_every_way_says_whom_to_trust_and_direct_promises_nothing():

@@ -12,6 +12,7 @@ from toolkit.attacks import (
     reconstruction,
 )
 from toolkit.attacks.audit import Verdict, audit, exact_delta, exact_epsilon
+from toolkit.attacks.audit.replay import replay
 from toolkit.attacks.breach import Breach
 
 __all__ = [

@@ -13,9 +13,9 @@ from toolkit.central.additive import Additive
 from toolkit.central.noise.calibration import grid_bits, is_private, least_ratio, root_of_log_ratio
 from toolkit.central.noise.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, positive, refuse
 from toolkit.core.checks import level as check_level
-from toolkit.core.inference.intervals import Array
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling.enclosure import floor_log2

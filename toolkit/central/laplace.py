@@ -12,9 +12,9 @@ import numpy.typing as npt
 from toolkit.central.additive import Additive
 from toolkit.central.noise.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, positive, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.core.inference.intervals import Array
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling.noise import Integers, laplace_sampler

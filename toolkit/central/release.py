@@ -9,9 +9,9 @@ import numpy as np
 
 from toolkit.central.noise.grid import Noisy
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Array
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 

@@ -27,8 +27,8 @@ from toolkit.central.noise.grid import (
 )
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.central.weights import UNIT_BITS, Odds, check_base, lower_powers, upper_powers
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive, refuse
-from toolkit.core.inference.intervals import Array
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, below, big_below, check_rng, words
 from toolkit.core.sampling.enclosure import WORD, exp_of, falls_below, floor_log2

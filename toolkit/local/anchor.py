@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes, wald_fit
@@ -17,7 +18,6 @@ from toolkit.core.inference.intervals import Normal, Shares
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts, encode, tally
-from toolkit.local.protocol import Array
 
 _ASSUMED = "those who did not follow the instructions are taken to answer at random, the anchor and the question alike"
 _COVERS = "sampling, randomization and the anchor"

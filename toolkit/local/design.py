@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, labels, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import fit_notes
@@ -19,14 +20,13 @@ from toolkit.core.rounding import log_up
 from toolkit.local.devices import Device, nearest_devices
 from toolkit.local.matrix import fit, moments
 from toolkit.local.matrix.drawing import draw_reports
-from toolkit.local.matrix.encoding import Labels, checked_counts, checked_times, encode, tally, times_each
+from toolkit.local.matrix.encoding import checked_counts, checked_times, distribution, encode, tally, times_each
 from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
 from toolkit.local.matrix.tables import in_lowest_terms, private_rows, rows_of_probabilities
-from toolkit.local.protocol import AnswerKind
+from toolkit.local.protocol import AnswerKind, Randomizer
 from toolkit.local.reports import is_code
 from toolkit.local.wording import describe
 
-Array = npt.NDArray[np.float64]
 Method = Literal["moment", "mle", "simplex"]
 
 
@@ -56,6 +56,7 @@ class Design:
     report_options: Labels
     name: str
     asks: ClassVar[AnswerKind] = "choice"
+    bounds: ClassVar[None] = None
 
     def __init__(
         self,
@@ -245,7 +246,7 @@ class Design:
     def covariance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
         """Covariance matrix of the unbiased shares of all options."""
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
-        shares = self._shares(prevalence, "prevalence")
+        shares = distribution(prevalence, len(self.options), "prevalence")
         return moments.covariance(self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed) / whole(n, "n")
 
     def posterior(self, prior: Any) -> Array:
@@ -254,21 +255,9 @@ class Design:
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).posterior(0.1)[1].round(3)
         array([0.036, 0.25 ])
         """
-        joint = self._shares(prior, "prior")[:, None] * self.matrix
+        joint = distribution(prior, len(self.options), "prior")[:, None] * self.matrix
         with np.errstate(invalid="ignore"):
             return np.asarray(joint / joint.sum(axis=0))
-
-    def _shares(self, given: Any, name: str) -> Array:
-        shares = np.asarray(given, dtype=np.float64)
-        if shares.ndim == 0 and len(self.options) == 2:
-            shares = np.array([1 - float(shares), float(shares)])
-        if shares.shape != (len(self.options),):
-            refuse(
-                f"`{name}` must have a share for each of {len(self.options)} options", f"shape {shares.shape}", "they must match"
-            )
-        if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
-            refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, "it is a distribution of the answers")
-        return shares
 
     def joint(self, other: "Design") -> "Design":
         """Two questions, randomized independently, as one: the Kronecker product.
@@ -299,6 +288,19 @@ class Design:
             return Design(weights, outcomes, self.options, self.report_options, self.name)
 
         return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realised)
+
+    @property
+    def reach(self) -> float:
+        """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
+        return 1.0 if len(self.options) == 2 else 2.0
+
+    def score_limits(self) -> tuple[Array, Array]:
+        """The least and the greatest score of a report, for each option; the estimate is the mean score."""
+        return np.asarray(self._score.min(axis=0)), np.asarray(self._score.max(axis=0))
+
+    def weight_of_liars(self, share: float) -> float:
+        """Everybody weighs the same, whatever they say."""
+        return share
 
     def describe(self) -> str:
         """The design in plain words, for a consent form."""
@@ -334,3 +336,8 @@ class Design:
 
 def _fused(first: Labels, second: Labels) -> list[str]:
     return [f"{a} / {b}" for a in first for b in second]
+
+
+def has_matrix(randomizer: Randomizer) -> TypeGuard[Design]:
+    """Whether a table holds its probabilities: then it has devices, and people who do not comply have a known effect."""
+    return randomizer.matrix is not None

@@ -8,8 +8,8 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Labels
 from toolkit.core.rounding import apportion
-from toolkit.local.matrix.encoding import Labels
 from toolkit.local.matrix.moments import Forced
 
 

@@ -6,6 +6,8 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from toolkit.core.arrays import Array, Labels
+from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.rounding import log_up
@@ -18,6 +20,8 @@ class Drawn(ABC):
 
     name: ClassVar[str]
     asks: ClassVar[AnswerKind]
+    report_options: ClassVar[Labels] = ()
+    matrix: ClassVar[None] = None
 
     @property
     @abstractmethod
@@ -40,6 +44,14 @@ class Drawn(ABC):
     def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None) -> Estimate:
         """The estimate from reports as they were sent; with `times`, as many rows as there are different ones are enough."""
         return self.estimate(list(reports), times=times)
+
+    def score_limits(self) -> tuple[Array, Array]:
+        """The least and the greatest score of a report, for each thing that is estimated."""
+        refuse("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
+
+    def weight_of_liars(self, share: float) -> float:
+        """Everybody weighs the same, whatever they say."""
+        return share
 
     @abstractmethod
     def describe(self) -> str:

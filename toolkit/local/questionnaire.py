@@ -14,13 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.local.calibration import checked_epsilon
 from toolkit.local.catalogue import restore
-from toolkit.local.protocol import Array, Randomizer, Respondents
+from toolkit.local.protocol import Randomizer, Respondents
 from toolkit.local.serial import keep_whole
 from toolkit.local.wording import bound_in_words
 

@@ -9,14 +9,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr, ndtri
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, refuse
-from toolkit.local.design import Design
+from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.conditions import Field
 from toolkit.planning.families import Family, is_randomizer, member, not_above
 from toolkit.planning.power import MOST_COUNTED, ScoreTest, score_tests
-
-Array = npt.NDArray[np.float64]
 
 
 class Precision(Protocol):
@@ -148,7 +147,7 @@ class Case:
 
     def _counted(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
         """The tests whose reports are binomial: those of one yes/no question to n people of a large population."""
-        if not isinstance(randomizer, Design) or not self.field.plain:
+        if not has_matrix(randomizer) or not self.field.plain:
             return None
         before, after = (float(np.atleast_1d(truth)[-1]) for truth in (self.prevalence, self.detect))
         return score_tests(randomizer.matrix, before, after, critical(self.level, self.sides))
@@ -156,7 +155,7 @@ class Case:
     def _behaved(self, randomizer: Randomizer) -> Randomizer:
         if self.field.compliance is None:
             return randomizer
-        if not isinstance(randomizer, Design):
+        if not has_matrix(randomizer):
             refuse("`compliance` needs a design with a matrix", type(randomizer).__name__, "leave it out, or ask a yes/no question")
         return self.field.compliance.seen_through(randomizer)
 
@@ -167,8 +166,7 @@ def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Spread:
     Of a mean whose standard deviation is not known both ends are kept: answers as far apart as the bounds allow, and all
     alike. The variance is linear in between, whatever part of the sampling variance is left, so one of them is the worst.
     """
-    low, high = getattr(randomizer, "low", None), getattr(randomizer, "high", None)
-    if low is None or high is None:
+    if randomizer.bounds is None:
         return _split(randomizer, truth)
     if "sd" not in inspect.signature(randomizer.variance).parameters:
         advice = "it estimates a distribution: simulate surveys, as its `variance` does"
@@ -176,7 +174,8 @@ def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Spread:
     if sd is not None:
         return _split(randomizer, truth, sd=sd)
     center = float(exact(truth, "prevalence"))
-    widest = math.sqrt(max((center - float(low)) * (float(high) - center), 0))
+    low, high = (float(limit) for limit in randomizer.bounds)
+    widest = math.sqrt(max((center - low) * (high - center), 0))
     return replace(_split(randomizer, truth, sd=widest), alike=_noise(randomizer, truth, sd=0))
 
 

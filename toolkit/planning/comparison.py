@@ -11,7 +11,7 @@ from toolkit.core.checks import refuse
 from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Accuracy, Case, Precision
 from toolkit.planning.curated import Curated
-from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, Target, epsilon_for, people_for
+from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, OutOfReach, Target, epsilon_for, people_for
 
 TRUST = {
     "direct": "whoever receives the answers, with all of them",
@@ -41,7 +41,7 @@ def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     """Direct, local, shuffled and central at the same epsilon and n; `n_needed` is for the target."""
     local = case.accuracy(epsilon)
     direct = local.without_noise()
-    central = Curated(direct, reach(case.randomizer(epsilon)) * case.field.at_once / epsilon)
+    central = Curated(direct, case.randomizer(epsilon).reach * case.field.at_once / epsilon)
     hidden, needed = _shuffled(case, epsilon, n, target, delta)
     return (
         _way("direct", direct, n, (math.inf, 0.0, math.inf), _people(direct, target)),
@@ -61,21 +61,8 @@ def _way(name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, f
 def _people(accuracy: Precision, target: Target) -> float:
     try:
         return people_for(accuracy, target)
-    except ValueError:  # not within reach of the population
+    except OutOfReach:  # not within reach of the population
         return math.nan
-
-
-def reach(randomizer: Any) -> float:
-    """How far one person's answer can move the sum that a curator would publish: in L1, when it is replaced.
-
-    The width of the bounds for a number; 1 for yes or no; 2 for one of k options; what may be ticked, for boxes.
-    """
-    if hasattr(randomizer, "low") and hasattr(randomizer, "high"):
-        return float(randomizer.high - randomizer.low)
-    boxes = str(getattr(randomizer, "name", "")).endswith(("_box", "_boxes"))
-    if boxes:
-        return float(min(2 * getattr(randomizer, "most", math.inf), len(randomizer.options)))
-    return 1.0 if len(randomizer.options) == 2 else 2.0
 
 
 @dataclass(frozen=True)
@@ -98,7 +85,7 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     def enough(people: int) -> bool:
         try:
             needed = epsilon_for(case, target, people)
-        except ValueError:
+        except OutOfReach:
             return False
         return needed <= epsilon or (needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon)
 
@@ -146,7 +133,7 @@ def _answer(case: Case, solved: str, epsilon: float, n: int, target: Target) -> 
         if solved == "n":
             return people_for(accuracy, target)
         return float(accuracy.margin(n) if solved == "margin" else accuracy.power(n))
-    except ValueError:
+    except OutOfReach:
         return math.nan
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 from scipy.special import erfcx, ndtr, ndtri
 
-from toolkit.planning.accuracy import Accuracy, Array
+from toolkit.core.arrays import Array
+from toolkit.planning.accuracy import Accuracy
 from toolkit.planning.conditions import Field
 
 _ROOT = 2**0.5

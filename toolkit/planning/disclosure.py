@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

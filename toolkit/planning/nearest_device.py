@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolkit.core.checks import Number, positive, refuse
-from toolkit.local.design import Design
+from toolkit.local.design import Design, has_matrix
 from toolkit.local.devices import Device
 from toolkit.planning.families import Family, member, not_above
 
@@ -45,7 +45,7 @@ def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...
     """
     wanted = not_above(positive(epsilon, "epsilon"))
     design = member(family, wanted)
-    if not isinstance(design, Design):
+    if not has_matrix(design):
         refuse("only designs with a matrix have devices", type(design).__name__, "use k_ary, warner or another design")
     before = _worst(design, prevalence)
     found = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]

@@ -1,19 +1,19 @@
 """`plan`: how many people must I ask, how private can I be, how precise will it be? Give two, get the third."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.local.design import Design
+from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Accuracy, Case
 from toolkit.planning.conditions import Compliance, Field, checked_field
 from toolkit.planning.families import Family, check_family, is_randomizer, not_above
-from toolkit.planning.search import Target, epsilon_for, in_words, margin_of, people_for, power_of
+from toolkit.planning.search import OutOfReach, Target, epsilon_for, in_words, margin_of, people_for, power_of
 from toolkit.planning.solution import Plan
 
 
@@ -69,10 +69,18 @@ def plan(
     field = checked_field(subgroup, population, response, questions, compliance)
     truth, other = _truth(prevalence, "prevalence"), _truth(detect, "detect")
     case = Case(design, truth, check_level(level), other, sd, field, _sides(sides))
-    known = _checked(case, given, solved)
-    if field.questions == 1 or case.fixed:
-        return _planned(case, known, solved)
-    return _better(case, known, solved)
+    goal = _checked(case, given, solved)
+    return _planned(case, goal) if field.questions == 1 or case.fixed else _better(case, goal)
+
+
+@dataclass(frozen=True)
+class _Goal:
+    """What was asked for, as numbers; what is to be solved for is missing."""
+
+    solved: str
+    epsilon: float | None
+    n: int | None
+    target: Target
 
 
 def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
@@ -103,7 +111,7 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
     return left_out[0]
 
 
-def _checked(case: Case, given: Mapping[str, Any], solved: str) -> dict[str, Any]:
+def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
     """The given quantities as numbers; contradictions are refused here."""
     margin = None if given["margin"] is None else float(positive(given["margin"], "margin", "no number of people has no error"))
     people = None if given["n"] is None else whole(given["n"], "n")
@@ -116,7 +124,7 @@ def _checked(case: Case, given: Mapping[str, Any], solved: str) -> dict[str, Any
             f"`power` must lie between {1 - case.level:.3g} and 1", given["power"], "a test that ignores the reports has the first"
         )
     _check_people(case.field, people)
-    shares = not hasattr(case.randomizer(epsilon or 1.0), "low")
+    shares = case.randomizer(epsilon or 1.0).bounds is None
     if margin is not None and shares and margin >= 1:
         refuse("`margin` must be below 1", given["margin"], "a share lies between 0 and 1: every survey has a smaller one")
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
@@ -125,7 +133,7 @@ def _checked(case: Case, given: Mapping[str, Any], solved: str) -> dict[str, Any
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):
         refuse("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
     target = Target(margin, None if power is None else float(power), shares)
-    return {"epsilon": epsilon, "n": people, "target": target, "solved": solved}
+    return _Goal(solved, epsilon, people, target)
 
 
 def _check_people(field: Field, n: int | None) -> None:
@@ -139,18 +147,16 @@ def _check_people(field: Field, n: int | None) -> None:
     refuse(f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited", f"{n:,}", consequence)
 
 
-def _planned(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
-    epsilon, people, target = known["epsilon"], known["n"], known["target"]
-    if solved == "epsilon":
-        epsilon = epsilon_for(case, target, people)
+def _planned(case: Case, goal: _Goal) -> Plan:
+    solved, target = goal.solved, goal.target
+    epsilon = goal.epsilon or epsilon_for(case, target, goal.n or 0)  # of the two only the one to solve for is missing
     accuracy = case.accuracy(epsilon)
-    if solved == "n":
-        people = people_for(accuracy, target)
+    people = goal.n or people_for(accuracy, target)
     power = None if case.detect is None else power_of(accuracy, people)
     margin = target.margin if target.margin is not None else margin_of(accuracy, people)
     randomizer = case.randomizer(epsilon)
     behaviour = case.field.compliance
-    bias = behaviour.bias(randomizer, case.prevalence) if behaviour and isinstance(randomizer, Design) else 0.0
+    bias = behaviour.bias(randomizer, case.prevalence) if behaviour and has_matrix(randomizer) else 0.0
     return Plan(
         design=randomizer,
         solved=solved,
@@ -169,13 +175,14 @@ def _planned(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
     )
 
 
-def _better(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
+def _better(case: Case, goal: _Goal) -> Plan:
     """Several questions: one random question for each person, or all with the budget split; the better, and by how much."""
+    solved = goal.solved
     found: list[Plan] = []
     for one_each in (True, False):
         try:
-            found.append(_planned(replace(case, field=replace(case.field, one_each=one_each)), known, solved))
-        except ValueError as error:
+            found.append(_planned(replace(case, field=replace(case.field, one_each=one_each)), goal))
+        except OutOfReach as error:
             failure = error
     if not found:
         raise failure
@@ -183,9 +190,7 @@ def _better(case: Case, known: Mapping[str, Any], solved: str) -> Plan:
     if len(found) == 1:
         return replace(found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this"))
     other = getattr(found[1], solved)
-    words = (
-        in_words(other, shares=known["target"].shares) if solved == "margin" else f"{other:,}" if solved == "n" else f"{other:.3g}"
-    )
+    words = in_words(other, shares=goal.target.shares) if solved == "margin" else f"{other:,}" if solved == "n" else f"{other:.3g}"
     way = "all questions to everybody" if found[0].case.field.one_each else "one random question each"
     return replace(found[0], notes=(*found[0].notes, f"{way} would have {solved} {words}"))
 

@@ -6,7 +6,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.local.design import Design
 from toolkit.planning.accuracy import Case, Precision
 from toolkit.planning.power import MOST_COUNTED
 
@@ -18,6 +17,10 @@ _STEP = 5e-3
 _LOWER = tuple(1 - part / 100 for part in range(1, 19))
 _SURELY = 50.0
 _UP = 1 + 1e-12  # more than the rounding of a margin
+
+
+class OutOfReach(ValueError):  # noqa: N818  it is the target that is
+    """No number of people, or no epsilon, reaches the target; the message says what can be had instead."""
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ def _explain_people(accuracy: Precision, target: Target, most: int) -> None:
         if most < field.population:
             who = f"the {most:,} people who answer when all {field.population:,} of the population are invited"
     gives = f"with this privacy they give {target.attained(accuracy, most)}; allow a larger epsilon" if most else "nobody answers"
-    refuse(f"the target must be within reach of {who}", target, gives)
+    refuse(f"the target must be within reach of {who}", target, gives, OutOfReach)
 
 
 def epsilon_for(case: Case, target: Target, n: int) -> float:
@@ -114,7 +117,7 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
     if not target.kept(best, n):
         none = "no epsilon was found that keeps" if counted else "no epsilon reaches"  # along the teeth one may, by chance
         remedy = f"even direct questioning has {target.attained(best, n)}; ask more people"
-        refuse(f"{none} the target with {n:,} people", target, remedy)
+        refuse(f"{none} the target with {n:,} people", target, remedy, OutOfReach)
 
     def kept(epsilon: float) -> bool:
         return target.kept(case.accuracy(epsilon), n)
@@ -134,10 +137,11 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
     if (high is None or counted) and not kept(found):  # what the envelope of a power promises is checked
         found = MOST_EPSILON
         if not kept(found):
-            refuse(f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}", target, "ask more people")
+            rule = f"the target with {n:,} people must need an epsilon of at most {MOST_EPSILON:g}"
+            refuse(rule, target, "ask more people", OutOfReach)
     if counted:
         return _lowered(case, target, n, found)
-    return found if isinstance(case.randomizer(found), Design) else _less(missed, found)
+    return found if case.randomizer(found).matrix is not None else _less(missed, found)
 
 
 def _less(missed: Callable[[float], float], found: float) -> float:

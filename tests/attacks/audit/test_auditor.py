@@ -9,6 +9,7 @@ import pytest
 
 from tests.attacks.faults import FAULTS
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
+from toolkit.attacks.audit import running
 from toolkit.attacks.audit.auditor import _judged, audit
 from toolkit.attacks.audit.bounds import epsilon_bound
 from toolkit.attacks.audit.enumeration import Exact
@@ -192,7 +193,7 @@ def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
     """The clock is read for the pace only: eight times slower, there is still time for all runs."""
     plain = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
     clock = time.perf_counter
-    monkeypatch.setattr("toolkit.attacks.audit.running.time.perf_counter", lambda: 8 * clock())
+    monkeypatch.setattr(running.time, "perf_counter", lambda: 8 * clock())
     loaded = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
     assert plain == loaded
     assert plain.notes == ()

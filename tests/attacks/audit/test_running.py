@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit import Pure, warner
+from toolkit.attacks.audit import running
 from toolkit.attacks.audit.running import Runner, law_of, loss_of, protocol, takes_rng
 from toolkit.central.laplace import Laplace
 
@@ -54,7 +55,7 @@ def test_the_pace_is_that_of_the_fastest_try_and_takes_the_same_runs_on_any_mach
             clock[0] += 0.001 * len(answers) + next(waits)
             return answers
 
-    monkeypatch.setattr("toolkit.attacks.audit.running.time.perf_counter", lambda: clock[0])
+    monkeypatch.setattr(running.time, "perf_counter", lambda: clock[0])
     runner = Runner(Busy(), None)
     assert runner.pace([0, 1], most=5) == pytest.approx(0.001)
     assert runner.runs == 2 * 3 * 5

@@ -13,11 +13,11 @@ from toolkit.attacks.audit import enumeration
 from toolkit.attacks.audit.bounds import claimed, delta_bound, epsilon_bound, p_value
 from toolkit.attacks.audit.coding import Coding
 from toolkit.attacks.audit.events import Event
-from toolkit.attacks.audit.features import Array
 from toolkit.attacks.audit.neighbors import Pair, named_pairs, pairs_for
 from toolkit.attacks.audit.running import FEWEST, Runner, loss_of
 from toolkit.attacks.audit.searching import Candidate, Search, distinct, identity
 from toolkit.attacks.audit.verdict import Trial, Verdict
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.loss import Approx, Loss, Pure

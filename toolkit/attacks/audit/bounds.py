@@ -10,12 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betainc, betaincinv, kl_div
 
+from toolkit.core.arrays import Array
 from toolkit.core.loss import Approx, Loss, Pure
-
-Array = npt.NDArray[np.float64]
 
 _LEAST = 1e-100
 _MARKED = 2000.0  # more than the logarithms of two floats can be below zero

@@ -17,7 +17,8 @@ from typing import Any, cast
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from toolkit.core.arrays import Array
+
 Path = tuple[Hashable, ...]
 Look = Callable[[Any], float]
 

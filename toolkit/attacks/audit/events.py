@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.audit.features import Array, Column, cells, features
+from toolkit.attacks.audit.features import Column, cells, features
+from toolkit.core.arrays import Array
 
 Counts = tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]
 

@@ -10,7 +10,8 @@ from itertools import combinations, pairwise
 import numpy as np
 import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from toolkit.core.arrays import Array
+
 Column = Callable[[Array], Array]
 
 _COARSE = 6

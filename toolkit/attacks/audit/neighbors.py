@@ -5,12 +5,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.core.checks import refuse, whole
 
 Pair = tuple[Any, Any]
-Array = npt.NDArray[np.float64]
 
 _MOST_OPTIONS = 4
 
@@ -37,12 +35,12 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
     >>> pairs_for(warner(p="2/3"))
     {'no, yes': ('no', 'yes')}
     """
-    if hasattr(mechanism, "options"):
-        options = list(mechanism.options)
+    options = list(getattr(mechanism, "options", ()))
+    if options:
         kept = options if len(options) <= _MOST_OPTIONS else [*options[:2], options[len(options) // 2], options[-1]]
         return {f"{a}, {b}": (a, b) for a, b in combinations(kept, 2)}
-    if hasattr(mechanism, "low") and hasattr(mechanism, "high"):
-        low, high = float(mechanism.low), float(mechanism.high)
+    if getattr(mechanism, "bounds", None) is not None:
+        low, high = (float(limit) for limit in mechanism.bounds)
         return {"lowest, highest": (low, high), "lowest, middle": (low, (low + high) / 2)}
     if hasattr(mechanism, "sensitivity"):
         reach = float(mechanism.sensitivity)

@@ -9,14 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.attacks.audit.neighbors import named_pairs, pairs_for
 from toolkit.attacks.audit.running import protocol, takes_rng
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, refuse
 from toolkit.core.estimate import Estimate
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.budget.frames import cells
+from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import refuse
-
-Array = npt.NDArray[np.float64]
-Codes = npt.NDArray[np.int64]
-Mask = npt.NDArray[np.bool_]
 
 DAY = 86_400 * 10**9
 """Nanoseconds."""

@@ -16,9 +16,10 @@ import numpy as np
 
 from toolkit.budget.frames import cells, wanted
 from toolkit.budget.frames.cells import Day, Moment
-from toolkit.budget.frames.columns import Codes, Column, Mask
+from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.wanted import Range, Value
+from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
 
 Where = Mapping[Any, Any] | Callable[[dict[Any, Any]], Any]

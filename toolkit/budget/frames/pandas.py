@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.budget.frames.arrow import arrow_column
-from toolkit.budget.frames.columns import TICKS, Array, Categories, Cells, Codes, Column, Kind, Mask, whole_kind
+from toolkit.budget.frames.columns import TICKS, Categories, Cells, Column, Kind, whole_kind
+from toolkit.core.arrays import Array, Codes, Mask
 
 
 def pandas_column(found: Any) -> Column:

@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames.columns import DAY, TICKS, Array, Cells, Codes, Column, Kind, Mask, whole_kind
+from toolkit.budget.frames.columns import DAY, TICKS, Cells, Column, Kind, whole_kind
+from toolkit.core.arrays import Array, Codes, Mask
 
 
 def polars_column(found: Any) -> Column:

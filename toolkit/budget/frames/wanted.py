@@ -16,7 +16,8 @@ import numpy.typing as npt
 
 from toolkit.budget.frames import cells
 from toolkit.budget.frames.cells import Day, Moment
-from toolkit.budget.frames.columns import DAY, Codes, Column, Kind, Mask
+from toolkit.budget.frames.columns import DAY, Column, Kind
+from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
 
 Value: TypeAlias = str | bool | Fraction | Day | Moment

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, gammainccinv, gammaincinv, ndtr, ndtri, xlogy
 
-from toolkit.core.inference.intervals import Array, Interval
+from toolkit.core.arrays import Array
+from toolkit.core.inference.intervals import Interval
 
 
 class NoiseLaw(Protocol):

@@ -4,11 +4,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.inference.intervals import Interval, Normal, Shares
-
-Array = npt.NDArray[np.float64]
 
 DOUBTFUL = 0.05
 """A fit with a smaller p-value is mentioned wherever the estimate is shown, even if an interval is left."""

@@ -8,12 +8,10 @@ same interval.
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import xlogy
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
-
-Array = npt.NDArray[np.float64]
 
 OPTIONS_LIMIT = 16
 """Beyond this many options drawing takes longer than anybody waits, and the prior outweighs the reports."""

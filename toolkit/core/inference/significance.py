@@ -4,12 +4,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, exact, refuse
 from toolkit.core.inference.intervals import Affine, IntervalBasis, interval_from
-
-Array = npt.NDArray[np.float64]
 
 DIRECTIONS = ("greater", "less")
 _LEAST = 1e-15  # a smaller 1 - level, shared among several noisy numbers, is lost in a float

@@ -3,9 +3,9 @@
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Codes
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling.categorical import CHUNK, Categorical
-from toolkit.local.matrix.encoding import Codes
 from toolkit.local.matrix.moments import Forced, forced_form
 
 

@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Codes, Labels
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.sampling.categorical import CHUNK
-
-Labels = tuple[str | int, ...]
-Codes = npt.NDArray[np.integer]
 
 
 @dataclass(frozen=True)
@@ -214,3 +212,15 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
         shown = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         refuse(f"{what} must be among the options ({shown})", f"{unknown} of {array.size} that are not", "check spelling and case")
     return np.array(list(table.values()), dtype=small_type(len(labels)))[position]
+
+
+def distribution(given: Any, options: int, name: str) -> Array:
+    """A share for each option; of two options the second alone is enough."""
+    shares = np.asarray(given, dtype=np.float64)
+    if shares.ndim == 0 and options == 2:
+        shares = np.array([1 - float(shares), float(shares)])
+    if shares.shape != (options,):
+        refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
+    if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
+        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, "it is a distribution of the answers")
+    return shares

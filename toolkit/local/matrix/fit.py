@@ -1,15 +1,13 @@
 """Whether a design can have made these reports: exact tails where each option has its own report, else a likelihood ratio."""
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import chdtrc, xlogy
 
+from toolkit.core.arrays import Array
 from toolkit.core.inference.fit import Fit, edge_fit
 from toolkit.core.inference.intervals import Shares
 from toolkit.local.matrix.likelihood import maximum_likelihood
 from toolkit.local.matrix.moments import Forced
-
-Array = npt.NDArray[np.float64]
 
 _LIKELIHOOD_LIMIT = 64  # options; beyond, the exact tails of each option take less time, and no approximation
 _RATIO = "likelihood ratio, for large samples"

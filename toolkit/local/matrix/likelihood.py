@@ -5,9 +5,8 @@ sum_y c_y ln((x P)_y). It is concave, so every stationary point is the maximum.
 """
 
 import numpy as np
-import numpy.typing as npt
 
-Array = npt.NDArray[np.float64]
+from toolkit.core.arrays import Array
 
 _RIDGE = 1e-14
 

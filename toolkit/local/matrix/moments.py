@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.inference.posterior import Through
 
-Array = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]
 
 

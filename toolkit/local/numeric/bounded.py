@@ -8,16 +8,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
-from toolkit.local.numeric.grid import Steps, checked_reports
+from toolkit.local.numeric.grid import checked_reports
 from toolkit.local.numeric.means import FiniteMean
 from toolkit.local.numeric.window import Window
 from toolkit.local.oracles.support import Support
-from toolkit.local.protocol import Array
 from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
 from toolkit.local.wording import bound_in_words, times_in

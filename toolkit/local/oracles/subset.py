@@ -9,17 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Codes, Counts
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.design import Design
 from toolkit.local.matrix.drawing import draw_reports
-from toolkit.local.matrix.encoding import Codes, encode, tally
+from toolkit.local.matrix.encoding import encode, tally
 from toolkit.local.matrix.moments import Forced
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.oracles import bits
-from toolkit.local.oracles.oracle import Counts, Oracle
+from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes
@@ -20,8 +21,6 @@ from toolkit.core.loss import Loss
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
-
-Array = npt.NDArray[np.float64]
 
 COVARIANCE_LIMIT = TABLE_LIMIT
 """Beyond this many options covariances between options are left out: their table alone would fill the memory."""
@@ -64,6 +63,10 @@ class Support:
             without_range=(np.broadcast_to(least, k), np.broadcast_to(greatest, k)),
         )
 
+    def score_limits(self) -> tuple[Array, Array]:
+        """What a report adds to the share of an option that it does not support, and of one that it does."""
+        return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
+
     def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q).
 
@@ -95,10 +98,10 @@ class Support:
     def estimate(self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str) -> Estimate:
         """Shares of exclusive options; of two options the share of the last, as for a binary design."""
         choice(method, "method", tuple(_METHODS))
-        basis = self.interval_basis(counts, n)
-        shares = basis.value
+        everybody = self.interval_basis(counts, n)
+        shares = everybody.value
         binary, spread = len(options) == 2, self._spread(shares, n)
-        basis = self.interval_basis(counts[1:], n) if binary else basis
+        basis = self.interval_basis(counts[1:], n) if binary else everybody
         fit = edge_fit(basis, together=True)
         notes = fit_notes(fit, basis)
         if method == "moment" and not notes:
@@ -107,7 +110,7 @@ class Support:
             shares = project_onto_simplex(shares)
         return Estimate(
             value=float(shares[1]) if binary else shares,
-            se=float(basis.se[1]) if binary else basis.se,
+            se=float(everybody.se[1]) if binary else everybody.se,
             labels=options[1:] if binary else options,
             cov=spread[1:, 1:] if binary and spread is not None else spread,
             n=n,

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from toolkit.core.arrays import Array, Counts, Mask
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.progress import chunks
@@ -21,9 +22,9 @@ from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.calibration import Options, checked_epsilon, named, odds, threshold_above
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.oracles import bits
-from toolkit.local.oracles.boxes import Boxes, Counts, Rows, Ticks
+from toolkit.local.oracles.boxes import Boxes, Rows
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
-from toolkit.local.protocol import Array, Respondents
+from toolkit.local.protocol import Respondents
 from toolkit.local.reports import is_code, is_set
 from toolkit.local.serial import keep_whole
 from toolkit.local.wording import bound_in_words, times_in
@@ -62,6 +63,11 @@ class RandomBox(Boxes):
     def odds(self) -> Fraction:
         return Fraction(self.keep, self.lie)
 
+    def weight_of_liars(self, share: float) -> float:
+        """All of them say that they were asked about one and the same box."""
+        k = len(self.options)
+        return share * k / (1 - share + share * k)
+
     def report(self, ticks: list[int], draw: Below) -> list[int]:
         """The box and the answer, for the codes of the boxes that are ticked."""
         box = draw(len(self.options))
@@ -72,7 +78,7 @@ class RandomBox(Boxes):
         pair = report if isinstance(report, list) else []
         return len(pair) == 2 and is_code(pair[0], len(self.options)) and is_code(pair[1], 2)
 
-    def _draw(self, ticks: Ticks, rng: Rng) -> Counts:
+    def _draw(self, ticks: Mask, rng: Rng) -> Counts:
         box = below(len(self.options), len(ticks), rng).astype(np.int64)
         lied = Categorical([self.keep, self.lie]).draw(len(ticks), rng)
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
@@ -173,6 +179,11 @@ class CappedBoxes(Boxes):
     def odds(self) -> Fraction:
         return Fraction(self.denominator - self.flip, self.flip) ** _bits_apart(len(self.options), self.most)
 
+    @property
+    def reach(self) -> float:
+        """Two ways of ticking at most `most` boxes differ in so many."""
+        return float(_bits_apart(len(self.options), self.most))
+
     def report(self, ticks: list[int], draw: Below) -> list[int]:
         """The codes of the boxes that say yes, for the codes of the boxes that are ticked."""
         if len(set(ticks)) > self.most:
@@ -182,7 +193,7 @@ class CappedBoxes(Boxes):
     def accepts(self, report: object) -> bool:
         return is_set(report, len(self.options))
 
-    def _draw(self, ticks: Ticks, rng: Rng) -> bits.Packed:
+    def _draw(self, ticks: Mask, rng: Rng) -> bits.Packed:
         over = int(np.count_nonzero(ticks.sum(axis=1) > self.most))
         if over:
             self._refuse_more(over, len(ticks))

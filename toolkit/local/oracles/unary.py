@@ -7,13 +7,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from toolkit.core.arrays import Codes, Counts
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.sampling.categorical import Categorical
-from toolkit.local.matrix.encoding import Codes
 from toolkit.local.oracles import bits
-from toolkit.local.oracles.oracle import Counts, Oracle
+from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole

@@ -8,10 +8,9 @@ of about z**2, so each must be known to many more digits than the result: the pr
 import math
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import betainc, gammaln, xlog1py, xlogy
 
-Array = npt.NDArray[np.float64]
+from toolkit.core.arrays import Array
 
 UNSURE = 1e-10
 """A bound on the relative error of each term of a hinge, a hundred times what was seen."""

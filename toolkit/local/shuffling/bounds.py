@@ -15,7 +15,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from toolkit.local.shuffling.binomial_tails import UNSURE, Array, binomial_hinge, binomial_window
+from toolkit.core.arrays import Array
+from toolkit.local.shuffling.binomial_tails import UNSURE, binomial_hinge, binomial_window
 
 Delta = Callable[[float], float]
 """Delta as a function of epsilon, from above."""

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from toolkit.local.shuffling.binomial_tails import Array
+from toolkit.core.arrays import Array
 from toolkit.local.shuffling.bounds import epsilon_at
 from toolkit.local.shuffling.tally import MOST_PEOPLE, Side, deltas
 

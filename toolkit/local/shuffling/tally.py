@@ -24,7 +24,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from toolkit.local.shuffling.binomial_tails import Array
+from toolkit.core.arrays import Array
 
 MOST_PEOPLE = 10**9
 """More people hide no worse; up to so many the digits of a float suffice."""

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.core.inference.intervals import Array
+from toolkit.core.arrays import Array
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, OneOf, browser_code

@@ -11,13 +11,11 @@ from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.attacks.reconstruction import answers, queries, reconstruct
 from toolkit.central.laplace import Laplace
+from toolkit.core.arrays import Mask
 from toolkit.show.widgets.explorer import STATIC
-
-Bits = npt.NDArray[np.bool_]
 
 PEOPLE = 100
 GAMES = 5
@@ -37,7 +35,7 @@ def played(sums: int, noise: float) -> list[str]:
     return ["".join("1" if right else "0" for right in _game(game, sums, noise)) for game in range(GAMES)]
 
 
-def _game(game: int, sums: int, noise: float) -> Bits:
+def _game(game: int, sums: int, noise: float) -> Mask:
     secret, groups = _people(game)
     mechanism = Laplace.for_epsilon(1 / Fraction(noise)) if noise else None
     told = answers(secret, groups[:sums], mechanism, np.random.default_rng([_SEED, game, 1]))
@@ -45,7 +43,7 @@ def _game(game: int, sums: int, noise: float) -> Bits:
 
 
 @lru_cache(maxsize=GAMES)
-def _people(game: int) -> tuple[Bits, Bits]:
+def _people(game: int) -> tuple[Mask, Mask]:
     """The secrets of one game, and its groups: the first of them are the same, however many sums are published."""
     rng = np.random.default_rng([_SEED, game])
     return rng.integers(0, 2, PEOPLE).astype(bool), queries(PEOPLE, SUMS[-1], rng)
