@@ -1,6 +1,7 @@
 """`collect`: start a collection and, in a notebook, show it live."""
 
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -8,17 +9,18 @@ if TYPE_CHECKING:
     from toolkit.survey.spec import Survey
 
 
-def collect(survey: "Survey", *, database: str = "sqlite:///survey.db", watch: bool = True, **options: Any) -> "Collector":
+def collect(survey: "Survey | str | Path", *, database: str | None = None, watch: bool = True, **options: Any) -> "Collector":
     """Collect answers on respondents' own phones: make the database, open the collection, serve the form.
 
     The server is a process of its own, which goes on when the notebook's kernel ends; the same call finds it again. A
-    notebook shows the link, its QR code, the number of reports and, from the survey's minimum on, the estimates so far.
+    notebook shows the link, its QR code, the number of reports and, from the survey's minimum on, in steps, the estimates so far.
 
     Parameters
     ----------
-    database : sqlite:///file.db, or postgresql://user@host/database?schema=name.
+    survey : a survey, or the .toml or .json file that it is in.
+    database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left out.
     watch : whether to show it, in a notebook.
-    options : host, port, certificate, private_key, public_url, …; see `toolkit.survey.collector.start`.
+    options : rehearsal=True to try it out; host, port, certificate, public_url, …: see `toolkit.survey.collector.start`.
 
     Examples
     --------

@@ -1,9 +1,11 @@
 import gc
+import json
 import os
 import signal
 import socket
 import sqlite3
 import time
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -14,6 +16,7 @@ from tests.survey.samples import cheated, faculty, survey
 from toolkit.survey.background import CollectError, find, launch
 from toolkit.survey.collector import Collector, start
 from toolkit.survey.rehearsal import rehearse
+from toolkit.survey.results import estimate
 from toolkit.survey.serving.blind import IssuerKey
 
 
@@ -36,17 +39,17 @@ def people(count):
 @pytest.mark.usefixtures("folder")
 def test_from_start_to_results():
     asked = survey(minimum=40)
-    collector = start(asked, database="sqlite:///campus.db")
+    collector = start(asked, database="sqlite:///campus.db", rehearsal=True)
     assert collector.status().state == "open"
-    assert collector.running() is None
+    assert collector.results().findings == ()
     assert rehearse(asked, collector.url, people(60), np.random.default_rng(2)) == 60
     assert collector.status().reports == 60
-    assert collector.running()["cheated"].n == 60
-    assert collector.results(by="faculty")["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
+    assert collector.results()["cheated"].n == 60
     assert sorted(collector.reports()["faculty"]) == sorted(people(60)["faculty"])
     closed = collector.close()
     assert (closed.state, closed.reports, closed.serving) == ("closed", 60, False)
-    assert repr(collector) == "<Collector of 'Exams': closed, 60 reports>"
+    assert collector.results(by="faculty")["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
+    assert repr(collector) == "<Collector of 'REHEARSAL: Exams': closed, 60 reports>"
 
 
 def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
@@ -92,10 +95,75 @@ def test_from_another_folder_a_relative_database_is_another_one(folder):
 
 
 @pytest.mark.usefixtures("folder")
-def test_another_survey_in_the_same_database_is_refused():
+def test_another_survey_in_the_same_database_is_refused_and_what_to_do_after_a_typo_is_said():
     start(survey(), database="sqlite:///campus.db")
-    with pytest.raises(ValueError, match="another"):
+    with pytest.raises(ValueError, match=r"another.*To correct a text of an open survey, close that collection"):
         start(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
+
+
+def test_a_survey_can_be_collected_from_its_file(folder):
+    survey().save(folder / "exams.toml")
+    collector = start("exams.toml")
+    assert collector.survey == survey()
+    assert (folder / "survey.db").exists()
+    assert start(folder / "exams.toml", database="sqlite:///survey.db").url == collector.url
+    with pytest.raises(TypeError, match="`survey` must be a Survey, or the path of its file, got list"):
+        start([survey()])
+    with pytest.raises(ValueError, match=r"must begin with sqlite:///.*got 'x.db': write sqlite:///x.db"):
+        start(survey(), database="x.db")
+
+
+def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_reports(folder):
+    """Page, view, results, exports and codebook; invented people are refused by a real collection, by us and by its server."""
+    asked = survey(minimum=20)
+    tried, real = start(asked, rehearsal=True), start(asked)
+    assert (folder / "rehearsal.db").exists()
+    rehearse(asked, tried.url, people(60), np.random.default_rng(2))
+    assert "<title>REHEARSAL: Exams</title>" in httpx.get(tried.url).text
+    assert "REHEARSAL" not in httpx.get(real.url).text
+    assert tried.results().notes()[0].startswith("This is a rehearsal")
+    assert tried.reports()["REHEARSAL"].all()
+    tried.export("tried.csv")
+    assert pd.read_csv("tried.csv")["REHEARSAL"].all()
+    assert json.loads((folder / "tried.codebook.json").read_text())["remarks"][0].startswith("This is a rehearsal")
+    # Estimated later from the file with the real survey, it still says so.
+    assert estimate(asked, pd.read_csv("tried.csv")).notes()[0].startswith("This is a rehearsal")
+    with pytest.raises(ValueError, match="a rehearsal must have a collection of its own, got a real collection"):
+        rehearse(asked, real.url, people(3), np.random.default_rng(2))
+    body = {"survey": tried.survey.hash, "key": "0" * 32, "answers": {"faculty": 0, "cheated": 0}, "understood": True}
+    assert httpx.post(real.url + "report", json=body).status_code == 409
+    assert real.status().reports == 0
+    with pytest.raises(ValueError, match="another"):
+        start(asked, rehearsal=True, database="sqlite:///survey.db")
+
+
+def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_do_not(folder):
+    """Five hundred reports came from one connection in seconds, and nothing in the results said that this could be."""
+    caution = "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
+    anybody = start(survey(), database="sqlite:///open.db")
+    assert any(caution in note for note in anybody.results().notes())
+    assert caution in anybody.results()._repr_html_()
+    anybody.close()
+    assert any(caution in note for note in anybody.results().notes())
+    anybody.export("open.csv")
+    assert caution in (folder / "open.codebook.json").read_text()
+    invited = start(survey(access="token"), database="sqlite:///token.db")
+    assert not any(caution in note for note in invited.results().notes())
+
+
+def test_an_export_of_an_open_collection_holds_what_is_shown_and_says_so(folder):
+    tried = start(survey(minimum=20), rehearsal=True)
+    rehearse(survey(minimum=20), tried.url, people(33), np.random.default_rng(2))
+    assert tried.export("some.parquet") == Path("some.parquet")
+    assert len(pd.read_parquet("some.parquet")) == 30
+    assert "Here are 30 of 33 reports; the next at 40." in (folder / "some.codebook.json").read_text()
+    tried.close()
+    assert len(pd.read_csv(tried.export("all.csv"))) == 33
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_form_can_be_looked_at_before_and_after_opening():
+    assert repr(start(survey()).preview()) == repr(survey().preview())
 
 
 @pytest.mark.usefixtures("folder")
@@ -107,7 +175,7 @@ def test_a_closed_collection_is_not_opened_again():
 
 @pytest.mark.usefixtures("folder")
 def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
-    collector = start(survey(), database="sqlite:///campus.db")
+    collector = start(survey(), database="sqlite:///campus.db", rehearsal=True)
     collector.pause()
     assert rehearse(survey(), collector.url, people(3), np.random.default_rng(2)) == 0
     collector.resume()
@@ -117,7 +185,7 @@ def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
 @pytest.mark.usefixtures("folder")
 def test_each_invitation_works_once():
     asked = survey(access="token")
-    collector = start(asked, database="sqlite:///campus.db")
+    collector = start(asked, database="sqlite:///campus.db", rehearsal=True)
     links = collector.invitations(4)
     assert len(set(links)) == 4
     assert all(link.startswith(collector.url + "#t=") for link in links)

@@ -22,13 +22,14 @@ def sent(monkeypatch):
         return len(some)
 
     monkeypatch.setattr(rehearsal, "_sent", keep)
+    monkeypatch.setattr(rehearsal, "_check_rehearsal", lambda *_: None)
     return bodies
 
 
 def test_what_is_sent_is_what_an_honest_phone_sends(sent):
     frame = pd.DataFrame({"faculty": ["arts", "law"] * 10, "cheated": ["yes", "no"] * 10, "understood": [True, False] * 10})
     assert rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1)) == 20
-    found = [json.loads(checked(survey(), raw).body) for raw in sent]
+    found = [json.loads(checked(survey().as_rehearsal(), raw).body) for raw in sent]
     assert sorted(one["understood"] for one in found) == [False] * 10 + [True] * 10
     assert len({json.loads(raw)["key"] for raw in sent}) == 20
 
@@ -40,7 +41,7 @@ def test_a_hidden_question_is_null(sent):
     found = {answers["faculty"]: answers["cheated"] for answers in (json.loads(raw)["answers"] for raw in sent)}
     assert found[0] is None
     assert found[1] in (0, 1)
-    assert [checked(asked, raw) for raw in sent]
+    assert [checked(asked.as_rehearsal(), raw) for raw in sent]
 
 
 @pytest.mark.parametrize("truth", ["no", "yes"])
@@ -80,3 +81,20 @@ def test_too_few_links_are_refused():
     frame = pd.DataFrame({"faculty": ["arts"] * 2, "cheated": ["yes"] * 2})
     with pytest.raises(ValueError, match="a link for each person, got 1 for 2"):
         rehearse(survey(access="token"), "http://127.0.0.1/", frame, np.random.default_rng(1), links=["http://127.0.0.1/#t=x"])
+
+
+@pytest.mark.usefixtures("sent")
+def test_a_wrong_column_or_no_frame_is_said_with_the_names_that_are_there():
+    frame = pd.DataFrame({"faculty": ["arts"], "Cheated": ["yes"]})
+    with pytest.raises(
+        ValueError, match="a column of true answers for each question, got none called cheated among faculty, Cheated"
+    ):
+        rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1))
+    with pytest.raises(TypeError, match="`answers` must be a pandas frame, got list"):
+        rehearse(survey(), "http://127.0.0.1/", [{"faculty": "arts"}], np.random.default_rng(1))
+
+
+def test_what_invented_people_send_fits_no_real_survey(sent):
+    rehearse(survey(), "http://127.0.0.1/", pd.DataFrame({"faculty": ["arts"], "cheated": ["yes"]}), np.random.default_rng(1))
+    with pytest.raises(ValueError, match="for another survey"):
+        checked(survey(), sent[0])

@@ -91,7 +91,7 @@ def test_polars_and_pandas_give_the_same_frame():
     assert ours.equals(estimate(survey(), pl.DataFrame(REPORTS.to_dict("list"))).to_frame())
     assert list(ours.columns) == [
         *("question", "option", "estimate", "se", "low", "high", "empty", "fit p"),
-        *("n", "refused", "missing", "not asked", "1 % of liars"),
+        *("n", "refused", "missing", "not asked", "shift by 1 % of liars"),
     ]
 
 

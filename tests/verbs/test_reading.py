@@ -11,19 +11,24 @@ from toolkit.survey.rehearsal import rehearse
 
 @pytest.mark.usefixtures("folder")
 def test_a_survey_from_file_to_results_in_the_shell(capsys):
-    started = said(capsys, "serve", "exams.toml")
+    started = said(capsys, "serve", "exams.toml", "--rehearsal")
     url = Collector.attach("sqlite:///survey.db").url
     assert url in started.splitlines()
     assert "Anybody with the link may answer." in started
-    assert said(capsys, "results") == "There is no report yet to estimate from.\n"
+    assert "There is nothing to estimate from yet." in said(capsys, "results").splitlines()
     answers = pd.DataFrame({"faculty": ["arts", "law"] * 20, "cheated": ["yes", "no"] * 20})
     assert rehearse(survey(), url, answers, np.random.default_rng(1)) == 40
-    assert said(capsys, "status") == f"open: 40 reports; served at {url}\n"
-    assert said(capsys, "pause").startswith("paused: 40 reports")
-    assert said(capsys, "resume").startswith("open: 40 reports")
-    assert said(capsys, "results", "--by", "faculty").count("\n cheated ") == 2  # rows; notes begin at the margin
-    assert said(capsys, "export", "out.csv") == "wrote out.csv\n"
+    assert said(capsys, "status") == f"rehearsal, open: 40 reports; served at {url}\n"
+    assert said(capsys, "pause").startswith("rehearsal, paused: 40 reports")
+    assert said(capsys, "resume").startswith("rehearsal, open: 40 reports")
+    assert "30 reports on" not in said(capsys, "results", "--method", "mle")
+    by_group = said(capsys, "results", "--by", "faculty")
+    assert by_group.startswith("REHEARSAL: Exams\nThere is nothing to estimate from yet.\n")
+    assert "2 of 2 estimates are not shown before the end, as fewer than 30 answered." in by_group
+    assert said(capsys, "export", "out.csv").startswith("wrote out.csv\nThis is a rehearsal")
     assert len(pd.read_csv("out.csv")) == 40
-    assert said(capsys, "close") == "closed: 40 reports; no server that you started is running on this machine\n"
-    assert main(["serve", "exams.toml"]) == 2
+    closed = said(capsys, "close")
+    assert closed == "rehearsal, closed: 40 reports; no server that you started is running on this machine\n"
+    assert said(capsys, "results", "--by", "faculty").count("\n cheated ") == 2  # rows; notes begin at the margin
+    assert main(["serve", "exams.toml", "--rehearsal"]) == 2
     assert "closing is final" in capsys.readouterr().err

@@ -15,3 +15,14 @@ def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
 def test_paper_writes_a_form(folder, capsys):
     assert said(capsys, "paper", "exams.toml", "form.html") == "wrote form.html\n"
     assert "Have you ever cheated" in (folder / "form.html").read_text()
+
+
+def test_check_with_a_number_of_people_prints_every_margin(folder, capsys):
+    told = said(capsys, "check", "exams.toml", "--n", "600")
+    assert [line.split()[0] for line in told.splitlines() if "±" in line] == ["faculty", "cheated"]
+    assert "± 13 points" in told
+    assert "± 30 points" in said(capsys, "check", "exams.toml", "--n", "600", "--subgroup", "1/6")
+    assert "±" not in said(capsys, "check", "exams.toml")
+    assert main(["check", "exams.toml", "--subgroup", "0.1"]) == 2
+    assert "must come with `--n`" in capsys.readouterr().err
+    assert (folder / "exams.toml").exists()

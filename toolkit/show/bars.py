@@ -27,7 +27,7 @@ def together(estimate: Estimate, interval: Interval) -> str:
     return f"fit of all together: {fit.words()}"
 
 
-def interval_row(ax: Axes, row: int, value: float, low: float, high: float, *, misses: bool, words: str = "") -> None:
+def interval_row(ax: Axes, row: float, value: float, low: float, high: float, *, misses: bool, words: str = "") -> None:
     """The bar of an interval with its estimate. What misses the truth, and what is empty, differs by more than colour."""
     empty = bool(np.isnan(low)) and bool(words)
     colour = VERMILLION if misses or empty else BLUE
@@ -39,7 +39,7 @@ def interval_row(ax: Axes, row: int, value: float, low: float, high: float, *, m
         _beside(ax, row, value if empty else high, words, left=value > 0.5)
 
 
-def _beside(ax: Axes, row: int, place: float, words: str, *, left: bool) -> None:
+def _beside(ax: Axes, row: float, place: float, words: str, *, left: bool) -> None:
     ax.annotate(
         words,
         (place, row),

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,7 @@ from toolkit.local.design import Design
 from toolkit.local.wording import times_in
 from toolkit.show.bars import doubt, interval_row, interval_words
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
+from toolkit.survey.results import Results
 
 _SHADES = LinearSegmentedColormap.from_list("shares", ["#FFFFFF", SKY, BLUE])
 _MOST_CELLS_WITH_WORDS = 5
@@ -162,7 +164,7 @@ def estimate_intervals(
     >>> estimate_intervals({"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])})
     <Picture: 95 % intervals: north 30 % (12 % to 50 %), south 40 % (21 % to 60 %)>
     """
-    named = estimates if isinstance(estimates, Mapping) else {str(i + 1): estimate for i, estimate in enumerate(estimates)}
+    named = _named(estimates)
     ax = axes(ax, height=1.2 + 0.36 * len(named) if len(named) <= _MOST_ROWS_WITH_NAMES else 5.2)
     missed, words = 0, []
     for row, (name, estimate) in enumerate(named.items()):
@@ -181,6 +183,18 @@ def estimate_intervals(
     alt = f"{100 * level:g} % intervals: {', '.join(words)}"
     title = f"Estimates with {100 * level:g} % intervals" if truth is None else f"{missed} of {len(named)} intervals miss the truth"
     return finish(ax, title, alt)
+
+
+def _named(estimates: Any) -> Mapping[str, Estimate]:
+    """Estimates by name; of a survey's results, what to write instead."""
+    if isinstance(estimates, Results):
+        refuse("`estimates` must be estimates by name", "the results of a survey", "results.plot() draws them all", TypeError)
+    if isinstance(estimates, Estimate):
+        refuse("`estimates` must be several estimates", "one", 'write {"all": estimate}', TypeError)
+    named = estimates if isinstance(estimates, Mapping) else {str(i + 1): one for i, one in enumerate(estimates)}
+    if strange := [type(one).__name__ for one in named.values() if not isinstance(one, Estimate)]:
+        refuse("`estimates` must be estimates", strange[0], "a number has no interval to draw", TypeError)
+    return named
 
 
 def _name_rows(ax: Axes, names: list[str]) -> None:

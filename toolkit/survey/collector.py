@@ -3,12 +3,16 @@
 import weakref
 from collections.abc import Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.survey import background
+from toolkit.survey.export import write
+from toolkit.survey.reading.counting import checked_groups
+from toolkit.survey.reading.remarks import remarks
+from toolkit.survey.reading.steps import look
 from toolkit.survey.reading.table import table
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.spec import Survey
@@ -70,16 +74,35 @@ class Collector:
         return Status(self._store.state().value, self._store.count(), self.survey.cap, server is not None, url, log)
 
     def reports(self) -> "pd.DataFrame":
-        """All reports, one row a person, in random order."""
-        return table(self.survey, self._store.reports())
+        """The reports, one row a person, in random order: all of a closed collection; of another one in whole steps.
 
-    def results(self, by: Sequence[str] | str | None = None) -> Results:
-        """Estimates for each question, in all or by plain questions."""
-        return estimate(self.survey, self.reports(), by)
+        While a collection is open, a report is not seen as it comes, but with `survey.step` others, and nothing is seen below
+        `survey.minimum`; every reader sees the same. The frame's `attrs["remarks"]` say how much of it this is.
+        """
+        shown = look(self._store, self.survey)
+        frame = table(self.survey, shown.bodies)
+        frame.attrs["remarks"] = list(remarks(self.survey, shown))
+        return frame
 
-    def running(self) -> Results | None:
-        """The estimates so far; none below the survey's minimum, where they would mislead more than tell."""
-        return self.results() if self._store.count() >= self.survey.minimum else None
+    def results(self, by: Sequence[str] | str | None = None, *, method: str | None = None) -> Results:
+        """Estimates for each question, in all or by plain questions; of an open collection in steps, as for `reports`.
+
+        `method` : "mle" for shares inside 0 to 1; see `toolkit.survey.results.estimate`.
+        """
+        groups = checked_groups(self.survey, by)
+        shown = look(self._store, self.survey, groups)
+        found = estimate(self.survey, table(self.survey, shown.bodies), by, method=method)
+        found = replace(found, remarks=(*found.remarks, *remarks(self.survey, shown, groups)))
+        return found.from_minimum(self.survey.minimum) if shown.moving else found
+
+    def export(self, path: str | Path) -> Path:
+        """Write what `reports` shows to a .csv or .parquet file for your eyes only, and beside it the codebook."""
+        frame = self.reports()
+        return write(frame, path, self.survey, remarks=frame.attrs["remarks"])
+
+    def preview(self) -> Any:
+        """The form as respondents see it, here and without a network."""
+        return self.survey.preview()
 
     def invitations(self, count: int) -> list[str]:
         """That many links that work once. They are not kept here: whoever has the list can tell nothing from the reports."""
@@ -114,13 +137,14 @@ class Collector:
     def __repr__(self) -> str:
         status = self.status()
         count = f"{status.reports:,} report{'' if status.reports == 1 else 's'}"
-        return f"<Collector of {self.survey.title[self.survey.languages[0]]!r}: {status.state}, {count}>"
+        return f"<Collector of {self.survey.name!r}: {status.state}, {count}>"
 
 
 def start(
-    survey: Survey,
+    survey: Survey | str | Path,
     *,
-    database: str = "sqlite:///survey.db",
+    database: str | None = None,
+    rehearsal: bool = False,
     host: str = "127.0.0.1",
     port: int = 0,
     certificate: str | Path | None = None,
@@ -134,14 +158,19 @@ def start(
 
     Parameters
     ----------
-    database : sqlite:///file.db, or postgresql://user@host/database?schema=name.
+    survey : a survey, or the .toml or .json file that it is in.
+    database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left out.
+    rehearsal : to try it out, with invented people or colleagues: every screen, result and file says so, nothing of it can be
+        mixed with real reports, and the database is sqlite:///rehearsal.db unless another is named.
     host, port : where to listen. Beyond this machine it needs `certificate` and `private_key` (PEM files). The port is chosen
         once and kept with the collection, so that links and QR codes stay good when the server is started again.
     issuer_key : PEM file of the key that signs blind tokens; made if there is none.
     public_url, prefix : the address that respondents use, and the path below which requests come, if a proxy stands in front.
     plain_http_beyond_this_machine : serve without TLS to other machines; anybody on the way could change the page.
     """
-    collector = Collector._made(survey, database)
+    given = survey if isinstance(survey, Survey) else _loaded(survey)
+    asked = given.as_rehearsal() if rehearsal else given
+    collector = Collector._made(asked, database or ("sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db"))
     _open(collector)
     if public_url is not None:
         collector._store.remember(_PUBLIC_URL, public_url)
@@ -151,13 +180,19 @@ def start(
             "port": port or collector._store.setting(_PORT),
             "certificate": certificate,
             "private_key": private_key,
-            "issuer_key": _issuer_key(survey, collector._store, issuer_key),
+            "issuer_key": _issuer_key(asked, collector._store, issuer_key),
             "plain_http_beyond_this_machine": plain_http_beyond_this_machine,
             "prefix": prefix or None,
         }
         server = background.launch(collector.database, options)
         collector._store.remember(_PORT, str(server.port))
     return collector
+
+
+def _loaded(path: object) -> Survey:
+    if not isinstance(path, str | Path):
+        refuse("`survey` must be a Survey, or the path of its file", type(path).__name__, "make one with Survey(…)", TypeError)
+    return Survey.load(path)
 
 
 def _open(collector: Collector) -> None:

@@ -3,7 +3,7 @@
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -11,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Any
 from toolkit.core.checks import refuse
 from toolkit.local.design import Design
 from toolkit.survey.question import Question
+from toolkit.survey.reading.remarks import OPEN_ACCESS, TRIED_OUT
 from toolkit.survey.spec import Survey
 
 if TYPE_CHECKING:
@@ -20,9 +21,10 @@ _FORMULA = re.compile(r"^[=+\-@\t\r]")
 SUFFIXES = (".csv", ".parquet")
 
 
-def write(frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None) -> Path:
+def write(frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None, *, remarks: Sequence[str] = ()) -> Path:
     """Write a frame as .csv or .parquet; with a survey, its codebook comes beside it, as name.codebook.json.
 
+    `remarks` are sentences about the collection, for the codebook.
     The reports are for their owner's eyes: nobody else on the machine can read the file.
     In a CSV file a text that a spreadsheet would take for a formula gets a leading apostrophe, as "=1+1" in a comment.
     """
@@ -36,7 +38,7 @@ def write(frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None)
             frame.to_parquet(file, index=False)
     if survey is not None:
         note = target.with_name(f"{target.stem}.codebook.json")
-        note.write_text(json.dumps(codebook(survey), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        note.write_text(json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
     return target
 
 
@@ -57,12 +59,16 @@ def harmless(value: Any) -> Any:
     return f"'{value}" if isinstance(value, str) and _FORMULA.match(value) else value
 
 
-def codebook(survey: Survey) -> dict[str, Any]:
+def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
     """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this toolkit."""
     language = survey.languages[0]
+    always = [*([TRIED_OUT] if survey.rehearsal else []), *([OPEN_ACCESS] if survey.access == "open" else [])]
     return {
-        "title": survey.title[language],
+        "title": survey.name,
         "hash": survey.hash,
+        "rehearsal": survey.rehearsal,
+        "access": survey.access,
+        "remarks": list(dict.fromkeys([*always, *remarks])),
         "epsilon": survey.loss.epsilon,
         "consent": survey.consent_text(),
         "columns": {question.name: _column(question, language) for question in survey.questions},

@@ -20,7 +20,7 @@ def paper(survey: Survey, language: str | None = None) -> str:
     code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
     parts = [_question(question, code) for question in survey.questions]
     consent = "".join(f"<p>{_safe(text)}</p>" for text in survey.consent_text(code).split("\n\n"))
-    title = _safe(survey.title[code])
+    title = _safe(survey.heading[code])
     head = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
     return f"<!doctype html><html lang='{code}'><head>{head}</head><body><h1>{title}</h1>{consent}{''.join(parts)}</body></html>"
 

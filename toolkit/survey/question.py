@@ -1,5 +1,6 @@
 """`Question`: what one person is asked, and how the answer is hidden before it leaves the phone."""
 
+import inspect
 import re
 from collections.abc import Mapping, Sequence
 from copy import copy
@@ -11,12 +12,15 @@ from toolkit.core.arrays import Labels
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.loss import Pure
 from toolkit.local.design import Design
+from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
 from toolkit.survey.language.labels import label
 from toolkit.survey.language.text import Frozen, Text, Words, in_language
 from toolkit.survey.writing.asking import LONGEST, final
+from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.unknown import refuse_unknown
 
 Kind = Literal["choice", "ticks", "number", "text"]
 Mode = Literal["auto", "guided", "physical", "plain"]
@@ -108,6 +112,15 @@ class Question:
         return self.design is not None
 
     @property
+    def is_share(self) -> bool:
+        """Whether what is estimated are shares of people; else it is the mean of a number.
+
+        >>> Question("age", "Age?", bounds=(18, 99)).is_share, Question("sex", "Sex?", options=["f", "m"]).is_share
+        (False, True)
+        """
+        return self.kind != "number" or isinstance(self.design, SquareWave)
+
+    @property
     def report_options(self) -> Labels:
         """The reports of a design that is a matrix, in the order of their codes."""
         return self.design.report_options if isinstance(self.design, Design) else ()
@@ -156,6 +169,31 @@ class Question:
     def __repr__(self) -> str:
         cost = f", epsilon {self.loss.epsilon:.4g}" if self.randomized else ""
         return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
+
+
+def read_questions(given: Any) -> list[Question]:
+    """Questions as plain data say them: what a file holds, or `to_dict` wrote; designs may be given by name."""
+    if not isinstance(given, Sequence) or isinstance(given, str):
+        refuse("`questions` must be a list of tables", type(given).__name__, "write [[questions]] before each", TypeError)
+    return [_read_question(item, place) for place, item in enumerate(given, start=1)]
+
+
+def _read_question(given: Any, place: int) -> Question:
+    name = given.get("name") if isinstance(given, Mapping) else None
+    with naming(f"question {name!r}"[:60] if name is not None else f"question {place}"):
+        if not isinstance(given, Mapping):
+            refuse("a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError)
+        refuse_unknown(given, list(inspect.signature(Question).parameters), "a question")
+        for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
+            if field not in given:
+                refuse(f"a question must have `{field}`", "none", why)
+        design = {"design": read_design(given["design"], **_around(given))} if "design" in given else {}
+    return Question(**{**given, **design})
+
+
+def _around(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a design may take from its question."""
+    return {key: given.get(key) for key in ("options", "bounds")}
 
 
 def _is_number(value: object) -> TypeGuard[int | float]:

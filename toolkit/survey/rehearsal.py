@@ -1,7 +1,8 @@
 """A scripted crowd for rehearsals and teaching: invented people answer a survey over the network as real phones do.
 
 Each has a true answer, randomizes it by the same rules as the phone's page, and sends the report to the server. It is for
-invented answers only: real ones must not be known to a computer but the respondent's.
+invented answers only: real ones must not be known to a computer but the respondent's. They go to a collection that was opened as
+a rehearsal; what they send carries the hash of the rehearsal, so that no server takes it for a real report.
 """
 
 import http.client
@@ -9,6 +10,8 @@ import json
 import ssl
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import replace
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -28,19 +31,43 @@ def rehearse(survey: Survey, url: str, answers: Any, rng: np.random.Generator, *
 
     Parameters
     ----------
-    url : the link for respondents.
-    answers : a frame with a column of true answers for each question, as labels or numbers, and lists of labels for boxes;
+    url : the link for respondents of a rehearsal: `collect(survey, rehearsal=True).url`. A real collection is refused.
+    answers : a pandas frame with a column of true answers for each question, as labels or numbers, and lists of labels for boxes;
         with a column "understood" if the survey has a comprehension check, else everybody passes it.
     links : single-use links, one a person, if the survey needs them (access by token).
     """
     check_rng(rng)
-    people = [dict(zip(answers.columns, row, strict=True)) for row in answers.itertuples(index=False, name=None)]
+    tried = survey.as_rehearsal()
+    people = _people(survey, answers)
     if links is not None and len(links) < len(people):
         refuse("there must be a link for each person", f"{len(links)} for {len(people)}", "each works once")
+    _check_rehearsal(url, survey, tried)
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
-    bodies = [_body(survey, person, token, rng) for person, token in zip(people, tokens, strict=False)]
+    bodies = [_body(tried, person, token, rng) for person, token in zip(people, tokens, strict=False)]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
         return sum(phones.map(_sent, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
+
+
+def _people(survey: Survey, answers: Any) -> list[dict[str, Any]]:
+    """The true answers of each person, by question."""
+    if not hasattr(answers, "itertuples"):
+        refuse("`answers` must be a pandas frame", type(answers).__name__, "one row a person, one column a question", TypeError)
+    if missing := [question.name for question in survey.questions if question.name not in answers.columns]:
+        received = f"none called {', '.join(missing)} among {', '.join(map(str, answers.columns))}"
+        refuse("`answers` must have a column of true answers for each question", received, "columns go by the questions' names")
+    return [dict(zip(answers.columns, row, strict=True)) for row in answers.itertuples(index=False, name=None)]
+
+
+def _check_rehearsal(url: str, survey: Survey, tried: Survey) -> None:
+    """Invented people must not even try to get among real ones."""
+    with closing(_line(url)) as line:
+        line.request("GET", urlsplit(url).path or "/")
+        with line.getresponse() as answer:
+            page = answer.read().decode(errors="replace")
+    if tried.hash in page:
+        return
+    found = "a real collection" if replace(survey, rehearsal=False).hash in page else "something else at this address"
+    refuse("a rehearsal must have a collection of its own", found, "open one with collect(survey, rehearsal=True)")
 
 
 def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> bytes:
@@ -82,16 +109,18 @@ def _code(question: Question, answer: Any) -> int:
 
 def _sent(url: str, bodies: Sequence[bytes]) -> int:
     """Send one after the other on one connection; how many were acknowledged."""
+    stored = 0
+    with closing(_line(url)) as line:
+        for body in bodies:
+            line.request("POST", f"{urlsplit(url).path}report", body, {"Content-Type": "application/json"})
+            with line.getresponse() as answer:
+                answer.read()
+                stored += answer.status == 201
+    return stored
+
+
+def _line(url: str) -> http.client.HTTPConnection:
     address = urlsplit(url)
     if address.scheme == "https":
-        line: http.client.HTTPConnection = http.client.HTTPSConnection(address.netloc, context=ssl.create_default_context())
-    else:
-        line = http.client.HTTPConnection(address.netloc)
-    stored = 0
-    for body in bodies:
-        line.request("POST", f"{address.path}report", body, {"Content-Type": "application/json"})
-        with line.getresponse() as answer:
-            answer.read()
-            stored += answer.status == 201
-    line.close()
-    return stored
+        return http.client.HTTPSConnection(address.netloc, context=ssl.create_default_context())
+    return http.client.HTTPConnection(address.netloc)

@@ -1,125 +1,29 @@
 """What a survey found: counts, and an estimate for each question, in all or by group, with what to think of them."""
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.local.design import Design
 from toolkit.survey.question import Question
-from toolkit.survey.reading.counting import Group, checked_groups, counted, refuse_strange
+from toolkit.survey.reading.counting import Group, checked_groups, counted, has_column, refuse_strange
+from toolkit.survey.reading.findings import Finding, Results
+from toolkit.survey.reading.hidden import Values, checked_method, counts_of, hidden_estimate
 from toolkit.survey.reading.nobody import nobody
 from toolkit.survey.reading.plainly import plain_estimate
-from toolkit.survey.reading.table import UNDERSTOOD, value_of
-from toolkit.survey.reading.turnout import Rows, Turnout, turnout, turnout_notes
+from toolkit.survey.reading.remarks import TRIED_OUT
+from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, value_of
+from toolkit.survey.reading.turnout import Rows, Turnout, turnout
 from toolkit.survey.spec import Survey
 
 if TYPE_CHECKING:
     import pandas as pd
 
-
-@dataclass(frozen=True)
-class Finding:
-    """One question in one group. Where nobody answered, the estimate is NaN and says so.
-
-    `turnout` : how many answered, refused, left no report, or were not asked.
-    `liars` : how far 1 % of people who agree on what to send can move the estimate at most; None where that has no meaning.
-    """
-
-    question: str
-    group: Group
-    estimate: Estimate
-    liars: float | None
-    turnout: Turnout
-
-
-@dataclass(frozen=True, repr=False)
-class Results:
-    """All findings of a survey, and how far they can be trusted.
-
-    `understood` : how many passed the comprehension check, and how many took it. `attention` : for each anchor question the
-    share of people who followed the instructions. `groupless` : how many people are in no group, as their answer to the plain
-    question that they are sorted by is missing.
-    """
-
-    survey: Survey
-    by: tuple[str, ...]
-    findings: tuple[Finding, ...]
-    understood: tuple[int, int] | None
-    attention: Mapping[str, Estimate]
-    groupless: int = 0
-
-    def __getitem__(self, name: str) -> Any:
-        """The estimate of a question; if there are groups, one for each of them."""
-        self.survey[name]  # refuses a name that is none
-        found = {finding.group: finding.estimate for finding in self.findings if finding.question == name}
-        if not found:
-            refuse(
-                "the question must have something to estimate", f"{name!r}", "it is free text, or there is no report yet", KeyError
-            )
-        if not self.by:
-            return found[()]
-        return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in found.items()}
-
-    def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row for each question, group and option: estimate, standard error, interval, fit, people, and the 1 % of liars.
-
-        `n` answered; "refused", "missing" and "not asked" are the others, as `Turnout` explains them.
-        """
-        import pandas as pd
-
-        rows = [
-            {"question": finding.question, **dict(zip(self.by, finding.group, strict=True)), "option": option, **numbers.to_dict()}
-            | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
-            | _people(finding.turnout)
-            | {"1 % of liars": finding.liars}
-            for finding in self.findings
-            for option, numbers in finding.estimate.to_frame(level).iterrows()
-        ]
-        return pd.DataFrame(rows)
-
-    def notes(self) -> list[str]:
-        """How far to trust it, in sentences: the survey as a whole, then each estimate that its reports contradict."""
-        doubtful = [finding for finding in self.findings if finding.estimate.contradicted]
-        return [*self._trust(), *(f"{self._named(finding)}: {note}." for finding in doubtful for note in finding.estimate.notes)]
-
-    def _named(self, finding: Finding) -> str:
-        group = ", ".join(f"{name} {value}" for name, value in zip(self.by, finding.group, strict=True))
-        return f"{finding.question}{f' ({group})' if group else ''}"
-
-    def _trust(self) -> list[str]:
-        said = []
-        if self.understood is not None and self.understood[1]:
-            passed, asked = self.understood
-            said.append(f"{passed} of {asked} ({100 * passed / asked:.0f} %) passed the comprehension check.")
-        for name, share in self.attention.items():
-            limits = share.interval()
-            low, high = (100 * float(limit) for limit in limits)
-            between = "(no share fits)" if limits.empty else f"({low:.0f} to {high:.0f})"
-            followed = 100 * min(max(float(share), 0.0), 1.0)
-            said.append(f"By the anchor question {name}, {followed:.0f} % {between} followed the instructions.")
-        return said + turnout_notes([finding.turnout for finding in self.findings], self.by, self.groupless)
-
-    def __repr__(self) -> str:
-        groups = f" by {', '.join(self.by)}" if self.by else ""
-        people = max((finding.estimate.n or 0 for finding in self.findings), default=0)
-        title = self.survey.title[self.survey.languages[0]]
-        return f"<Results of {title!r}{groups}: {len(self.findings)} estimates, up to {people:,} people>"
-
-    def _repr_html_(self) -> str:
-        parts = [f"<h3>{html.escape(self.survey.title[self.survey.languages[0]])}</h3>"]
-        for finding in self.findings:
-            question = self.survey[finding.question]
-            group = ", ".join(f"{name} {value}" for name, value in zip(self.by, finding.group, strict=True))
-            heading = f"{_words(question, self.survey)}{f' ({group})' if group else ''}"
-            parts += [f"<h4>{html.escape(heading)}</h4>", finding.estimate._repr_html_(), _liars(finding)]
-        return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
+__all__ = ["Finding", "Results", "estimate", "tally"]
 
 
 def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -> "pd.DataFrame":
@@ -141,13 +45,14 @@ def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -
     return pd.DataFrame(rows)
 
 
-def estimate(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -> Results:
+def estimate(survey: Survey, reports: Any, by: Sequence[str] | str | None = None, *, method: str | None = None) -> Results:
     """An estimate for each question: of a randomized one through its design, of a plain one as usual.
 
     Parameters
     ----------
     reports : a frame as for `tally`; `collector.reports()` and `toolkit export` make one.
     by : plain questions, or "understood": then there is one estimate for each group of people.
+    method : of hidden shares: "moment" (unbiased, the default), "mle" or "simplex" (inside 0 to 1, for display).
 
     >>> import pandas as pd
     >>> from toolkit import warner
@@ -155,20 +60,18 @@ def estimate(survey: Survey, reports: Any, by: Sequence[str] | str | None = None
     >>> round(estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60}))["cheated"].value, 3)
     0.3
     """
-    groups = checked_groups(survey, by)
+    groups, way = checked_groups(survey, by), checked_method(method)
     rows = Rows(survey, reports, groups)
     people = _ordered(survey, groups, rows.people())
     findings = [
         finding
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
-        for finding in _findings(question, people, counted(reports, question.name, groups), rows.asked(question))
+        for finding in _findings(question, people, counted(reports, question.name, groups), rows.asked(question), way)
     ]
-    return Results(survey, groups, tuple(findings), _understood(survey, reports), _attention(survey, reports), rows.groupless())
-
-
-Values = Sequence[tuple[Any, int]]
-"""Reports as codes, numbers or lists, each with the number of people who sent it."""
+    remarks = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
+    trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
+    return Results(survey, groups, tuple(findings), *trust, remarks)
 
 
 def _values(question: Question, counts: Mapping[Any, int]) -> Values:
@@ -186,29 +89,26 @@ def _ordered(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> 
 
 
 def _findings(
-    question: Question, people: Mapping[Group, int], counts: Mapping[Group, Mapping[Any, int]], asked: Mapping[Group, int]
+    question: Question,
+    people: Mapping[Group, int],
+    counts: Mapping[Group, Mapping[Any, int]],
+    asked: Mapping[Group, int],
+    method: str,
 ) -> Iterator[Finding]:
     """One for each group, also where it left the question empty."""
     for group, number in people.items():
         values = _values(question, counts.get(group, {}))
         answered = sum(count for _, count in values)
-        yield _finding(question, group, values, turnout(question, group, answered, asked.get(group, 0), number))
+        yield _finding(question, group, values, turnout(question, group, answered, asked.get(group, 0), number), method)
 
 
-def _finding(question: Question, group: Group, values: Values, people: Turnout) -> Finding:
+def _finding(question: Question, group: Group, values: Values, people: Turnout, method: str) -> Finding:
     if not values:
         return Finding(question.name, group, nobody(question), None, people)
     if question.design is None:
         return Finding(question.name, group, plain_estimate(question, values), None, people)
-    found = question.design.estimate_sent([value for value, _ in values], [count for _, count in values])
+    found = hidden_estimate(question.design, values, method)
     return Finding(question.name, group, found, _worst(question.design, found), people)
-
-
-def _counts(design: Design, values: Values) -> list[int]:
-    counts = [0] * len(design.report_options)
-    for code, count in values:
-        counts[code] += count
-    return counts
 
 
 def _worst(design: Any, found: Estimate) -> float | None:
@@ -238,21 +138,6 @@ def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:
             continue
         counts = counted(reports, question.name).get(())
         if counts:
-            told = _counts(question.design, _values(question, counts))
+            told = counts_of(question.design, _values(question, counts))
             found[question.name] = attention_counts(question.design, told, truth=question.anchor)
     return found
-
-
-def _people(found: Turnout) -> dict[str, int]:
-    return {"n": found.answered, "refused": found.refused, "missing": found.missing, "not asked": found.not_asked}
-
-
-def _words(question: Question, survey: Survey) -> str:
-    text = question.text
-    return text if isinstance(text, str) else text[survey.languages[0]]
-
-
-def _liars(finding: Finding) -> str:
-    if finding.liars is None:
-        return ""
-    return f"<p>If 1 % of the people lied in concert, this could be off by {finding.liars:.2g} more.</p>"

@@ -3,28 +3,33 @@
 import inspect
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from toolkit.core.above import above
 from toolkit.core.checks import Number, choice, refuse, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.local.questions import warner
+from toolkit.survey.language.marks import marked_words, rehearsal_mark
 from toolkit.survey.language.odds import USUAL
 from toolkit.survey.language.phrases import OWN, Own, phrases
 from toolkit.survey.language.text import Frozen, Text, Words, checked_language, checked_string, checked_words, in_language
+from toolkit.survey.planned import SurveyPlan, planned
 from toolkit.survey.promise import consent as consenting
 from toolkit.survey.promise import linter
+from toolkit.survey.promise.listing import listing
 from toolkit.survey.promise.shown import shown_question
-from toolkit.survey.question import Question
+from toolkit.survey.question import Question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
-from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.unknown import refuse_unknown
 
 ACCESS = ("open", "token", "blind")
+STEP = 10
+"""By how many reports at once an open collection moves on."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -38,9 +43,11 @@ class Survey:
     languages : the first is that of plain strings.
     practice, check : a question to try it out, never sent; a question on how it works, whose result is sent.
     access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
-    cap : the largest number of reports. minimum : reports below which no estimate is shown.
+    cap : the largest number of reports. minimum, step : while the collection is open, the reports below which nothing is shown,
+        in all or of a group, and by how many at once what is shown moves on, so that no single report can be seen to come.
     ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
     words : the page's own words, by language and name, for languages that the toolkit does not know.
+    rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits the real survey.
 
     >>> from toolkit import warner
     >>> question = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
@@ -60,6 +67,8 @@ class Survey:
     ceiling: Amount
     minimum: int
     words: Frozen[str, Text] | None
+    step: int
+    rehearsal: bool
 
     def __init__(
         self,
@@ -75,6 +84,8 @@ class Survey:
         ceiling: Number = USUAL,
         minimum: int = 30,
         words: Own | None = None,
+        step: int = STEP,
+        rehearsal: bool = False,
     ) -> None:
         codes = _languages(languages)
         asked = _questions(questions, codes[0])
@@ -91,6 +102,8 @@ class Survey:
             "ceiling": Pure(ceiling).amount,
             "minimum": whole(minimum, "minimum"),
             "words": _words(words, codes),
+            "step": whole(step, "step"),
+            "rehearsal": _flag(rehearsal, "rehearsal"),
         }
         for key, value in made.items():
             object.__setattr__(self, key, value)
@@ -115,10 +128,27 @@ class Survey:
         return consenting.loss(self.questions)
 
     @property
+    def heading(self) -> dict[str, str]:
+        """The title in each language, as people see it: that of a rehearsal says so."""
+        if not self.rehearsal:
+            return {code: self.title[code] for code in self.languages}
+        return {code: f"{rehearsal_mark(code)}: {self.title[code]}" for code in self.languages}
+
+    @property
+    def name(self) -> str:
+        """The heading in the first language."""
+        return self.heading[self.languages[0]]
+
+    def as_rehearsal(self) -> "Survey":
+        """The same survey to try out, with a hash of its own: a report of one is refused by the other."""
+        return replace(self, rehearsal=True)
+
+    @property
     def interface_words(self) -> dict[str, dict[str, str]]:
-        """The researcher's words for the page itself, without those for the promise."""
+        """The researcher's words for the page itself, without those for the promise; in a rehearsal every screen's heading."""
         given: Own = self.words or {}
-        return {code: {key: text for key, text in words.items() if not key.startswith(OWN)} for code, words in given.items()}
+        own = {code: {key: text for key, text in words.items() if not key.startswith(OWN)} for code, words in given.items()}
+        return marked_words(self.languages, own) if self.rehearsal else own
 
     @cached_property
     def hash(self) -> str:
@@ -143,7 +173,7 @@ class Survey:
     def _page(self) -> dict[str, Any]:
         others = {question.name: question for question in self.questions}
         return {
-            "title": {code: self.title[code] for code in self.languages},
+            "title": self.heading,
             "languages": list(self.languages),
             "access": self.access,
             "consent": {
@@ -187,6 +217,8 @@ class Survey:
             "ceiling": int(self.ceiling) if self.ceiling == self.ceiling // 1 != math.inf else str(self.ceiling),
             "minimum": self.minimum,
             "words": None if self.words is None else {code: dict(words) for code, words in self.words.items()},
+            "step": None if self.step == STEP else self.step,  # as in files and hashes of earlier versions
+            "rehearsal": self.rehearsal or None,
             "questions": [question.to_dict() for question in self.questions],
         }
         return {key: value for key, value in data.items() if value is not None}
@@ -204,7 +236,7 @@ class Survey:
         given = dict(data)
         if given.get("ceiling") == "inf":
             given["ceiling"] = math.inf
-        given["questions"] = _read_questions(data["questions"])
+        given["questions"] = read_questions(data["questions"])
         return cls(**given)
 
     @classmethod
@@ -213,16 +245,31 @@ class Survey:
         with naming(Path(path).name):
             return cls.from_dict(files.read(path))
 
+    def plan(
+        self, n: int, *, subgroup: Number | None = None, prevalence: Mapping[str, Any] | None = None, level: Number = 0.95
+    ) -> SurveyPlan:
+        """How precise each question would be with n people, in all and in the smallest subgroup, before anybody is asked.
+
+        `subgroup` : its share of the people; if left out, that of one answer to the plain question with the most answers, if all
+        are equally common. `prevalence` : guesses of the truth by question, as for `toolkit.plan`; else all answers equally common.
+        """
+        return planned(self.name, self.questions, n, subgroup=subgroup, prevalence=prevalence, level=level)
+
+    def preview(self) -> Any:
+        """The form as respondents see it, without opening a collection: a notebook shows it, and nothing in it is sent."""
+        return above("toolkit.survey.preview", "Preview")(self)
+
     def save(self, path: str | Path) -> None:
         """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash."""
         files.write(path, self.to_dict())
 
+    def _repr_html_(self) -> str:
+        return listing(self.name, self.questions, self.languages[0], self.words)
+
     def __repr__(self) -> str:
         count, hidden = len(self.questions), sum(question.randomized for question in self.questions)
         asked = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
-        return (
-            f"<Survey {self.title[self.languages[0]]!r}: {asked}, epsilon {self.loss.epsilon:.4g}, in {', '.join(self.languages)}>"
-        )
+        return f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}, in {', '.join(self.languages)}>"
 
 
 _NEEDED = {
@@ -269,27 +316,3 @@ def _flag(value: object, name: str) -> bool:
     if not isinstance(value, bool):
         refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
     return value
-
-
-def _read_questions(given: Any) -> list[Question]:
-    if not isinstance(given, Sequence) or isinstance(given, str):
-        refuse("`questions` must be a list of tables", type(given).__name__, "write [[questions]] before each", TypeError)
-    return [_read_question(item, place) for place, item in enumerate(given, start=1)]
-
-
-def _read_question(given: Any, place: int) -> Question:
-    name = given.get("name") if isinstance(given, Mapping) else None
-    with naming(f"question {name!r}"[:60] if name is not None else f"question {place}"):
-        if not isinstance(given, Mapping):
-            refuse("a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError)
-        refuse_unknown(given, list(inspect.signature(Question).parameters), "a question")
-        for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
-            if field not in given:
-                refuse(f"a question must have `{field}`", "none", why)
-        design = {"design": read_design(given["design"], **_around(given))} if "design" in given else {}
-    return Question(**{**given, **design})
-
-
-def _around(given: Mapping[str, Any]) -> dict[str, Any]:
-    """What a design may take from its question."""
-    return {key: given.get(key) for key in ("options", "bounds")}

@@ -9,6 +9,7 @@ What a store promises is told in `keeping/protocol.py`; what its files still sho
 """
 
 from pathlib import Path
+from typing import NoReturn
 
 from toolkit.core.checks import refuse
 from toolkit.survey.keeping.protocol import Entry, Outcome, State, Store, StoreError
@@ -34,7 +35,17 @@ def open_store(url: str, *, readonly: bool = False) -> Store:
         from toolkit.survey.keeping.postgres import postgres_store
 
         return postgres_store(url, readonly)
-    refuse("`database` must begin with sqlite:/// or postgresql://", repr(scheme[:20] + "://"), "no other database is known")
+    _refuse_unknown(url)
+
+
+def _refuse_unknown(url: str) -> NoReturn:
+    """What was meant is said where it can be seen; of an address no more than its beginning is quoted, as a password may follow."""
+    rule = "`database` must begin with sqlite:/// or postgresql://"
+    scheme, mark, rest = url.partition("://")
+    if not mark and url and not set(url) & set("@:;="):  # a file's name
+        refuse(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
+    known = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
+    refuse(rule, repr(scheme[:20] + "://"), known)
 
 
 def settled(url: str) -> str:
@@ -43,5 +54,7 @@ def settled(url: str) -> str:
     >>> settled("postgresql://host/campus")
     'postgresql://host/campus'
     """
+    if not isinstance(url, str):
+        refuse("`database` must be text", type(url).__name__, 'write "sqlite:///survey.db"', TypeError)
     scheme, _, path = url.partition(":///")
     return f"{scheme}:///{Path(path).expanduser().absolute()}" if scheme == "sqlite" and path else url

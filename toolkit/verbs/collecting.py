@@ -9,6 +9,7 @@ def add(verbs: Verbs) -> None:
     for name, told in _SERVE.items():
         serve.add_argument(f"--{name.replace('_', '-')}", help=told)
     serve.add_argument("--port", type=int, default=0, help="0: any free one")
+    serve.add_argument("--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real")
     serve.add_argument("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
     for verb, run, told in _PLAIN:
         add_verb(verbs, verb, run, told)
@@ -30,21 +31,22 @@ def _serve(options: Options) -> None:
     from toolkit.survey.collector import start
     from toolkit.survey.serving.access import PROMISES
     from toolkit.survey.sharing import qr_text
-    from toolkit.survey.spec import Survey
 
-    survey = Survey.load(options.survey)
     given = {name: getattr(options, name) for name in _SERVE if getattr(options, name) is not None}
     plain = options.plain_http_beyond_this_machine
-    started = start(survey, database=options.database, port=options.port, plain_http_beyond_this_machine=plain, **given)
-    say(qr_text(started.url), started.url, "", PROMISES[survey.access])
+    given |= {"port": options.port, "plain_http_beyond_this_machine": plain, "rehearsal": options.rehearsal}
+    started = start(options.survey, database=options.database, **given)
+    say(qr_text(started.url), started.url, "", started.survey.name, PROMISES[started.survey.access])
     say("The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, with the same --database.")
 
 
 def _status(options: Options) -> None:
-    status = collector(options).status()
+    found = collector(options)
+    status = found.status()
+    tried = "rehearsal, " if found.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
     serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
-    say(f"{status.state}: {status.reports:,} reports{cap}; {serving}", *(f"log: {line}" for line in status.log))
+    say(f"{tried}{status.state}: {status.reports:,} reports{cap}; {serving}", *(f"log: {line}" for line in status.log))
 
 
 def _list_servers(options: Options) -> None:

@@ -1,7 +1,9 @@
 """Verbs that read a survey file: what is wrong with it, what people would agree to, and its form on paper."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
+from toolkit.core.checks import refuse
 from toolkit.verbs.common import Options, Verbs, add_verb, say
 
 
@@ -11,6 +13,8 @@ def add(verbs: Verbs) -> None:
     )
     check.add_argument("survey", help="a .toml or .json file")
     check.add_argument("--language", help="of the text; the first if left out")
+    check.add_argument("--n", type=int, help="people who answer: then also how precise each question would be")
+    check.add_argument("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
     paper = add_verb(verbs, "paper", _paper, "write a form for paper, where people throw their own dice", database=False)
     paper.add_argument("survey", help="a .toml or .json file")
     paper.add_argument("path", help="an .html file, to print")
@@ -21,7 +25,18 @@ def _check(options: Options) -> None:
     from toolkit.survey.spec import Survey
 
     survey = Survey.load(options.survey)
+    if options.n is None and options.subgroup is not None:
+        refuse("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
     say(repr(survey), f"hash {survey.hash}", "", survey.consent_text(options.language))
+    if options.n is not None:
+        found = survey.plan(options.n, subgroup=options.subgroup)
+        say("", *_columns(found.rows()), *found.notes)
+
+
+def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
+    """Lines of text in columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
 
 
 def _paper(options: Options) -> None:

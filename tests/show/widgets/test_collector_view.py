@@ -1,3 +1,5 @@
+from contextlib import closing
+
 import numpy as np
 import pytest
 
@@ -44,15 +46,55 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     answer(collector, 19)
     view.refresh()
     assert view.table["rows"] == []
-    assert view.describe()["so_far"] == "Estimates are shown from 20 reports on; before, they would mislead."
+    assert view.describe()["so_far"].startswith(
+        "While the collection is open, it is shown in steps of 10, from 20 reports on: there are 19."
+    )
     answer(collector, 1)
     view.refresh()
     (row,) = view.table["rows"]
     estimate = collector.results()["cheated"]
-    assert row[0] == "cheated: yes"
-    assert row[1] == f"{estimate.value:.2f} ± {estimate.se:.2f}"
+    assert row[0] == "cheated: Yes"
+    assert row[1] == f"{100 * estimate.value:.0f} % ± {100 * estimate.se:.0f} points"
     assert row[3] == "20"
-    assert view.describe()["so_far"] == "So far: 20 of 20 (100 %) passed the comprehension check."
+    assert view.describe()["so_far"].startswith("So far: While the collection is open, it is shown in steps of 10")
+    assert view.describe()["so_far"].endswith("20 of 20 (100 %) passed the comprehension check.")
+
+
+def test_the_view_shows_the_count_as_it_grows_but_estimates_in_steps(collector):
+    """A projected view must not tell a room the report of the person who has just answered."""
+    answer(collector, 20)
+    before = CollectorView(collector).table
+    answer(collector, 9)
+    after = CollectorView(collector).table
+    assert (before["count"], after["count"]) == (20, 29)
+    assert after["rows"] == before["rows"]
+    assert "Here are 20 of 29 reports; the next at 30." in after["sentences"]["so_far"]
+
+
+def test_a_view_that_nothing_came_to_reads_no_reports(collector, monkeypatch):
+    """It asks every two seconds, perhaps for days."""
+    answer(collector, 25)
+    view, looked = watch(collector), []
+    results = collector.results
+    monkeypatch.setattr(collector, "results", lambda: looked.append(1) or results())
+    view.refresh()
+    assert looked == []
+    answer(collector, 1)
+    view.refresh()
+    assert (len(looked), view.table["count"]) == (1, 26)
+    collector.close()
+    view.refresh()
+    assert view.table["state"] == "closed"
+    assert view.describe()["so_far"].startswith("In all:")
+
+
+def test_the_view_of_a_rehearsal_says_so(tmp_path):
+    database = f"sqlite:///{tmp_path / 'tried.db'}"
+    with closing(open_store(database)) as store:
+        store.create(survey().as_rehearsal())
+    view = watch(Collector.attach(database))
+    assert repr(view) == "<CollectorView: 'REHEARSAL: Exams', draft, reports: 0>"
+    assert "This is a rehearsal" in view.describe()["state"]
 
 
 def test_the_state_and_the_promise_of_the_link_are_said(collector):

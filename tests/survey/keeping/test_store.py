@@ -103,6 +103,18 @@ def test_settings_are_kept_with_the_collection_and_one_of_an_earlier_version_has
     assert connect().setting("other") is None
 
 
+def test_a_setting_is_swapped_only_if_nobody_was_faster_and_the_collection_is_not_closed(store: Store, connect: Connect) -> None:
+    opened(store)
+    assert store.swap("shown", None, "a")
+    assert not connect().swap("shown", None, "b")
+    assert connect().swap("shown", "a", "c")
+    assert store.setting("shown") == "c"
+    store.remember("port", "8000")
+    store.set_state(State.CLOSED)
+    assert not store.swap("shown", None, "d")
+    assert (store.setting("shown"), store.setting("port")) == (None, "8000")
+
+
 def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) -> None:
     stores = [connect() for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:

@@ -9,6 +9,7 @@ from toolkit.show.canvas import GREY, INK, new_figure
 from toolkit.show.widgets.explorer import Explorer, browser_code
 from toolkit.show.widgets.still import say
 from toolkit.survey.collector import Collector, Status
+from toolkit.survey.reading.remarks import TRIED_OUT
 from toolkit.survey.results import Results
 from toolkit.survey.serving.access import PROMISES
 from toolkit.survey.sharing import qr_path
@@ -20,8 +21,8 @@ _STATES = {
     "paused": "The collection is paused: phones keep their reports and try again.",
     "closed": "The collection is closed.",
 }
-_NEAR = "This link works on this computer only. Phones need `host`, `certificate` and `private_key`, or a proxy: see `collect`."
-_NOWHERE = "No server for it is running on this computer. `collect` with the same database starts one."
+_NEAR = "This link works on this computer only. For phones, collect with host, certificate and private_key, or behind a proxy."
+_NOWHERE = "No server for it is running on this computer. To start one, collect with the same database."
 _OVER = "Nobody can answer any more."
 _PRIVATE = "True answers never leave the phones. What arrives here is randomized already."
 
@@ -29,8 +30,9 @@ _PRIVATE = "True answers never leave the phones. What arrives here is randomized
 class CollectorView(Explorer):
     """How many have answered, and what do they say so far?
 
-    The view asks again every two seconds while it is on the screen. Estimates appear when the survey's minimum is reached:
-    before, they would mislead. Do not stop a collection because you like the number.
+    The view asks again every two seconds while it is on the screen. Estimates appear when the survey's minimum is reached, as
+    before they would mislead, and move in steps, so that nobody who looks on can tell one person's report. Do not stop a
+    collection because you like the number.
 
     Parameters
     ----------
@@ -40,13 +42,15 @@ class CollectorView(Explorer):
     _esm = browser_code("collector_view.js")
 
     def __init__(self, collector: Collector) -> None:
-        self._collector = collector
-        super().__init__(table=collector_table(collector))
+        self._collector, self._status = collector, collector.status()
+        super().__init__(table=collector_table(collector, self._status))
         self.on_msg(self._asked)
 
     def refresh(self) -> None:
-        """Look at the collection again."""
-        self.table = collector_table(self._collector)
+        """Look at the collection again; where nothing has come there is nothing to read."""
+        status = self._collector.status()
+        if status != self._status:
+            self._status, self.table = status, collector_table(self._collector, status)
 
     def setting(self) -> str:
         return f"{self.table['title']!r}, {self.table['state']}, reports: {self.table['count']:,}"
@@ -77,33 +81,37 @@ def watch(collector: Collector) -> CollectorView:
     return CollectorView(collector)
 
 
-def collector_table(collector: Collector) -> dict[str, Any]:
+def collector_table(collector: Collector, status: Status) -> dict[str, Any]:
     """What is shown now: plain text and numbers."""
-    status, survey = collector.status(), collector.survey
-    results = collector.running()
+    survey, results = collector.survey, collector.results()
     return {
-        "title": survey.title[survey.languages[0]],
+        "title": survey.name,
         "state": status.state,
         "count": status.reports,
         "url": status.url or "",
         "qr": qr_path(status.url) if status.url else {"size": 0, "path": ""},
         "head": ["question", "estimate", "95 % interval", "people"],
-        "rows": [] if results is None else _rows(results),
+        "rows": _rows(results),
         "sentences": _sentences(status, collector, results),
     }
 
 
-def _sentences(status: Status, collector: Collector, results: Results | None) -> dict[str, str]:
+def _sentences(status: Status, collector: Collector, results: Results) -> dict[str, str]:
     survey = collector.survey
     cap = "" if status.cap is None else f" At most {status.cap:,} are taken."
-    missing = f"Estimates are shown from {survey.minimum:,} reports on; before, they would mislead."
+    tried = f" {TRIED_OUT}" if survey.rehearsal else ""
     return {
-        "state": f"{_STATES[status.state]}{cap}",
+        "state": f"{_STATES[status.state]}{cap}{tried}",
         "reach": _reach(status),
         "access": "" if status.state == "closed" else PROMISES[survey.access],
         "private": _PRIVATE,
-        "so_far": missing if results is None else " ".join(["So far:", *results.notes()]) if results.notes() else "So far:",
+        "so_far": " ".join([*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]),
     }
+
+
+def _begun(status: Status, results: Results) -> list[str]:
+    """What heads the table, if there is one."""
+    return [] if not results.findings else ["In all:"] if status.state == "closed" else ["So far:"]
 
 
 def _reach(status: Status) -> str:
@@ -115,13 +123,10 @@ def _reach(status: Status) -> str:
 
 
 def _rows(results: Results) -> list[list[str]]:
+    """The hidden questions; plain ones need no watching."""
     rows = []
-    for finding in results.findings:
-        estimate = finding.estimate
-        if not results.survey[finding.question].randomized:
-            continue
-        for option, value, se, interval in estimate.text_rows():
-            what = f"{finding.question}: {option}" if len(estimate.labels) > 1 or option != "mean" else finding.question
-            told = [f"{value} ± {se}", interval, f"{estimate.n:,}"]
-            rows.append([what, *(number.replace("-", "\N{MINUS SIGN}") for number in told)])
+    for question in results.estimated:
+        for row in results.rows(question.name) if question.randomized else ():
+            what = question.name if row.option == "mean" else f"{question.name}: {row.option}"
+            rows.append([what, f"{row.estimate} ± {row.se}", row.interval, f"{row.n:,}"])
     return rows

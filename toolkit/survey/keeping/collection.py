@@ -20,6 +20,13 @@ from toolkit.survey.spec import Survey
 PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
 
+_CORRECTED = (
+    "reports cannot be mixed; take another database. To correct a text of an open survey, close that collection, which keeps its "
+    "reports, and collect the corrected survey in a new one; where designs and options are the same, estimate() takes both tables, "
+    "one below the other"
+)
+_SHOWN = "shown"  # how settings begin that say which reports a reader has seen
+
 _NEXT = {
     State.DRAFT: (State.OPEN, State.CLOSED),
     State.OPEN: (State.PAUSED, State.CLOSED),
@@ -55,6 +62,9 @@ class Session(Protocol):
 
     def setting(self, name: str) -> str | None: ...
     def remember(self, name: str, value: str) -> None: ...
+    def forget(self, beginning: str) -> None:
+        """Remove the settings whose name begins so."""
+
     def issued(self, invitation: bytes) -> bytes | None: ...
     def issue(self, invitation: bytes, blinded: bytes) -> None: ...
 
@@ -90,7 +100,7 @@ class Collection:
                     session.begin(Head(survey.hash, survey.access, survey.cap, State.DRAFT), json.dumps(survey.to_dict()))
                 there = session.head() or _gone()
             if there.hash != survey.hash:
-                refuse("a database holds one collection", "one of another survey", "reports cannot be mixed; take another database")
+                refuse("a database holds one collection", "one of another survey", _CORRECTED)
             self._seen = there.hash, there.identity
             if there.state is State.CLOSED and not there.swept:  # somebody was interrupted while closing it
                 self._engine.finish()
@@ -119,6 +129,7 @@ class Collection:
                 if state is not State.CLOSED:
                     session.move(state)
                 elif not head.swept:
+                    session.forget(_SHOWN)
                     session.sweep()
             if state is State.CLOSED:
                 self._engine.finish()
@@ -144,6 +155,9 @@ class Collection:
             return session.held()
 
     def reports(self) -> Iterator[str]:
+        return (body for _, body in self.rows())
+
+    def rows(self) -> Iterator[tuple[bytes, str]]:
         after = b""
         while True:
             with self._lock, self._engine.reading() as session:
@@ -151,7 +165,7 @@ class Collection:
                 page = session.page(after, PAGE)
             if not page:
                 return
-            yield from (body for _, body in page)
+            yield from page
             after = page[-1][0]
 
     def invite(self, hashes: Iterable[bytes]) -> None:
@@ -191,6 +205,13 @@ class Collection:
         with self._lock, self._engine.writing(patient=True) as session:
             self._head(session)
             session.remember(name, value)
+
+    def swap(self, name: str, before: str | None, after: str) -> bool:
+        with self._lock, self._engine.writing(patient=True) as session:
+            if self._head(session).state is State.CLOSED or session.setting(name) != before:
+                return False
+            session.remember(name, after)
+            return True
 
     def close(self) -> None:
         with self._lock:

@@ -5,6 +5,9 @@ key and its body; there is no column for a time, an order, an address or a token
 transaction and returns when it is durable, so that an answer to a phone can be trusted; whatever went wrong, sending the
 same report again is right, because its key is stored once.
 
+While a collection is open, a setting holds the keys of the reports that its readers were shown (`reading/steps.py`), so that all
+see the same: it tells those reports from later ones, in steps, until closing removes it.
+
 What the files still show while a collection runs, and what closing it does about that, is told in `sqlite.py` and
 `postgres.py`.
 """
@@ -105,6 +108,9 @@ class Store(Protocol):
     def reports(self) -> Iterator[str]:
         """Their bodies, in the order of their random keys; no lock is held between two of them."""
 
+    def rows(self) -> Iterator[tuple[bytes, str]]:
+        """The same, each with its key."""
+
     def invite(self, hashes: Iterable[bytes]) -> None:
         """Let in whoever has the token with this SHA-256. One that was let in before is not let in again, spent or not."""
 
@@ -116,6 +122,12 @@ class Store(Protocol):
 
     def remember(self, name: str, value: str) -> None:
         """Keep a setting with the collection, whoever serves it next."""
+
+    def swap(self, name: str, before: str | None, after: str) -> bool:
+        """Keep a setting if it still is what it was before and the collection is not closed; whether that was so.
+
+        Settings whose name begins with "shown" go when the collection is closed: they tell earlier reports from later ones.
+        """
 
     def close(self) -> None:
         """Close the connection, not the collection."""

@@ -279,6 +279,10 @@ class SqliteSession:
         self._database.execute(_SETTING)
         self._database.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
 
+    def forget(self, beginning: str) -> None:
+        if self._row("SELECT 1 FROM sqlite_master WHERE name = 'setting'"):
+            self._database.execute("DELETE FROM setting WHERE substr(name, 1, ?) = ?", (len(beginning), beginning))
+
     def issued(self, invitation: bytes) -> bytes | None:
         row = self._row("SELECT blinded FROM issued WHERE invitation = ?", invitation)
         return None if row is None else row[0]

@@ -35,11 +35,17 @@ def interface(languages: Sequence[str], own: Mapping[str, Mapping[str, str]] | N
     return {language: _complete(language, (own or {}).get(language, {})) for language in languages}
 
 
+def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:
+    """The words of a language as they are written, the researcher's own before those of the toolkit; some may be missing."""
+    base = language.partition("-")[0]
+    return {**(_file(base) if base in KNOWN else {}), **own}
+
+
 def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
-    english, base = _file("en"), language.partition("-")[0]
+    english = _file("en")
     if unknown := sorted(set(own) - set(english)):
         refuse(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
-    words = {**(_file(base) if base in KNOWN else {}), **own}
+    words = raw_words(language, own)
     if missing := sorted(set(english) - set(words)):
         rule = f"the page must have all its words in {language!r}"
         refuse(rule, f"{len(missing)} missing, such as {missing[0]!r}", f"known are {', '.join(KNOWN)}; give others as `words`")

@@ -60,6 +60,13 @@ def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], i
     return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in found.iter_rows()]
 
 
+def has_column(reports: Any, name: str) -> bool:
+    """Whether a frame has a column of that name."""
+    import narwhals as nw
+
+    return name in nw.from_native(reports).lazy().collect_schema().names()
+
+
 def _columns(reports: Any, names: Sequence[str]) -> Any:
     """The named columns of a frame, not computed yet."""
     import narwhals as nw

@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 UNDERSTOOD = "understood"
 """The column with the result of the comprehension check."""
 
+REHEARSAL = "REHEARSAL"
+"""The column that every row of a rehearsal has, so that it stays marked wherever it is copied; no question can be called so."""
+
 
 def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     """A frame of what a store holds, in the order of its random keys, so that the order says nothing.
@@ -34,6 +37,8 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     }
     if survey.check:
         columns[UNDERSTOOD] = [person[UNDERSTOOD] for person in people]
+    if survey.rehearsal:
+        columns[REHEARSAL] = [True] * len(people)
     return pd.DataFrame(columns)
 
 

@@ -1,0 +1,112 @@
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.survey.reading.test_printing import asked, frame
+from tests.survey.samples import DESIGNS, cheated, survey, survey_with
+from toolkit import Question
+from toolkit.show import estimate_intervals
+from toolkit.survey.results import estimate
+
+
+def test_shares_stand_on_one_axis_in_percent_and_a_mean_on_its_own():
+    """A mean of ten drinks was once drawn as a share of 1000 %."""
+    found = estimate(asked(), frame())
+    shares, drinks = found.plot().figure.axes
+    assert shares.get_xlabel() == "share of people"
+    assert drinks.get_xlabel() == "mean of drinks"
+    found.plot().figure.draw_without_rendering()
+    assert not any("%" in label.get_text() for label in drinks.get_xticklabels())
+    assert all("%" in label.get_text() for label in shares.get_xticklabels())
+    places = [line.get_xdata()[0] for line in drinks.lines if len(line.get_xdata()) == 1]
+    assert places == [found["drinks"].value]
+    (bar,) = [line for line in drinks.lines if len(line.get_xdata()) == 2]
+    assert tuple(bar.get_xdata()) == tuple(found["drinks"].interval())
+
+
+def test_groups_stand_in_one_row_with_a_legend_of_labels_and_marks_of_their_own():
+    shares, _ = estimate(asked(), frame(), by="faculty").plot().figure.axes
+    assert [text.get_text() for text in shares.get_legend().get_texts()] == ["faculty Arts & Letters", "faculty Law"]
+    assert [label.get_text() for label in shares.get_yticklabels()] == ["year: second or later", "cheated: Yes"]
+    marks = [line.get_marker() for line in shares.get_legend().get_lines()]
+    assert len(set(marks)) == 2
+
+
+def test_with_many_groups_each_has_a_row_and_no_mark_is_used_twice():
+    city = Question("city", "City?", options=[f"c{i}" for i in range(9)])
+    rng = np.random.default_rng(1)
+    reports = pd.DataFrame({"city": rng.choice(city.options, 900), "cheated": rng.choice(["no", "yes"], 900)})
+    (ax,) = estimate(survey(city, cheated(), check=False), reports, by="city").plot().figure.axes
+    assert ax.get_legend() is None
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["cheated: Yes (city c0)", "cheated: Yes (city c1)"]
+
+
+def test_the_words_say_every_number_in_its_unit():
+    found = estimate(asked(), frame(), by="faculty")
+    said = found.plot().alt
+    arts = found["cheated"]["arts"]
+    low, high = arts.interval()
+    assert f"cheated: Yes (faculty Arts & Letters) {100 * arts.value:.0f} % ({100 * low:.0f} % to {100 * high:.0f} %)" in said
+    assert re.search(r"drinks \(faculty Law\) [\d.]+ \([\d.]+ to [\d.]+\)", said)
+    bundle, _ = found.plot()._repr_mimebundle_()
+    assert {"text/html", "image/png", "text/plain"} == set(bundle)
+
+
+def test_a_dot_outside_its_interval_and_reports_that_no_share_fits_have_their_words():
+    outside = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})).plot()
+    assert "method='mle' keeps it inside" in outside.figure.axes[0].get_xlabel()
+    strange = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["no"] * 60})).plot()
+    assert "no share fits" in strange.alt
+    assert any("no share fits" in text.get_text() for text in strange.figure.axes[0].texts)
+
+
+def test_a_group_that_left_a_question_empty_is_said_and_stops_nothing():
+    gap = frame(60).assign(cheated=lambda one: one["cheated"].where(one["faculty"] == "arts"))
+    sheet = estimate(asked(), gap, by="faculty").plot()
+    assert "nobody answered" in sheet.alt
+    assert sheet._repr_mimebundle_()
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_randomizer_can_be_drawn_or_says_why_not(name):
+    question = survey_with(DESIGNS[name], check=False)["asked"]
+    sent = _reports(question)
+    found = estimate(survey_with(DESIGNS[name], check=False), pd.DataFrame({"asked": sent}))
+    if len(found["asked"].labels) > 12:
+        with pytest.raises(ValueError, match="distributions alone"):
+            found.plot()
+    else:
+        assert found.plot()._repr_mimebundle_()
+
+
+def _reports(question):
+    from toolkit.survey.reading.table import cell
+    from toolkit.survey.rehearsal import report
+
+    truths = {"choice": question.options[-1] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}
+    rng = np.random.default_rng(5)
+    return [cell(question, report(question, truths[question.kind], rng)) for _ in range(60)]
+
+
+def test_with_nothing_to_draw_the_reason_is_said():
+    with pytest.raises(ValueError, match="there must be something to draw, got no findings"):
+        estimate(asked(), frame()[:0]).plot()
+
+
+def test_a_picture_of_results_is_not_drawn_as_if_they_were_estimates():
+    """It ended in an error of Python's own."""
+    found = estimate(asked(), frame(), by="faculty")
+    with pytest.raises(TypeError, match=r"got the results of a survey: results.plot\(\) draws them all"):
+        estimate_intervals(found)
+    with pytest.raises(TypeError, match="got one: write"):
+        estimate_intervals(estimate(asked(), frame())["cheated"])
+    with pytest.raises(TypeError, match="got float"):
+        estimate_intervals([0.3])
+    assert "arts" in repr(estimate_intervals(found["cheated"]))
+
+
+def test_it_can_be_written_to_a_file(tmp_path):
+    estimate(asked(), frame()).plot(level=0.9).save(tmp_path / "results.png")
+    assert (tmp_path / "results.png").read_bytes().startswith(b"\x89PNG")

@@ -1,0 +1,43 @@
+import re
+
+import pytest
+
+from tests.survey.samples import survey
+from toolkit.survey.client import asset
+from toolkit.survey.language.marks import HEADINGS, marked_words, rehearsal_mark
+from toolkit.survey.language.words import KNOWN, interface
+
+
+@pytest.mark.parametrize("language", KNOWN)
+def test_every_heading_of_a_rehearsal_begins_with_a_word_for_it(language):
+    words = interface([language], marked_words([language], {}))[language]
+    plain = interface([language])[language]
+    assert rehearsal_mark(language) != rehearsal_mark("en") or language == "en"
+    assert {name for name in words if words[name] != plain[name]} == set(HEADINGS)
+    assert all(words[name] == f"{rehearsal_mark(language)}: {plain[name]}" for name in HEADINGS)
+
+
+def test_all_words_that_the_page_makes_headings_of_are_known_here():
+    """Named where screens are made, or given with the question; all others are titles of the survey."""
+    script = asset("screens.js").decode()
+    named = {word for call in re.findall(r"heading\(([^)]*)\)", script) for word in re.findall(r'"(\w+)"', call)}
+    assert named <= {*HEADINGS}
+    assert {"practice", "check_title"} <= {*HEADINGS}  # these come with the introduction's questions
+
+
+def test_the_researchers_own_words_stay_and_are_marked_where_they_head_a_screen():
+    asked = survey(words={"en": {"next": "Go on", "thanks": "Merci"}}).as_rehearsal()
+    assert asked.interface_words["en"]["next"] == "Go on"
+    assert asked.interface_words["en"]["thanks"] == "REHEARSAL: Merci"
+    assert survey().interface_words == {}
+
+
+def test_a_rehearsal_is_a_survey_of_its_own_that_can_be_written_down(tmp_path):
+    tried = survey().as_rehearsal()
+    assert tried.hash != survey().hash
+    assert tried.name == "REHEARSAL: Exams"
+    assert tried.title == survey().title
+    assert tried.as_rehearsal() == tried
+    tried.save(tmp_path / "tried.toml")
+    assert type(tried).load(tmp_path / "tried.toml") == tried
+    assert tried.for_page()["title"] == {"en": "REHEARSAL: Exams"}

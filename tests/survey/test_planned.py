@@ -1,0 +1,122 @@
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
+from toolkit import Question, Survey, plan, warner
+from toolkit.local.numeric import one_bit
+from toolkit.survey.planned import planned
+
+CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
+Z = 1.959963984540054
+
+
+def test_a_survey_is_planned_before_anybody_is_asked():
+    """Warner's question at 2/3 and one half: 1.96 * (1/2) / (1/3) / sqrt(n), by hand."""
+    found = survey().plan(n=600)
+    assert found["cheated"].margin == pytest.approx(Z * 1.5 / math.sqrt(600))
+    assert found["cheated"].margin == plan(warner(p="2/3"), prevalence=0.5, n=600).margin
+    assert (found["cheated"].people, found["cheated"].small) == (600, 300)  # two faculties
+    assert found["cheated"].small_margin == pytest.approx(Z * 1.5 / math.sqrt(300))
+    assert found["faculty"].margin == pytest.approx(Z * 0.5 / math.sqrt(600))
+
+
+def test_the_margin_of_a_number_is_in_its_own_unit():
+    """Six hundred people and one bit each of a number from 0 to 40: somebody learned the margin only afterwards."""
+    drinks = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))
+    found = survey(drinks, check=False).plan(n=600)["drinks"]
+    assert found.guess == "mean 20"
+    assert found.margin == pytest.approx(3.463, abs=0.001)
+    assert found.words(found.margin) == "± 3.5"
+    rng = np.random.default_rng(2)  # of 400 surveys of people at both ends the standard deviation is known to 3.5 %
+    estimates = [drinks.design.estimate(drinks.design.randomize(rng.choice([0, 40], 600), rng)).value for _ in range(400)]
+    assert Z * np.std(estimates) == pytest.approx(found.margin, rel=0.14)  # 4 standard errors: one seed in 16,000 fails
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_every_randomizer_is_planned_as_the_houses_plan_says(name):
+    (found,) = survey_with(DESIGNS[name]).plan(n=600).questions
+    if name == "square_wave":
+        assert math.isnan(found.margin)
+        assert found.words(found.margin) == "—"
+        return
+    question = survey_with(DESIGNS[name])["asked"]
+    k = len(question.options)
+    shares = [1 / k] * k if k > 2 else 0.5
+    guess = found.of / 2 + float(question.design.low) if question.kind == "number" else shares
+    if question.kind == "ticks":
+        guess = [min(0.5, getattr(question.design, "most", k) / k)] * k
+    assert found.margin == plan(question.design, prevalence=guess, n=600).margin
+
+
+def test_the_subgroup_is_the_finest_plain_question_or_what_is_given():
+    found = CAMPUS.plan(n=600)
+    assert found["cheated"].small == 120
+    assert found["faculty"].small is None  # in a group by faculty all have the same one
+    assert "The smallest subgroup is taken to be 1 of 5 of equal size by faculty; say subgroup= for a smaller one." in found.notes
+    given = CAMPUS.plan(n=600, subgroup=0.05)
+    assert given["cheated"].small == 30
+    assert given["cheated"].small_margin == pytest.approx(found["cheated"].margin * math.sqrt(20), rel=1e-6)
+    alone = survey(cheated(), check=False).plan(n=600)
+    assert alone["cheated"].small is None
+    assert alone.rows()[0] == ("question", "guess", "people", "margin")
+    with pytest.raises(ValueError, match="`subgroup` must be a share"):
+        CAMPUS.plan(n=600, subgroup=30)
+
+
+def test_who_is_not_asked_does_not_count():
+    found = survey(faculty(), cheated(show_if={"faculty": ["law"]})).plan(n=600)
+    assert found["cheated"].people == 300
+    assert found["cheated"].margin == pytest.approx(Z * 1.5 / math.sqrt(300))
+    assert "cheated is asked of some: 300 of 600 if the answers that decide it are equally common." in found.notes
+
+
+def test_guesses_can_be_given_and_an_anchor_is_its_own():
+    found = CAMPUS.plan(n=600, prevalence={"cheated": 0.1, "hours": 20})
+    assert found["cheated"].guess == "10 %"
+    assert found["cheated"].margin == plan(CAMPUS["cheated"].design, prevalence=0.1, n=600).margin
+    assert found["hours"].guess == "mean 20"
+    assert found["moon"].guess == "all no"
+    assert found["moon"].margin == plan(CAMPUS["moon"].design, prevalence=0.0, n=600).margin
+    with pytest.raises(ValueError, match="`prevalence` must be guesses by question, got 'cheat'"):
+        CAMPUS.plan(n=600, prevalence={"cheat": 0.1})
+    with pytest.raises(ValueError, match="question 'cheated'"):
+        CAMPUS.plan(n=600, prevalence={"cheated": 10})
+
+
+def test_plain_questions_have_the_usual_margin():
+    age = Question("age", "Age?", bounds=(18, 98))
+    found = survey(age, faculty(), cheated(), check=False).plan(n=400)
+    assert found["age"].margin == pytest.approx(Z * 40 / math.sqrt(400))  # people at both ends: a standard deviation of 40
+    three = survey(faculty(options=["a", "b", "c"]), cheated()).plan(n=400)
+    assert three["faculty"].margin == pytest.approx(Z * math.sqrt(2 / 9 / 400))
+
+
+def test_where_next_to_nothing_would_be_learned_it_is_said():
+    found = CAMPUS.plan(n=60)
+    assert any(note.startswith("pressure: ± ") and "tell next to nothing" in note for note in found.notes)
+    assert not any(note.startswith("faculty:") for note in found.notes)
+    assert survey().plan(n=1)["cheated"].small == 0
+    assert survey().plan(n=1).rows()[2][-1] == "—"
+
+
+def test_a_margin_is_never_written_smaller_than_it_is():
+    for n in range(100, 700, 37):
+        for one in CAMPUS.plan(n=n).questions:
+            number = float(one.words(one.margin).removeprefix("± ").removesuffix(" points").replace(",", ""))
+            assert number >= (100 if one.share else 1) * one.margin - 1e-9
+
+
+def test_the_table_is_shown_and_can_be_taken_on():
+    found = survey().plan(n=600)
+    assert repr(found) == "<Plan of 'Exams' with 600 people: faculty ± 4.1 points, cheated ± 13 points at 95 %>"
+    assert found._repr_html_().count("<tr>") == 3
+    frame = found.to_frame()
+    assert frame["margin"].tolist() == [one.margin for one in found.questions]
+    with pytest.raises(KeyError, match="one of faculty, cheated"):
+        found["nothing"]
+    assert planned("Exams", survey().questions, 600) == found
+    with pytest.raises(ValueError, match="`n` must be at least 1"):
+        survey().plan(n=0)

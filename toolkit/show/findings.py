@@ -1,0 +1,185 @@
+"""All findings of a survey in one picture: shares on one axis in percent, each mean on an axis of its own, groups side by side."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter
+
+from toolkit.core.checks import refuse
+from toolkit.show.bars import doubt, interval_row
+from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, png_bundle
+from toolkit.survey.question import Question
+from toolkit.survey.reading.counting import Group
+from toolkit.survey.reading.printing import label_of
+from toolkit.survey.results import Finding, Results
+
+_MOST_OPTIONS = 12
+_MOST_ROWS = 120
+_LINE, _GAP = 0.26, 0.5  # inches of a row; rows between two questions
+_WIDEST_NAME = 34
+
+
+@dataclass(frozen=True, repr=False)
+class Sheet:
+    """A figure of several panels that a notebook shows; `alt` says what there is to see."""
+
+    figure: Figure
+    alt: str
+
+    def save(self, path: str | Path) -> None:
+        """Write it to a file: .png, .pdf or .svg."""
+        self.figure.savefig(path)
+
+    def _repr_mimebundle_(self, **_: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        return png_bundle(self.figure, repr(self), self.alt)
+
+    def __repr__(self) -> str:
+        return f"<Sheet: {self.alt}>"
+
+
+@dataclass(frozen=True)
+class _Line:
+    """One dot and bar: where it belongs, and its numbers."""
+
+    question: Question
+    name: str
+    whose: str
+    group: int
+    value: float
+    low: float
+    high: float
+    words: str
+
+
+def findings(results: Results, *, level: float = 0.95) -> Sheet:
+    """Every estimate as a dot with its interval, one row for each question, option and group."""
+    if not results.findings:
+        refuse("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
+    panels = _panels(results, level)
+    if not panels:
+        refuse("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
+    if sum(map(len, panels)) > _MOST_ROWS:
+        refuse(f"a picture holds at most {_MOST_ROWS} estimates", sum(map(len, panels)), "draw fewer groups, or see to_frame()")
+    heights = [_height(lines) for lines in panels]
+    canvas = new_figure(width=8.2, height=_LINE * sum(heights) + 0.75 * len(panels) + 0.6)
+    axes = canvas.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
+    for ax, lines in zip(axes, panels, strict=True):
+        _draw(ax, lines)
+    if results.by and _together(results):
+        _legend(axes[0], [results.group_words(group) for group in _groups(results)])
+    canvas.suptitle(f"{results.survey.name}: estimates with {100 * level:g} % intervals", x=0.01, ha="left", fontsize=11, color=INK)
+    return Sheet(canvas, _words(results, panels, level))
+
+
+def _groups(results: Results) -> list[Group]:
+    return sorted({finding.group for finding in results.findings})
+
+
+def _together(results: Results) -> bool:
+    """Whether groups stand in one row, told apart by their marks; with more of them each has a row of its own."""
+    return len(_groups(results)) <= len(_STYLES)
+
+
+def _panels(results: Results, level: float) -> list[list[_Line]]:
+    """Shares together, then one panel for each mean, whose units differ."""
+    lines = [line for finding in results.findings for line in _lines(results, finding, level)]
+    shares = [line for line in lines if line.question.is_share]
+    means = {line.question.name: line.question for line in lines if not line.question.is_share}
+    return [part for part in (shares, *([line for line in lines if line.question.name == name] for name in means)) if part]
+
+
+def _lines(results: Results, finding: Finding, level: float) -> list[_Line]:
+    """The options of one question; of a distribution with many points none, as bars would hide its shape."""
+    question, estimate = results.survey[finding.question], finding.estimate
+    if len(estimate.labels) > _MOST_OPTIONS:
+        return []
+    interval = estimate.interval(level)
+    numbers = [np.atleast_1d(part) for part in (estimate.value, interval.low, interval.high)]
+    together, whose = _together(results), f" ({results.group_words(finding.group)})" if results.by else ""
+    place, found = _groups(results).index(finding.group) if together else 0, []
+    for i, label in enumerate(estimate.labels):
+        option = "" if not question.is_share else f": {label_of(results.survey, question.name, label)}"
+        value, low, high = (float(column[i]) for column in numbers)
+        words = "nobody answered" if not estimate.n else doubt(estimate, interval, i)
+        found.append(_Line(question, f"{question.name}{option}{'' if together else whose}", whose, place, value, low, high, words))
+    return found
+
+
+def _rows(lines: Sequence[_Line]) -> dict[str, int]:
+    """Each named line once: groups share it."""
+    return {name: place for place, name in enumerate(dict.fromkeys(line.name for line in lines))}
+
+
+def _height(lines: Sequence[_Line]) -> float:
+    groups = 1 + max(line.group for line in lines)
+    return len(_rows(lines)) * max(1.0, 0.62 * groups) + _GAP
+
+
+def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
+    """Rows by name, groups close together in each, in the unit of the questions."""
+    rows, groups, share = _rows(lines), 1 + max(line.group for line in lines), lines[0].question.is_share
+    for line in lines:
+        place = rows[line.name] + (line.group - (groups - 1) / 2) * 0.8 / groups
+        if np.isfinite(line.value):
+            _bar(ax, place, line)
+        else:
+            ax.annotate(line.words, (0.01, place), xycoords=("axes fraction", "data"), va="center", fontsize="small", color=GREY)
+    ax.set_yticks(range(len(rows)), [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows])
+    ax.set_ylim(len(rows) - 0.45, -0.55)
+    ax.tick_params(axis="y", length=0)
+    ax.spines[["top", "right", "left"]].set_visible(False)
+    ax.grid(axis="x", color="#E5E5E5", linewidth=0.8)
+    ax.set_axisbelow(True)
+    for edge in range(1, len(rows)):
+        ax.axhline(edge - 0.5, color="#E5E5E5", linewidth=0.8)
+    if share:
+        ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value, 1)))
+        outside = any(not 0 <= line.value <= 1 for line in lines if np.isfinite(line.value))
+        why = " (a mark outside 0 to 100 % is unbiased and honest; method='mle' keeps it inside)" if outside else ""
+        ax.set_xlabel(f"share of people{why}")
+    else:
+        ax.set_xlabel(f"mean of {lines[0].question.name}")
+    ax.margins(x=0.04)
+
+
+def _bar(ax: Axes, place: float, line: _Line) -> None:
+    """As in every figure of intervals; groups differ by colour and by mark."""
+    colour, mark = _STYLES[line.group % len(_STYLES)]
+    if line.words:
+        interval_row(ax, place, line.value, line.low, line.high, misses=False, words=line.words)
+        return
+    if np.isfinite(line.low):
+        ax.plot([line.low, line.high], [place, place], color=colour, linewidth=1.8, solid_capstyle="butt")
+    ax.plot([line.value], [place], mark, color=colour, markersize=6)
+
+
+_STYLES = ((BLUE, "o"), (ORANGE, "s"), (INK, "^"), (SKY, "D"), (VERMILLION, "v"), (GREY, "P"))
+
+
+def _legend(ax: Axes, names: Sequence[str]) -> None:
+    for group, name in enumerate(names):
+        colour, mark = _STYLES[group % len(_STYLES)]
+        ax.plot([], [], mark, color=colour, label=name)
+    ax.legend(frameon=False, loc="upper left", bbox_to_anchor=(1, 1), fontsize=9)
+
+
+def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) -> str:
+    """The same for those who cannot see it: every number, in its unit."""
+    drawn = [line for lines in panels for line in lines]
+    said = [f"{line.name.removesuffix(line.whose)}{line.whose} {_number(line)}" for line in drawn]
+    left_out = [question.name for question in results.estimated if question.name not in {line.question.name for line in drawn}]
+    more = f"; not drawn, as they have many values: {', '.join(left_out)}" if left_out else ""
+    return f"{100 * level:g} % intervals of {results.survey.name!r}: {'; '.join(said)}{more}"
+
+
+def _number(line: _Line) -> str:
+    if not np.isfinite(line.value):
+        return line.words
+    unit = percent if line.question.is_share else "{:.3g}".format
+    limits = line.words if not np.isfinite(line.low) else f"{unit(line.low)} to {unit(line.high)}"
+    return f"{unit(line.value)} ({limits})" if limits else unit(line.value)

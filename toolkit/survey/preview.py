@@ -1,0 +1,90 @@
+"""`Preview`: the form as respondents see it, in a notebook or a file, without a server: nothing that is tapped in it goes anywhere.
+
+It is the page itself, with its own program, in a frame that may not open a connection: its policy (`default-src 'none'`) allows
+nothing but what is written in it. Every heading says that it is a preview.
+"""
+
+import base64
+import html
+import json
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from toolkit.survey import client
+from toolkit.survey.language.marks import HEADINGS
+from toolkit.survey.serving.page import as_block, page
+from toolkit.survey.spec import Survey
+
+_POLICY = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:"
+_DATA = re.compile(r'(<script type="application/json" id="survey">)(.*?)(</script>)', re.DOTALL)
+_IMPORT = re.compile(r'"\./(\w+\.js)"')
+_MARK = "PREVIEW"
+_UNSENT = "This is a preview: nothing was sent."
+# A frame has no address of its own to keep a history of, and going back must not turn the pages of the notebook around it.
+_HISTORY = """
+const past = ["consent"];
+history.pushState = (state) => past.push(state);
+history.replaceState = (state) => (past[past.length - 1] = state);
+history.back = () => past.length > 1 && past.pop() && dispatchEvent(new PopStateEvent("popstate", { state: past.at(-1) }));
+"""
+
+
+@dataclass(frozen=True, repr=False)
+class Preview:
+    """The form of a survey. A notebook shows it; `save` writes it to a file for those who have none."""
+
+    survey: Survey
+
+    @property
+    def html(self) -> str:
+        """One page with everything in it."""
+        made = _DATA.sub(lambda found: found[1] + as_block(_marked(json.loads(found[2]))) + found[3], page(self.survey).decode())
+        style = f"<style>{client.asset('style.css').decode()}</style>"
+        policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+        made = made.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}')
+        made = made.replace('<link rel="stylesheet" href="style.css">', style)
+        return made.replace('<script type="module" src="form.js"></script>', _program())
+
+    def save(self, path: str | Path) -> Path:
+        """Write it as an .html file."""
+        target = Path(path)
+        target.write_text(self.html, encoding="utf-8")
+        return target
+
+    def __repr__(self) -> str:
+        return f"<Preview of {self.survey.name!r}: its form, which sends nothing>"
+
+    def _repr_html_(self) -> str:
+        shape = "width:390px;height:720px;max-width:100%;border:1px solid #767676;border-radius:12px"
+        title = html.escape(f"Preview of {self.survey.name}", quote=True)
+        return f'<iframe title="{title}" sandbox="allow-scripts" style="{shape}" srcdoc="{html.escape(self.html)}"></iframe>'
+
+
+def _marked(data: dict[str, Any]) -> dict[str, Any]:
+    """The same data for the page, with words that say what it is; no link is needed to get in."""
+    words = {
+        code: {
+            **known,
+            **{name: f"{_MARK}: {known[name]}" for name in HEADINGS},
+            **dict.fromkeys(("sending", "waiting"), _UNSENT),
+        }
+        for code, known in data["words"].items()
+    }
+    title = {code: f"{_MARK}: {words}" for code, words in data["title"].items()}
+    return {**data, "access": "open", "title": title, "words": words}
+
+
+def _program() -> str:
+    """The page's own files as addresses that hold their content, by names that they find each other by."""
+    scripts = [name for name in client.NAMES if name.endswith(".js")]
+    known = {f"preview/{name}": f"data:text/javascript;base64,{_packed(client.asset(name).decode())}" for name in scripts}
+    return (
+        f'<script type="importmap">{json.dumps({"imports": known})}</script>\n<script>{_HISTORY}</script>\n'
+        f'<script type="module">import "preview/form.js";</script>'
+    )
+
+
+def _packed(script: str) -> str:
+    return base64.b64encode(_IMPORT.sub(r'"preview/\1"', script).encode()).decode()

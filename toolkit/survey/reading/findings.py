@@ -1,0 +1,211 @@
+"""`Results`: what was found of each question, in all or by group, and how it is shown: tables, sentences, a picture."""
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit.core.above import above
+from toolkit.core.checks import level as checked_level
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.survey.question import Question
+from toolkit.survey.reading.counting import Group
+from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
+from toolkit.survey.reading.turnout import Turnout, turnout_notes
+from toolkit.survey.spec import Survey
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+NOTHING = "there is nothing to estimate from yet"
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One question in one group. Where nobody answered, the estimate is NaN and says so.
+
+    `turnout` : how many answered, refused, left no report, or were not asked.
+    `liars` : how far 1 % of people who agree on what to send can move the estimate at most; None where that has no meaning.
+    """
+
+    question: str
+    group: Group
+    estimate: Estimate
+    liars: float | None
+    turnout: Turnout
+
+
+@dataclass(frozen=True, repr=False)
+class Results:
+    """All findings of a survey, and how far they can be trusted.
+
+    `understood` : how many passed the comprehension check, and how many took it. `attention` : for each anchor question the
+    share of people who followed the instructions. `groupless` : how many people are in no group, as their answer to the plain
+    question that they are sorted by is missing. `remarks` : sentences about the collection that it comes from.
+    """
+
+    survey: Survey
+    by: tuple[str, ...]
+    findings: tuple[Finding, ...]
+    understood: tuple[int, int] | None
+    attention: Mapping[str, Estimate]
+    groupless: int = 0
+    remarks: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        """The estimate of a question; if there are groups, one for each of them."""
+        self.survey[name]  # refuses a name that is none
+        found = {finding.group: finding.estimate for finding in self._of(name)}
+        if not found:
+            why = "it is free text, or there are no reports, or too few to show: see notes()"
+            refuse("the question must have something to estimate", f"{name!r}", why, KeyError)
+        if not self.by:
+            return found[()]
+        return {group[0] if len(self.by) == 1 else group: estimate for group, estimate in found.items()}
+
+    def _of(self, name: str) -> list[Finding]:
+        return [finding for finding in self.findings if finding.question == name]
+
+    @property
+    def estimated(self) -> tuple[Question, ...]:
+        """The questions that there are findings of, in the order of the survey."""
+        names = {finding.question for finding in self.findings}
+        return tuple(question for question in self.survey.questions if question.name in names)
+
+    def from_minimum(self, minimum: int) -> "Results":
+        """Only what at least so many people answered; what is left out is counted in a remark."""
+        kept = tuple(finding for finding in self.findings if (finding.estimate.n or 0) >= minimum)
+        left = len(self.findings) - len(kept)
+        if not left:
+            return self
+        told = f"{left:,} of {len(self.findings):,} estimates are not shown before the end, as fewer than {minimum:,} answered."
+        return replace(self, findings=kept, remarks=(*self.remarks, told))
+
+    def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
+        """One row for each question, group and option: estimate, standard error, interval, fit, people, and the 1 % of liars.
+
+        Numbers for further work, shares as 0.25; `to_table` has them as people read them. `n` answered; "refused", "missing" and
+        "not asked" are the others, as `Turnout` explains them.
+        """
+        import pandas as pd
+
+        rows = [
+            {"question": finding.question, **dict(zip(self.by, finding.group, strict=True)), "option": option, **numbers.to_dict()}
+            | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
+            | _people(finding.turnout)
+            | {"shift by 1 % of liars": finding.liars}
+            for finding in self.findings
+            for option, numbers in finding.estimate.to_frame(level).iterrows()
+        ]
+        return pd.DataFrame(rows)
+
+    def to_table(self, level: float = 0.95) -> "pd.DataFrame":
+        """The same for a paper: labels, shares in percent, one number of decimals a question; write it with `to_csv` or `to_latex`.
+
+        >>> import pandas as pd
+        >>> from toolkit import Question, Survey, warner
+        >>> from toolkit.survey.results import estimate
+        >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False)
+        >>> estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60})).to_table().T
+                                     0
+        question               cheated
+        answer                     Yes
+        estimate                30.0 %
+        standard error      9.8 points
+        95 % interval   11.9 to 49.6 %
+        people                     100
+        """
+        import pandas as pd
+
+        rows = [
+            {"question": question.name, **dict(zip(self.by, row.group, strict=True)), "answer": row.option}
+            | {"estimate": row.estimate, "standard error": row.se, f"{100 * level:g} % interval": row.interval, "people": row.n}
+            for question in self.estimated
+            for row in self.rows(question.name, level)
+        ]
+        return pd.DataFrame(rows)
+
+    def rows(self, name: str, level: float = 0.95) -> list[Row]:
+        """The lines of one question's table, as text."""
+        found = [(finding.group, finding.estimate) for finding in self._of(name)]
+        return rows_of(self.survey, self.survey[name], self.by, found, checked_level(level))
+
+    def plot(self, level: float = 0.95) -> Any:
+        """All estimates with their intervals in one picture: shares on one axis in percent, each mean on its own."""
+        return above("toolkit.show.findings", "findings")(self, level=checked_level(level))
+
+    def notes(self) -> list[str]:
+        """How far to trust it, in sentences: the survey as a whole, then each estimate that its reports contradict."""
+        doubtful = [finding for finding in self.findings if finding.estimate.contradicted]
+        return [*self._trust(), *(f"{self._named(finding)}: {note}." for finding in doubtful for note in finding.estimate.notes)]
+
+    def _named(self, finding: Finding) -> str:
+        group = self.group_words(finding.group)
+        return f"{finding.question}{f' ({group})' if group else ''}"
+
+    def group_words(self, group: Group) -> str:
+        """A group in words: "faculty law, year 2"."""
+        return ", ".join(f"{name} {label_of(self.survey, name, value)}" for name, value in zip(self.by, group, strict=True))
+
+    def _trust(self) -> list[str]:
+        said = list(self.remarks)
+        if self.understood is not None and self.understood[1]:
+            passed, asked = self.understood
+            said.append(f"{passed} of {asked} ({_percent(passed, asked)}) passed the comprehension check.")
+        for name, share in self.attention.items():
+            limits = share.interval()
+            low, high = (100 * float(limit) for limit in limits)
+            between = "(no share fits)" if limits.empty else f"({low:.0f} to {high:.0f})"
+            followed = 100 * min(max(float(share), 0.0), 1.0)
+            said.append(f"By the anchor question {name}, {followed:.0f} % {between} followed the instructions.")
+        return said + turnout_notes([finding.turnout for finding in self.findings], self.by, self.groupless)
+
+    def __repr__(self) -> str:
+        groups = f" by {', '.join(self.by)}" if self.by else ""
+        if not self.findings:
+            return f"<Results of {self.survey.name!r}{groups}: {NOTHING}>"
+        people = max(finding.estimate.n or 0 for finding in self.findings)
+        return f"<Results of {self.survey.name!r}{groups}: {len(self.findings)} estimates, up to {people:,} people>"
+
+    def _repr_html_(self) -> str:
+        parts = [f"<h3>{html.escape(self.survey.name)}</h3>"]
+        parts += [] if self.findings else [f"<p>{NOTHING}</p>"]
+        for question in self.estimated:
+            heads = {name: name for name in self.by}
+            parts += [f"<h4>{html.escape(text_of(self.survey, question))}</h4>", html_table(self.rows(question.name), heads, 0.95)]
+            parts += [f"<p>{html.escape(line)}</p>" for line in self._below(question)]
+        return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
+
+    def _below(self, question: Question) -> list[str]:
+        """What must stand below a question's table: what its errors cover and cost, every note, and what liars could do."""
+        found = self._of(question.name)
+        first = next((finding.estimate for finding in found if finding.estimate.n), found[0].estimate)
+        privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
+        footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
+        notes = [f"{self.group_words(one.group)}: {note}".removeprefix(": ") for one in found for note in one.estimate.notes]
+        liars = max((one.liars for one in found if one.liars is not None), default=None)
+        return [f"{footing}.", *(f"Note: {note}." for note in notes), *([] if liars is None else [_liars(question, liars)])]
+
+
+def _people(found: Turnout) -> dict[str, int]:
+    return {"n": found.answered, "refused": found.refused, "missing": found.missing, "not asked": found.not_asked}
+
+
+def _percent(part: int, whole: int) -> str:
+    """A part in percent; all, and none, only if it is so.
+
+    >>> _percent(604, 606), _percent(606, 606), _percent(1, 606), _percent(90, 100)
+    ('99.7 %', '100 %', '0.2 %', '90 %')
+    """
+    share, places = 100 * part / whole, 0
+    while part not in (0, whole) and round(share, places) in (0, 100):
+        places += 1
+    return f"{share:.{places}f} %"
+
+
+def _liars(question: Question, liars: float) -> str:
+    size = f"{100 * liars:.2g} percentage points" if question.is_share else f"{liars:.2g}"
+    return f"If 1 % of the people lied in concert, this could be off by up to {size} more."

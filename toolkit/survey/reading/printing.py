@@ -1,0 +1,118 @@
+"""Findings as people read them: labels for codes, shares in percent, and in one table one number of decimals."""
+
+import html
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.estimate import Estimate
+from toolkit.survey.language.phrases import phrases
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+_MOST_DECIMALS = 12
+_MINUS = "\N{MINUS SIGN}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One line: whom it is about, what of, and the estimate with its standard error and interval as text, in the same unit."""
+
+    group: tuple[str, ...]
+    option: str
+    estimate: str
+    se: str
+    interval: str
+    n: int
+
+
+def text_of(survey: Survey, question: Question) -> str:
+    """What was asked, in the survey's first language."""
+    return question.text if isinstance(question.text, str) else question.text[survey.languages[0]]
+
+
+def label_of(survey: Survey, name: str, option: Any) -> str:
+    """An option of a question, or a group by it, in the words that people read."""
+    known = {question.name: question for question in survey.questions}.get(name)
+    if known is None:  # the comprehension check
+        return "passed" if option in (True, 1, "True", "true") else "did not pass"
+    code = survey.languages[0]
+    options = {str(one): one for one in (*known.options, *known.report_options)}
+    return known.label(options[str(option)], code, phrases(code, survey.words)) if str(option) in options else str(option)
+
+
+def rows_of(
+    survey: Survey, question: Question, by: Sequence[str], found: Iterable[tuple[tuple[Any, ...], Estimate]], level: float = 0.95
+) -> list[Row]:
+    """The lines of one question's table, for each group and option, with decimals that two digits of the least error reach."""
+    scale = 100.0 if question.is_share else 1.0
+    lines = [
+        (group, option, tuple(scale * float(number) for number in numbers), empty, estimate)
+        for group, estimate in found
+        for option, numbers, empty in _entries(estimate, level)
+    ]
+    decimals = _decimals([numbers for _, _, numbers, empty, _ in lines if not empty])
+    unit = " %" if question.is_share else ""
+    return [
+        Row(
+            tuple(label_of(survey, name, value) for name, value in zip(by, group, strict=True)),
+            label_of(survey, question.name, option),
+            _written(numbers[0], decimals, unit),
+            _written(numbers[1], decimals, " points" if unit else ""),
+            _none(estimate) if empty else _between(numbers[2], numbers[3], decimals, unit),
+            estimate.n or 0,
+        )
+        for group, option, numbers, empty, estimate in lines
+    ]
+
+
+def _entries(estimate: Estimate, level: float) -> Iterable[tuple[Any, Sequence[float], bool]]:
+    """Label; value, standard error and limits; and whether there are no limits because no share fits."""
+    interval = estimate.interval(level)
+    columns = [np.atleast_1d(part) for part in (estimate.value, estimate.se, interval.low, interval.high)]
+    empty = np.broadcast_to(interval.empty, len(estimate.labels))
+    return [(label, [column[i] for column in columns], bool(empty[i])) for i, label in enumerate(estimate.labels)]
+
+
+def _decimals(lines: Sequence[Sequence[float]]) -> int:
+    """As many as two digits of the smallest error reach, and more where an interval would be written as a point."""
+    errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
+    decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
+    while decimals < _MOST_DECIMALS and any(
+        low < high and f"{low:.{decimals}f}" == f"{high:.{decimals}f}" for _, _, low, high in lines
+    ):
+        decimals += 1
+    return min(decimals, _MOST_DECIMALS)
+
+
+def _written(number: float, decimals: int, unit: str) -> str:
+    if math.isnan(number):
+        return "—"
+    return f"{number:,.{decimals}f}{unit}".replace("-", _MINUS)
+
+
+def _between(low: float, high: float, decimals: int, unit: str) -> str:
+    if math.isnan(low) or math.isnan(high):
+        return "—"
+    return f"{_written(low, decimals, '')} to {_written(high, decimals, unit)}"
+
+
+def _none(estimate: Estimate) -> str:
+    return f"no {'value' if estimate.fit is None else estimate.fit.of} fits"
+
+
+def html_table(rows: Sequence[Row], by: Mapping[str, str], level: float) -> str:
+    """One question's table; `by` are the questions that people are sorted by, with the words that head their columns."""
+    options = len({row.option for row in rows}) > 1 or any(row.option != "mean" for row in rows)
+    heads = [*by.values(), *(["answer"] if options else []), "estimate", "standard error", f"{100 * level:g} % interval", "people"]
+    head = "".join(f"<th>{html.escape(words)}</th>" for words in heads)
+    lines = []
+    for row in rows:
+        named = [*row.group, *([row.option] if options else [])]
+        cells = "".join(f"<th style='text-align:left'>{html.escape(words)}</th>" for words in named)
+        cells += "".join(f"<td>{html.escape(words)}</td>" for words in (row.estimate, row.se, row.interval, f"{row.n:,}"))
+        lines.append(f"<tr>{cells}</tr>")
+    return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

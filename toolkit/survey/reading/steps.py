@@ -1,0 +1,132 @@
+"""What is shown of an open collection: it moves in steps, so that until it is closed no two looks differ by one person's report.
+
+Whoever sees an estimate before and after somebody answers can take the difference. So what was shown last stays until a
+whole step of reports can be added at once, in the order of their random keys; by group each group moves so. The keys of what
+was shown are kept with the collection: every reader sees the same, and none sees more by asking often, by asking elsewhere, or
+by asking again after a restart.
+
+What this does not do: closing shows the rest at once, which may be one report; tables by different questions move each for
+itself, so that somebody who watches several of them may learn more; plain answers may tell whose report is among those of one
+step; and a copy of the database of an open collection tells those that were shown from those that came later, until closing
+removes that, too.
+"""
+
+import base64
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any
+
+from toolkit.core.checks import refuse
+from toolkit.survey.keeping.protocol import KEY_BYTES, State, Store, StoreError
+from toolkit.survey.reading.table import UNDERSTOOD
+from toolkit.survey.spec import Survey
+
+_SETTING = "shown"  # the store forgets settings that begin so when the collection is closed
+_TRIES = 20
+
+Keys = frozenset[bytes]
+Names = tuple[str, ...]
+
+
+@dataclass(frozen=True, repr=False)
+class Shown:
+    """The reports that a reader gets, in the order of their random keys; `there`: how many the collection holds in all."""
+
+    state: State
+    bodies: tuple[str, ...]
+    there: int
+
+    @property
+    def moving(self) -> bool:
+        """Whether more can come."""
+        return self.state is not State.CLOSED
+
+
+def look(store: Store, survey: Survey, by: Sequence[str] = ()) -> Shown:
+    """All reports of a closed collection; of another one whole steps of them, and none below the survey's minimum."""
+    for _ in range(_TRIES):
+        state = store.state()
+        if state is State.CLOSED:
+            bodies = tuple(store.reports())
+            return Shown(state, bodies, len(bodies))
+        # The narrower before the wider, and both before the reports, which only become more: each holds the one before it.
+        before = {names: store.setting(_setting(names)) for names in reversed(_sorted_by(survey, by))}
+        rows = dict(store.rows())
+        chosen = _moved(store, survey, before, rows)
+        if chosen is not None:
+            seen = tuple(rows[key] for key in sorted(chosen))
+            return Shown(state, seen if len(seen) >= survey.minimum else (), len(rows))
+    refuse("the collection must be free to look at", "others who look at the same time", "try again", StoreError)
+
+
+def _sorted_by(survey: Survey, by: Sequence[str]) -> list[Names]:
+    """What people are sorted by, first always, then for these groups: also by what decides whether a hidden question is asked.
+
+    Else the estimate of a question that few are asked could move by one of them.
+    """
+    deciding = {name for question in survey.questions if question.randomized for name in question.show_if or {}}
+    return list(dict.fromkeys((tuple(sorted(deciding)), tuple(sorted({*deciding, *by})))))
+
+
+def _moved(store: Store, survey: Survey, before: dict[Names, str | None], rows: Mapping[bytes, str]) -> Keys | None:
+    """The keys to show now, first of all and of these by group; None if another reader was faster."""
+    chosen: Keys = frozenset(rows)
+    for names, text in reversed(before.items()):
+        shown = _unpacked(text)
+        chosen = enlarged(shown, {key: _group(rows[key], names) for key in chosen}, survey.step)
+        if chosen != shown and not store.swap(_setting(names), text, _packed(chosen)):
+            return None
+    return chosen
+
+
+def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int) -> Keys:
+    """Those that were shown, and from each group as many whole steps more as its others make, the smallest keys first.
+
+    >>> keys = [bytes([i]) for i in range(27)]
+    >>> len(enlarged(set(), dict.fromkeys(keys), 10)), len(enlarged(set(keys[:20]), dict.fromkeys(keys), 10))
+    (20, 20)
+    """
+    waiting: dict[Any, list[bytes]] = {}
+    for key in sorted(groups.keys() - shown):
+        waiting.setdefault(groups[key], []).append(key)
+    added = (key for others in waiting.values() for key in others[: len(others) // step * step])
+    return frozenset(shown) | frozenset(added)
+
+
+def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
+    """How much of the collection is seen, and why not all of it; nothing to say of a closed one."""
+    if not shown.moving:
+        return ""
+    names, seen = _sorted_by(survey, by)[-1], len(shown.bodies)
+    groups = f" of each group by {', '.join(names)}" if names else ""
+    begun = f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}"
+    if not seen:
+        first = -(-survey.minimum // survey.step) * survey.step
+        return f"{begun}, from {first:,} reports on: there are {shown.there:,}."
+    later = "" if names else f"; the next at {seen + survey.step:,}"
+    why = "so that until it is closed no two looks differ by one person's report"
+    return f"{begun}, {why}. Here are {seen:,} of {shown.there:,} reports{later}."
+
+
+def _setting(names: Names) -> str:
+    return f"{_SETTING} by {', '.join(names)}" if names else _SETTING
+
+
+def _group(body: str, names: Names) -> tuple[Any, ...]:
+    """What a report is sorted by, as its code; what is missing makes a group of its own."""
+    if not names:
+        return ()
+    person = json.loads(body)
+    return tuple(person[UNDERSTOOD] if name == UNDERSTOOD else person["answers"][name] for name in names)
+
+
+def _packed(keys: Iterable[bytes]) -> str:
+    """Keys as text, in their own order: the order in which they were shown is not kept."""
+    return base64.b64encode(b"".join(sorted(keys))).decode()
+
+
+def _unpacked(text: str | None) -> Keys:
+    found = base64.b64decode(text or "")
+    return frozenset(found[place : place + KEY_BYTES] for place in range(0, len(found), KEY_BYTES))
