@@ -50,6 +50,7 @@ class Memory:
         self.reports: dict[bytes, str] = {}
         self.invited, self.spent, self.issues = set(invited), set(), {}
         self.before: Callable[[], Awaitable[None]] | None = None
+        self.is_working = True
 
     async def put(self, entry: Entry) -> Outcome:
         if self.before is not None:

@@ -168,16 +168,17 @@ def own_key(store: Store, path: str | Path) -> IssuerKey:
 
 
 def _places(connections: int) -> int:
-    """How many connections the operating system lets us have."""
+    """How many connections the operating system lets us have, when our limit of open files is raised as far as that takes."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < connections + _SPARE_FILES:
-        soft = connections + _SPARE_FILES if hard == resource.RLIM_INFINITY else min(hard, connections + _SPARE_FILES)
+    wanted = connections + _SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        return min(connections, soft - _SPARE_FILES)
+        return max(1, min(connections, soft - _SPARE_FILES))
     return connections
 
 
