@@ -63,6 +63,14 @@ def test_the_application_never_learns_an_address(port):
         assert read_answer(connection)[2] == b"None"
 
 
+def test_an_empty_line_after_a_body_is_not_a_second_request(port):
+    """Some clients send one, in the same piece."""
+    with line(port) as connection:
+        for _ in range(3):
+            connection.sendall(post(b"hello") + b"\r\n")
+            assert read_answer(connection)[::2] == (201, b"5")
+
+
 def test_chunks_are_counted_although_no_length_is_stated(port):
     head = b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n"
     with line(port) as connection:

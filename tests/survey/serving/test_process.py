@@ -286,6 +286,31 @@ def test_with_a_certificate_it_speaks_tls_and_only_that(folder, running):
         assert process.communicate(timeout=20) == ("", "")
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connection(tmp_path, version):
+    """It would tell that the report comes from where the signature went, whatever the connection."""
+    public, private = certificate(tmp_path)
+    url, _, _ = collection(tmp_path, "blind", invited=1)
+    IssuerKey.generate().save(tmp_path / "issuer.pem")
+    context = ssl.create_default_context(cafile=public)
+    context.maximum_version, wrapped = version, context.wrap_socket
+    with serving(url, "--issuer-key", tmp_path / "issuer.pem", "--certificate", public, "--private-key", private) as (_, said):
+
+        def connected(session=None):
+            """The session after an answer, by which a client would go on, and whether it did."""
+            with line(said["port"]) as plain, wrapped(plain, server_hostname="127.0.0.1", session=session) as connection:
+                connection.sendall(GET)
+                assert read_answer(connection)[0] == 200
+                return connection.session, connection.session_reused
+
+        if version is ssl.TLSVersion.TLSv1_2:
+            with pytest.raises((ssl.SSLError, ConnectionResetError)):
+                connected()
+        else:
+            session, _ = connected()
+            assert connected(session)[1] is False
+
+
 # What it does not start with
 
 
