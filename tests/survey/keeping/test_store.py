@@ -250,6 +250,19 @@ def test_a_token_is_not_spent_by_a_report_that_is_not_stored(store: Store) -> No
     assert store.add([entry(by="a"), entry(by="nobody's")]) == [FULL, SPENT]
 
 
+def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_body_to_nobody(store: Store) -> None:
+    invited(store, "a", "b")
+    first = entry("first", by="a")
+    assert store.add([first]) == [STORED]
+    stranger, other = entry("first", by="nobody's", key=first.key), entry("other", by="b", key=first.key)
+    for state in (State.OPEN, State.PAUSED):
+        store.set_state(state)
+        assert store.add([stranger, entry(by="nobody's"), first, other]) == [SPENT, SPENT, REPEATED, REPEATED]
+    store.set_state(State.CLOSED)  # which removes the tokens
+    assert store.add([stranger, entry(by="nobody's"), first, other]) == [REPEATED, CLOSED, REPEATED, REPEATED]
+    assert list(store.reports()) == ["first"]
+
+
 def test_inviting_again_gives_no_second_chance(store: Store) -> None:
     invited(store, "a", "b")
     assert store.add([entry(by="a")]) == [STORED]

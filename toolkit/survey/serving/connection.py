@@ -96,7 +96,7 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True  # it has not begun: what it asked for came in the piece that we are reading
+            self.cycle.disconnected = True  # nothing has come of it yet: its end is in the piece that we are reading
             self.cycle.message_event.set()
             self._stop(400, "One request at a time: please wait for the answer.")
         super().on_message_begin()
