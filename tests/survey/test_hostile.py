@@ -268,7 +268,7 @@ def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
     rng = seeded("hostile requests")
     memory = Memory()
     app = application(SURVEY, memory)
-    known = {route.path for route in app.routes}
+    known = app.paths
 
     async def attack():
         for _ in range(CASES // 2):
@@ -276,7 +276,7 @@ def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
             method, headers = rng.choice(METHODS), rng.choice([JSON, random_headers(rng)])
             query = rng.choice([b"", b"a=b", MARK.encode(), b"%ff" * 500])
             answer = await ask(app, method, path, MARK.encode(), headers, query_string=query)
-            if method == "GET" and path in known - {"/report"}:
+            if method in ("GET", "HEAD") and path in known - {"/report"}:
                 assert answer.status == 200
             else:
                 check_refusal(answer, {400, 404, 405, 413, 415})

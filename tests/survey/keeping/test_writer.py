@@ -269,3 +269,12 @@ def test_many_phones_at_once_are_each_stored_once(kind: str, request: pytest.Fix
     assert {value: outcomes.count(value) for value in set(outcomes)} == {"stored": 900, "repeated": 900, "full": 200}
     assert store.count() == 900 == len(set(store.reports()))
     store.close()
+
+
+def test_a_writer_works_until_it_is_stopped(writer: Writer, shelf: Shelf) -> None:
+    assert writer.is_working
+    shelf.failures.append(StoreError("away", 7))
+    assert isinstance(finished(together(writer, [entry()]))[0], StoreError)
+    assert writer.is_working  # the next report finds out whether the store is back
+    writer.stop()
+    assert not writer.is_working

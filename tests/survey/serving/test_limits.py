@@ -1,4 +1,4 @@
-"""The reading of a body, without a network: too long, too slow, half."""
+"""The reading of a body, without a network: too long, or half."""
 
 import asyncio
 
@@ -25,7 +25,7 @@ def test_a_body_is_put_together_up_to_the_last_byte_that_is_allowed():
 
 
 @pytest.mark.parametrize(
-    ("chunks", "stated"), [((b"1234567890", b"1"), None), ((b"12345678901",), None), ((), "11"), ((), "9" * 5000)]
+    ("chunks", "stated"), [((b"1234567890", b"1"), None), ((b"12345678901",), None), ((), b"11"), ((), b"9" * 5000)]
 )
 def test_one_byte_more_is_refused_whether_it_is_said_before_or_not(chunks, stated):
     with pytest.raises(RefusalError) as caught:
@@ -35,24 +35,15 @@ def test_one_byte_more_is_refused_whether_it_is_said_before_or_not(chunks, state
 
 def test_a_false_length_is_not_believed():
     with pytest.raises(RefusalError) as caught:
-        gather(b"12345678901", stated="3")
+        gather(b"12345678901", stated=b"3")
     assert caught.value.status == 413
-    assert gather(b"123", stated="nonsense") == b"123"
+    assert gather(b"123", stated=b"nonsense") == b"123"
 
 
 def test_half_a_body_is_no_body():
     with pytest.raises(RefusalError) as caught:
         gather(b"123", last={"type": "http.disconnect"})
     assert caught.value.status == 400
-
-
-def test_a_body_that_does_not_come_is_not_waited_for():
-    async def receive():
-        await asyncio.Event().wait()
-
-    with pytest.raises(RefusalError) as caught:
-        asyncio.run(whole_body(receive, Limits(body_seconds=0.02)))
-    assert caught.value.status == 408
 
 
 @pytest.mark.parametrize("name", ["body", "head_seconds", "connections"])

@@ -8,7 +8,7 @@ import ssl
 import subprocess
 import sys
 import time
-from contextlib import closing
+from contextlib import ExitStack, closing, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -178,6 +178,63 @@ def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no
     assert read(state) is None
 
 
+@pytest.fixture
+def own(tmp_path):
+    """A collection for one test: its URL and its survey."""
+    return collection(tmp_path)[:2]
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"])
+def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_with_201(own, pieces):
+    url, survey = own
+    with serving(url) as (_, said):
+        for _ in range(5):  # when they come in pieces it is a matter of moments what is read together
+            first, second = (post(sent(payload(survey))) for _ in range(2))
+            cut = {1: [first + second], 2: [first, second], 3: [first[:100], first[100:] + second[:200], second[200:]]}
+            before = count(url)
+            with line(said["port"], timeout=2) as connection:
+                for piece in cut[pieces]:
+                    connection.sendall(piece)
+                    time.sleep(0.01 if pieces == 3 else 0)
+                answers = b""
+                with suppress(TimeoutError):
+                    while answers.count(b"HTTP/1.1 ") < 2 and (chunk := connection.recv(65536)):
+                        answers += chunk
+            assert answers.count(b"HTTP/1.1 201 ") == count(url) - before
+            assert answers.startswith((b"HTTP/1.1 201 ", b"HTTP/1.1 400 "))
+
+
+def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
+    """After a report that could not be stored; and good again after one that was. HEAD says the same as GET."""
+    url, survey = own
+    there, away = Path(url.removeprefix("sqlite:///")), Path(url.removeprefix("sqlite:///")).with_suffix(".away")
+    with serving(url, "--prefix", "/survey") as (_, said):
+
+        def statuses(*methods):
+            asked = [f"{method} /survey/{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" for method, path in methods]
+            with ExitStack() as stack:
+                lines = [stack.enter_context(line(said["port"])) for _ in asked]
+                for connection, request in zip(lines, asked, strict=True):
+                    connection.sendall(request.encode())
+                return [read_to_end(connection) for connection in lines]
+
+        def report():
+            return exchange(said["port"], post(sent(payload(survey)), path="/survey/report"))[0]
+
+        assert report() == 201
+        assert statuses(("GET", "health"))[0].endswith(b'{"health":"good"}')
+        there.rename(away)
+        assert report() == 503
+        got, head, page = statuses(("GET", "health"), ("HEAD", "health"), ("HEAD", ""))
+        assert got.startswith(b"HTTP/1.1 503 ")
+        assert head == got.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
+        assert page.startswith(b"HTTP/1.1 200 ")
+        assert json.loads(got.partition(b"\r\n\r\n")[2]) == {"error": "Reports cannot be stored at the moment."}
+        away.rename(there)
+        assert report() == 201
+        assert statuses(("GET", "health"))[0].startswith(b"HTTP/1.1 200 ")
+
+
 # Where it listens
 
 
@@ -229,6 +286,31 @@ def test_with_a_certificate_it_speaks_tls_and_only_that(folder, running):
         assert process.communicate(timeout=20) == ("", "")
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connection(tmp_path, version):
+    """It would tell that the report comes from where the signature went, whatever the connection."""
+    public, private = certificate(tmp_path)
+    url, _, _ = collection(tmp_path, "blind", invited=1)
+    IssuerKey.generate().save(tmp_path / "issuer.pem")
+    context = ssl.create_default_context(cafile=public)
+    context.maximum_version, wrapped = version, context.wrap_socket
+    with serving(url, "--issuer-key", tmp_path / "issuer.pem", "--certificate", public, "--private-key", private) as (_, said):
+
+        def connected(session=None):
+            """The session after an answer, by which a client would go on, and whether it did."""
+            with line(said["port"]) as plain, wrapped(plain, server_hostname="127.0.0.1", session=session) as connection:
+                connection.sendall(GET)
+                assert read_answer(connection)[0] == 200
+                return connection.session, connection.session_reused
+
+        if version is ssl.TLSVersion.TLSv1_2:
+            with pytest.raises((ssl.SSLError, ConnectionResetError)):
+                connected()
+        else:
+            session, _ = connected()
+            assert connected(session)[1] is False
+
+
 # What it does not start with
 
 
@@ -271,19 +353,60 @@ def test_below_a_prefix_it_works_behind_a_proxy_that_leaves_paths_alone(running)
         assert exchange(said["port"], b"GET /survey/ HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
 
 
-def test_many_connections_need_as_many_open_files(running):
-    """With a limit of 300 files, 200 connections are let in, and a normal client is served beyond them."""
+@contextmanager
+def with_files(url, files, *options):
+    """A server whose process may have so many open files."""
     import resource
 
     def few_files():
-        resource.setrlimit(resource.RLIMIT_NOFILE, (300, 300))
+        resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
-    command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", running[2]]
+    command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, *map(str, options)]
     with ended(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=few_files) as process:
-        said = json.loads(process.stdout.readline())
-        idle = [socket.create_connection(("127.0.0.1", said["port"])) for _ in range(400)]
-        assert exchange(said["port"], GET)[0] == 200
-        for connection in idle:
-            connection.close()
+        yield process, json.loads(process.stdout.readline())
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=20) == ("", "")
+
+
+@contextmanager
+def many_files(number):
+    """This process may have so many more open files meanwhile."""
+    import resource
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if hard != resource.RLIM_INFINITY and hard < number + 200:
+        pytest.skip("the clients of this test need more open files than there may be")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number + 200), hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+
+
+def page_in(port, context, seconds):
+    """The status of the page for an honest client, and whether all of it took no longer than so many seconds."""
+    start = time.monotonic()
+    with line(port, timeout=30) as plain:
+        connection = plain if context is None else context.wrap_socket(plain, server_hostname="127.0.0.1")
+        with connection:
+            connection.sendall(GET)
+            return read_answer(connection)[0], time.monotonic() - start < seconds
+
+
+@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
+@pytest.mark.parametrize(("files", "silent"), [((300, 300), 400), ((1024, 1024), 1500), ((1024, 4096), 1500)])
+def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(running, folder, tls, files, silent):
+    """All at once, then more of them, beside five clients that want the page: each gets it long before anybody's time ends.
+
+    A request's head and a handshake have ten seconds: that is how long everybody else would wait if these connections counted
+    only when they say something.
+    """
+    public, private = certificate(folder)
+    context = ssl.create_default_context(cafile=public) if tls else None
+    options = ("--certificate", public, "--private-key", private) if tls else ()
+    with many_files(silent + 200), with_files(running[2], files, *options) as (_, said), ExitStack() as stack:
+        for _ in range(silent):
+            stack.enter_context(line(said["port"]))
+        assert page_in(said["port"], context, 5) == (200, True)
+        for _ in range(4):
+            for _ in range(50):
+                stack.enter_context(line(said["port"]))
+            assert page_in(said["port"], context, 5) == (200, True)

@@ -5,15 +5,17 @@ import json
 import logging
 import re
 import traceback
+from contextlib import suppress
 from unittest import mock
 
 import pytest
-from starlette.responses import JSONResponse
 
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, asked, campus, payload, sent
-from tests.survey.lines import line, post, read_answer, watched
+from tests.survey.lines import line, post, read_answer, read_to_end, watched
 from toolkit.survey import client
 from toolkit.survey.serving import server
+from toolkit.survey.serving.access import digest
+from toolkit.survey.serving.answer import in_json
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.limits import Limits
@@ -55,15 +57,15 @@ def test_the_same_bytes_again_are_fine_and_stored_once(app, memory, survey):
 @pytest.mark.parametrize(
     "change", [{"understood": False}, {"answers": {**ANSWERS, "cheated": 1}}, {"answers": {**ANSWERS, "note": None}}]
 )
-def test_the_same_key_with_another_body_is_a_conflict_and_changes_nothing(app, memory, survey, change):
+def test_the_same_key_with_another_body_is_answered_as_the_same_and_changes_nothing(app, memory, survey, change):
     data = payload(survey)
     asked(app, "POST", "/report", sent(data))
     before = dict(memory.reports)
-    assert asked(app, "POST", "/report", sent({**data, **change})).status == 409
+    assert asked(app, "POST", "/report", sent({**data, **change})) == asked(app, "POST", "/report", sent(data))
     assert memory.reports == before
 
 
-def test_another_survey_is_a_conflict_too(app, memory, survey):
+def test_another_survey_is_a_conflict(app, memory, survey):
     answer = asked(app, "POST", "/report", sent(payload(survey, survey="0" * 64)))
     assert answer.status == 409
     assert "another survey" in answer.json["error"]
@@ -154,7 +156,9 @@ def everything(app, survey):
     yield asked(app, "POST", "/report", b"{}", headers=[])
     yield asked(app, "GET", "/nothing")
     yield asked(app, "GET", "/report")
-    for method in ("HEAD", "OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "BREW"):
+    yield asked(app, "HEAD", "/")
+    yield asked(app, "GET", "/health")
+    for method in ("OPTIONS", "PUT", "DELETE", "PATCH", "TRACE", "BREW"):
         yield asked(app, method, "/")
     with mock.patch.object(server, "checked", side_effect=RuntimeError("secret")):
         yield asked(app, "POST", "/report", sent(payload(survey)))
@@ -162,13 +166,13 @@ def everything(app, survey):
 
 def test_every_answer_has_every_security_header_once_and_no_cookie(app, survey):
     answers = list(everything(app, survey))
-    assert [answer.status for answer in answers] == [200, 200, 201, 400, 409, 413, 415, 404, 405, *[405] * 7, 500]
+    assert [answer.status for answer in answers] == [200, 200, 201, 400, 409, 413, 415, 404, 405, 200, 200, *[405] * 6, 500]
     for answer in answers:
         for name, value in HEADERS.items():
             assert answer[name] == value  # `answer[...]` wants exactly one
         names = {name for name, _ in answer.headers}
         assert names <= {*HEADERS, "content-type", "content-length", "allow", "retry-after"}
-        assert answer["content-length"] == str(len(answer.body))
+        assert answer.body == b"" or answer["content-length"] == str(len(answer.body))  # HEAD has no body, but its length
 
 
 def test_errors_are_one_sentence_of_json(app, survey):
@@ -223,10 +227,75 @@ def test_unknown_paths_are_not_found_and_not_repeated(app, memory, survey, path,
 
 
 def test_methods_that_an_address_does_not_have_are_refused(app):
-    assert asked(app, "POST", "/")["allow"] == "GET"
+    assert asked(app, "POST", "/")["allow"] == "GET, HEAD"
     assert asked(app, "GET", "/report")["allow"] == "POST"
-    assert asked(app, "HEAD", "/").status == 405
+    assert asked(app, "HEAD", "/report").status == 405
     assert asked(app, "OPTIONS", "/report").status == 405  # no other site's page gets past the browser's question
+
+
+def test_head_says_what_get_would_say_without_its_body(app):
+    for path in app.paths - {"/report"}:
+        got, head = asked(app, "GET", path), asked(app, "HEAD", path)
+        assert (head.status, head.headers, head.body) == (got.status, got.headers, b"")
+        assert head["content-length"] == str(len(got.body))
+
+
+def test_health_tells_whether_the_last_report_could_be_stored_and_nothing_else(app, memory, survey):
+    """One of two answers, whatever was stored before: no number, no time, and no question to the store."""
+
+    async def fails():
+        raise StoreError("the disk is full", 7)
+
+    asks = [asked(app, "GET", "/health")]
+    for before in (None, None, fails, fails, None):
+        memory.before = before
+        asked(app, "POST", "/report", sent(payload(survey)))
+        memory.before = fails  # it would be noticed if the store were asked
+        asks.append(asked(app, "GET", "/health"))
+    assert [one.status for one in asks] == [200, 200, 200, 503, 503, 200]
+    assert {one.body for one in asks} == {b'{"health":"good"}', b'{"error":"Reports cannot be stored at the moment."}'}
+    assert len({(one.status, *one.headers) for one in asks}) == 2
+
+
+def test_a_paused_collection_is_in_good_health_and_a_server_that_stops_is_not(app, memory, survey):
+    memory.state = State.PAUSED
+    assert asked(app, "POST", "/report", sent(payload(survey))).status == 503
+    assert asked(app, "GET", "/health").status == 200
+    memory.is_working = False
+    assert asked(app, "GET", "/health").status == 503
+
+
+def signing(survey, memory, prefix):
+    """Requests to sign that end in every way: each with what it is answered with."""
+    wanted = {"survey": survey.hash, "invitation": "A" * 22, "blinded": "01" * 256}
+    memory.invited.add(digest("A" * 22))
+    good = post(sent(wanted), path=f"{prefix}/sign")
+    yield good, 200
+    yield post(sent({**wanted, "invitation": "B" * 22}), path=f"{prefix}/sign"), 403
+    yield post(b"{", path=f"{prefix}/sign"), 400
+    yield post(b"{}", path=f"{prefix}/sign", kind="text/plain"), 415
+    yield good.replace(b"POST", b"GET"), 405
+
+
+@pytest.mark.parametrize("prefix", ["", "/survey"])
+def test_a_report_cannot_come_on_the_connection_on_which_a_token_was_signed(prefix):
+    """Every answer to a request to sign says that the connection ends, and it does: a report sent after it is not read."""
+    survey, memory, key = campus("blind"), Memory("blind"), IssuerKey.generate()
+    report = post(sent(payload(survey, token={"nonce": "00" * 32, "signature": "00" * 256})), path=f"{prefix}/report")
+    with watched(application(survey, memory, key=key, prefix=prefix), Limits()) as (port, _):
+        for request, status in signing(survey, memory, prefix):
+            with line(port) as connection:
+                connection.sendall(request)
+                found, head, _ = read_answer(connection)
+                assert found == status
+                assert b"\r\nconnection: close" in head
+                with suppress(OSError):
+                    connection.sendall(report)
+                assert read_to_end(connection) == b""
+        with line(port) as connection:  # reports and pages may share one
+            for request in (report, report, f"GET {prefix}/ HTTP/1.1\r\nHost: x\r\n\r\n".encode()):
+                connection.sendall(request)
+                assert b"connection: close" not in read_answer(connection)[1]
 
 
 @pytest.mark.parametrize(
@@ -273,18 +342,16 @@ def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, 
     assert "SECRET" not in caplog.text
 
 
-def test_an_answer_that_breaks_off_is_not_followed_by_a_second_one(caplog):
+def test_an_answer_that_breaks_off_is_not_followed_by_a_second_one(app, caplog):
     sent_out = []
 
-    async def breaks_off(_scope, _receive, send):
-        await send({"type": "http.response.start", "status": 200, "headers": []})
-        raise RuntimeError("in the midst")
-
-    async def send(message):
+    async def breaks_off(message):
         sent_out.append(message["type"])
+        if len(sent_out) == 2:
+            raise RuntimeError("in the midst")
 
-    asyncio.run(server._Guard(breaks_off)({"type": "http"}, None, send))
-    assert sent_out == ["http.response.start"]
+    asyncio.run(app({"type": "http", "method": "GET", "path": "/"}, None, breaks_off))
+    assert sent_out == ["http.response.start", "http.response.body"]
     assert [record.message.partition(" in ")[0] for record in caplog.records] == ["RuntimeError"]
 
 
@@ -306,9 +373,9 @@ def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatc
     """No cause and no context that a traceback would show: the frames of the error before hold what was sent."""
     caught = []
 
-    async def kept(_, problem):
+    def kept(problem):
         caught.append((problem.status, "".join(traceback.format_exception(problem))))
-        return JSONResponse({}, problem.status)
+        return in_json(problem.status, {})
 
     async def fails():
         raise StoreError("the disk is full", 7)
@@ -364,10 +431,14 @@ def test_a_key_is_needed_for_blind_tokens_and_for_nothing_else(survey, memory):
 
 def test_a_refusal_may_say_when_to_come_again():
     assert RefusalError(503, "Later.", retry_after=3).headers == {"retry-after": "3"}
-    assert RefusalError(408, "Too slow.").headers == {"connection": "close"}
+    assert RefusalError(408, "Too slow.").headers == {}
 
 
 def test_nothing_of_the_researcher_is_on_this_address(app):
-    """Every address of the application: the page, its files, and the one that takes reports."""
-    paths = {route.path for route in app.routes}
-    assert paths == {"/", "/report", *(f"/{name}" for name in client.NAMES if not name.endswith(".html") and name != "blind.js")}
+    """Every address of the application: the page, its files, the one that takes reports, and the one that says how it is."""
+    assert app.paths == {
+        "/",
+        "/report",
+        "/health",
+        *(f"/{name}" for name in client.NAMES if not name.endswith(".html") and name != "blind.js"),
+    }

@@ -47,11 +47,14 @@ class Session(Protocol):
         """Close: remove all tokens, and what of the rewriting can be done within the transaction."""
 
     def held(self) -> int: ...
-    def found(self, keys: Sequence[bytes]) -> dict[bytes, str]: ...
+    def found(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those that are there; their bodies are not looked at."""
+
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]: ...
     def keep(self, reports: dict[bytes, str]) -> None: ...
 
     def invite(self, hashes: Sequence[bytes]) -> None: ...
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]: ...
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]: ...
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]: ...
     def use(self, hashes: Sequence[bytes]) -> None:
@@ -142,7 +145,9 @@ class Collection:
             found = session.found(sorted({entry.key for entry in batch}))
             passes = sorted({entry.pass_ for entry in batch if entry.pass_ is not None})
             known = _known(session, head.access, passes)
-            made = decide(batch, head, held=session.held(), found=found, known=known)
+            others = sorted(set(passes) - known) if head.access == "token" else []
+            invited = known | session.invited(others) if others else known
+            made = decide(batch, head, held=session.held(), found=found, known=known, invited=invited)
             if made.reports:
                 session.keep(dict(sorted(made.reports.items())))
             if made.passes:

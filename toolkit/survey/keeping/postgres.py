@@ -233,8 +233,9 @@ class PostgresSession:
     def held(self) -> int:
         return int(self._row("SELECT reports FROM tally")[0])
 
-    def found(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        return dict(self._connection.execute("SELECT key, body FROM report WHERE key = ANY (%s)", [list(keys)]).fetchall())
+    def found(self, keys: Sequence[bytes]) -> set[bytes]:
+        rows = self._connection.execute("SELECT key FROM report WHERE key = ANY (%s)", [list(keys)])
+        return {row[0] for row in rows}
 
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
         query = "SELECT key, body FROM report WHERE key > %s ORDER BY key LIMIT %s"
@@ -249,6 +250,10 @@ class PostgresSession:
         query = "INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING RETURNING hash"
         fresh = [row[0] for row in self._connection.execute(query, [list(hashes)])]
         self._connection.execute("INSERT INTO unspent SELECT * FROM unnest(%s::bytea[])", [fresh])
+
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
+        rows = self._connection.execute("SELECT hash FROM invited WHERE hash = ANY (%s)", [list(hashes)])
+        return {row[0] for row in rows}
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         rows = self._connection.execute("SELECT hash FROM unspent WHERE hash = ANY (%s)", [list(hashes)])

@@ -240,8 +240,8 @@ class SqliteSession:
     def held(self) -> int:
         return int(self._row("SELECT reports FROM tally")[0])
 
-    def found(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        return dict(self._each("SELECT key, body FROM report WHERE key = ?", keys))
+    def found(self, keys: Sequence[bytes]) -> set[bytes]:
+        return {row[0] for row in self._each("SELECT key FROM report WHERE key = ?", keys)}
 
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
         query = "SELECT key, body FROM report WHERE key > ? ORDER BY key LIMIT ?"
@@ -252,10 +252,13 @@ class SqliteSession:
         self._database.execute("UPDATE tally SET reports = reports + ?", (len(reports),))
 
     def invite(self, hashes: Sequence[bytes]) -> None:
-        known = {row[0] for row in self._each("SELECT hash FROM invited WHERE hash = ?", hashes)}
+        known = self.invited(hashes)
         fresh = [(one,) for one in hashes if one not in known]
         self._database.executemany("INSERT INTO invited VALUES (?)", fresh)
         self._database.executemany("INSERT INTO unspent VALUES (?)", fresh)
+
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
+        return {row[0] for row in self._each("SELECT hash FROM invited WHERE hash = ?", hashes)}
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         return {row[0] for row in self._each("SELECT hash FROM unspent WHERE hash = ?", hashes)}

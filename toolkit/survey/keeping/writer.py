@@ -51,6 +51,11 @@ class Writer:
         good: bool = await self._wait_for((invitation, blinded))
         return good
 
+    @property
+    def is_working(self) -> bool:
+        """Whether what is put now will be taken: the thread lives and was not told to stop."""
+        return self._thread.is_alive() and not self._stopped
+
     def stop(self) -> None:
         """Finish what waits, then end the thread. Whoever comes later is sent away."""
         with self._changed:

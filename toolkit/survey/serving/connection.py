@@ -4,22 +4,28 @@ A connection is always in one phase, and each phase has its time: the head of a 
 before the next request, and the rest of a request that was refused. One sweep looks at all connections a few times a
 second; whose time is over gets 408 or is cut off. When there are too many, the one that has let us wait longest goes: idle
 connections, however many, do not keep anybody out. The client's address is forgotten as soon as the connection stands.
+
+Requests are answered one after the other. What comes while one is being answered stays unread until then; two requests in
+one piece are both refused, before the first is begun: what is stored is always answered as stored.
 """
 
 import asyncio
-import json
-from enum import Enum, auto
+import re
+from enum import IntEnum, auto
 from http import HTTPStatus
 from typing import Any
 
-from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from toolkit.survey.serving.headers import HEADERS
-from toolkit.survey.serving.limits import Limits
+from toolkit.survey.serving.answer import WHOLE, Answer, in_json
+from toolkit.survey.serving.crowd import Crowd
+from toolkit.survey.serving.door import Arrival
 from toolkit.survey.serving.refusal import RefusalError
 
+_HOST = re.compile(rb"[A-Za-z0-9.~!$&'()*+,;=:%_\[\]-]*")
 
-class Phase(Enum):
+
+class Phase(IntEnum):
     """What a connection is waiting for."""
 
     HEAD = auto()
@@ -29,47 +35,6 @@ class Phase(Enum):
     DRAIN = auto()
 
 
-class Crowd:
-    """All connections of a server, and those of them that let it wait, longest first."""
-
-    def __init__(self, limits: Limits) -> None:
-        self.limits = limits
-        self._members: set[Connection] = set()
-        self._waiting: dict[Connection, None] = {}  # in order of insertion
-        self._timer: asyncio.TimerHandle | None = None
-
-    def __len__(self) -> int:
-        return len(self._members)
-
-    def enter(self, connection: "Connection") -> bool:
-        """Take it in, if need be in the place of one that waits; False if all places are at work."""
-        if len(self._members) >= self.limits.connections:
-            idlest = next(iter(self._waiting), None)
-            if idlest is None:
-                return False
-            self.leave(idlest)
-            idlest.transport.abort()
-        self._members.add(connection)
-        if self._timer is None:
-            self._timer = connection.loop.call_later(self.limits.sweep_seconds, self._sweep, connection.loop)
-        return True
-
-    def leave(self, connection: "Connection") -> None:
-        self._members.discard(connection)
-        self._waiting.pop(connection, None)
-
-    def waits(self, connection: "Connection", phase: Phase) -> None:
-        self._waiting.pop(connection, None)
-        if phase is not Phase.ANSWER and connection in self._members:
-            self._waiting[connection] = None
-
-    def _sweep(self, loop: asyncio.AbstractEventLoop) -> None:
-        now = loop.time()
-        for connection in [one for one in self._members if one.deadline <= now]:
-            connection.give_up()
-        self._timer = loop.call_later(self.limits.sweep_seconds, self._sweep, loop) if self._members else None
-
-
 class _StopError(Exception):
     """Stops the parser; what to answer is kept aside."""
 
@@ -77,19 +42,20 @@ class _StopError(Exception):
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol with limits."""
 
-    def __init__(self, crowd: Crowd, **rest: Any) -> None:
+    def __init__(self, crowd: Crowd, arrival: Arrival, **rest: Any) -> None:
         super().__init__(**rest)
-        self._crowd = crowd
+        self._crowd, self._arrival = crowd, arrival
         self._limits = crowd.limits
         self._seconds = {
             Phase.HEAD: self._limits.head_seconds,
-            Phase.BODY: self._limits.body_seconds + self._limits.linger_seconds,  # the application answers first
+            Phase.BODY: self._limits.body_seconds,
             Phase.ANSWER: self._limits.answer_seconds,
             Phase.IDLE: self._limits.idle_seconds,
             Phase.DRAIN: self._limits.linger_seconds,
         }
         self.access_log = False  # whatever the process' logging is set to
         self._chunk = self._received = 0
+        self._held = b""
         self._whole = False
         self._verdict = (400, "This is not a request that can be understood.")
         self._enter(Phase.HEAD)
@@ -97,12 +63,16 @@ class Connection(HttpToolsProtocol):
     def _enter(self, phase: Phase) -> None:
         self._phase = phase
         self.deadline = self.loop.time() + self._seconds[phase]
-        self._crowd.waits(self, phase)
+        self._crowd.waits(self, for_us=phase is Phase.ANSWER)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
+        if self._arrival.was_dropped:  # in this very moment
+            self.transport = transport
+            transport.abort()
+            return
         super().connection_made(transport)
         self.client = None
-        if self._crowd.enter(self):
+        if self._crowd.enter(self, place_of=self._arrival):
             self._enter(Phase.HEAD)
         else:
             self.refuse(503, "The server is busy: please try again.")
@@ -112,6 +82,10 @@ class Connection(HttpToolsProtocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
+        if self._phase is Phase.ANSWER or self._held:
+            self._held += data
+            self.flow.pause_reading()
+            return
         self._chunk = len(data)
         self._received += self._chunk
         super().data_received(data)
@@ -122,14 +96,20 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
+            self.cycle.disconnected = True  # nothing has come of it yet: its end is in the piece that we are reading
+            self.cycle.message_event.set()
             self._stop(400, "One request at a time: please wait for the answer.")
         super().on_message_begin()
+        self.scope["extensions"] = {WHOLE: {"take": self._answer}}
         self._received, self._whole = self._chunk, False
         self._enter(Phase.HEAD)
 
     def on_headers_complete(self) -> None:
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > self._limits.head:
             self._stop(431, "The headers of this request are too long.")
+        hosts = [value for name, value in self.headers if name == b"host"]
+        if len(hosts) > 1 or not (hosts or self.parser.get_http_version() == "1.0") or not all(map(_HOST.fullmatch, hosts)):
+            self._stop(400, "A request must name its host, and once.")
         super().on_headers_complete()
         self._enter(Phase.BODY)
 
@@ -141,6 +121,34 @@ class Connection(HttpToolsProtocol):
     def on_response_complete(self) -> None:
         super().on_response_complete()
         self._enter(Phase.IDLE if self._whole else Phase.DRAIN)
+        if self._held:
+            self.loop.call_soon(self._go_on)
+
+    def _go_on(self) -> None:
+        """Read what came while we were answering."""
+        data, self._held = self._held, b""
+        if not self.transport.is_closing():
+            self.flow.resume_reading()
+            self.data_received(data)
+
+    def _answer(self, answer: Answer) -> bool:
+        """Write an answer in one piece, unless the client has not taken what it got before."""
+        cycle = self.cycle
+        if cycle.disconnected:
+            return True
+        if cycle.response_started or self.flow.write_paused:
+            return False
+        cycle.response_started = cycle.response_complete = True
+        close = answer.own.get("connection") == "close"
+        cycle.keep_alive = cycle.keep_alive and not close
+        date = b"".join(b"%s: %s\r\n" % field for field in cycle.default_headers)
+        goodbye = b"" if cycle.keep_alive or close else b"connection: close\r\n"
+        self.transport.write(b"".join((STATUS_LINE[answer.status], date, answer.lines, goodbye, b"\r\n", answer.body)))
+        cycle.message_event.set()
+        if not cycle.keep_alive:
+            self.transport.close()
+        cycle.on_response()
+        return True
 
     def give_up(self) -> None:
         """The time of the phase is over."""
@@ -149,6 +157,10 @@ class Connection(HttpToolsProtocol):
             self.transport.abort()
         else:
             self.refuse(408, "The request took too long.")
+
+    def drop(self) -> None:
+        """Cut it off."""
+        self.transport.abort()
 
     def refuse(self, status: int, sentence: str) -> None:
         """Answer outside the application and hang up; abort what does not take the answer."""
@@ -171,8 +183,5 @@ class Connection(HttpToolsProtocol):
 def refusal(status: int, sentence: str) -> bytes:
     """A whole answer, for where there is no application to give it."""
     problem = RefusalError(status, sentence, retry_after=2 if status == HTTPStatus.SERVICE_UNAVAILABLE else None)
-    body = json.dumps(problem.body).encode()
-    own = {"content-type": "application/json", "content-length": str(len(body)), "connection": "close"}
-    fields = {**HEADERS, **problem.headers, **own}
-    head = [f"HTTP/1.1 {status} {HTTPStatus(status).phrase}", *(f"{name}: {value}" for name, value in fields.items())]
-    return "\r\n".join([*head, "", ""]).encode() + body
+    answer = in_json(status, {"error": sentence}, {**problem.headers, "connection": "close"})
+    return STATUS_LINE[status] + answer.lines + b"\r\n" + answer.body

@@ -1,18 +1,15 @@
 """What one client may cost the server: bytes, seconds and connections, and the reading of a body within them.
 
 The sizes are far above what a phone sends (a report has a few hundred bytes), the times far above what a slow network
-needs. A body is counted as it comes, so that one without a stated length, or with a false one, gets no further.
+needs. A body is counted as it comes, so that one without a stated length, or with a false one, gets no further; its time is
+watched by the connection.
 """
 
-import asyncio
-from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.survey.serving.answer import Receive
 from toolkit.survey.serving.refusal import RefusalError
-
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)
@@ -52,25 +49,17 @@ class Limits:
         return min(self.head_seconds, self.body_seconds, self.idle_seconds, self.linger_seconds, 4.0) / 4
 
 
-async def whole_body(receive: Receive, limits: Limits, *, stated: str | None = None) -> bytes:
-    """All bytes of a request's body, or a refusal (413, 408, 400); `stated` is its Content-Length."""
-    if stated is not None and stated.isdecimal() and (len(stated) > 12 or int(stated) > limits.body):
+async def whole_body(receive: Receive, limits: Limits, *, stated: bytes | None = None) -> bytes:
+    """All bytes of a request's body, or a refusal (413, 400); `stated` is its Content-Length."""
+    if stated is not None and stated.isdigit() and (len(stated) > 12 or int(stated) > limits.body):
         raise _too_long()
-    try:
-        async with asyncio.timeout(limits.body_seconds):
-            return await _gathered(receive, limits.body)
-    except TimeoutError:
-        raise RefusalError(408, "This took too long.") from None
-
-
-async def _gathered(receive: Receive, most: int) -> bytes:
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
             raise RefusalError(400, "The request was not finished.")
         body += message.get("body", b"")
-        if len(body) > most:
+        if len(body) > limits.body:
             raise _too_long()
         if not message.get("more_body", False):
             return bytes(body)

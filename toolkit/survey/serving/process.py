@@ -5,7 +5,9 @@ the command line start it, watch it and stop it (SIGTERM: what has begun is fini
 of JSON: its address, port and process. It keeps no log of requests, reads no X-Forwarded-For, and forgets addresses at once;
 its own log tells when the database fails and is back, and where a fault of the program is.
 
-Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests, too.
+Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests, too. With blind
+tokens the proxy must do what we do where we are asked directly: end the browser's connection after an answer of /sign, and resume
+no TLS session.
 """
 
 import argparse
@@ -88,7 +90,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--database", default=known, required=known is None, help=told)
     parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument("--certificate", help="PEM file with the TLS certificate and its chain")
+    parser.add_argument("--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)")
     parser.add_argument("--private-key", help="PEM file with the key of the TLS certificate")
     parser.add_argument("--issuer-key", help="PEM file with the key that signs blind tokens")
     parser.add_argument("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
@@ -111,7 +113,10 @@ def _serve(options: argparse.Namespace, note: Callable[[str], None]) -> None:
         try:
             app = application(survey, writer, key=key, limits=limits, prefix=options.prefix)
             with _listening(options.host, options.port) as listening:
-                _run(_config(app, options, limits), limits, listening, _announcement(options, listening, survey, note))
+                config = _config(app, options, limits)
+                if key is not None:
+                    _forget_sessions(config)
+                _run(config, limits, listening, _announcement(options, listening, survey, note))
         finally:
             writer.stop()
     finally:
@@ -168,16 +173,17 @@ def own_key(store: Store, path: str | Path) -> IssuerKey:
 
 
 def _places(connections: int) -> int:
-    """How many connections the operating system lets us have."""
+    """How many connections the operating system lets us have, when our limit of open files is raised as far as that takes."""
     try:
         import resource
     except ImportError:  # Windows has no such limit
         return connections
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if soft != resource.RLIM_INFINITY and soft < connections + _SPARE_FILES:
-        soft = connections + _SPARE_FILES if hard == resource.RLIM_INFINITY else min(hard, connections + _SPARE_FILES)
+    wanted = connections + _SPARE_FILES
+    if soft != resource.RLIM_INFINITY and soft < wanted:
+        soft = wanted if hard == resource.RLIM_INFINITY else min(hard, wanted)
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
-        return min(connections, soft - _SPARE_FILES)
+        return max(1, min(connections, soft - _SPARE_FILES))
     return connections
 
 
@@ -239,6 +245,18 @@ def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Co
         ssl_keyfile=options.private_key,
         ssl_version=ssl.PROTOCOL_TLS_SERVER,
     )
+
+
+def _forget_sessions(config: uvicorn.Config) -> None:
+    """Where tokens are blind, resume no TLS session: it would tie a report's new connection to that of a signature.
+
+    Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot, so that TLS 1.3 is asked for.
+    """
+    config.load()
+    if config.ssl is not None:
+        config.ssl.minimum_version = ssl.TLSVersion.TLSv1_3
+        config.ssl.options |= ssl.OP_NO_TICKET
+        config.ssl.num_tickets = 0
 
 
 def _run(config: uvicorn.Config, limits: Limits, listening: socket.socket, announce: Callable[[], None]) -> None:

@@ -4,8 +4,8 @@
 class RefusalError(Exception):
     """A status of HTTP and a sentence of ours, never one of the client's.
 
-    >>> RefusalError(413, "This is too long.").body
-    {'error': 'This is too long.'}
+    >>> RefusalError(503, "Later.", retry_after=5).headers
+    {'retry-after': '5'}
     """
 
     def __init__(self, status: int, sentence: str, *, retry_after: int | None = None) -> None:
@@ -13,11 +13,6 @@ class RefusalError(Exception):
         self.status, self.sentence, self.retry_after = status, sentence, retry_after
 
     @property
-    def body(self) -> dict[str, str]:
-        return {"error": self.sentence}
-
-    @property
     def headers(self) -> dict[str, str]:
-        """When to come again; and good-bye to a client that is still in the middle of a sentence."""
-        again = {} if self.retry_after is None else {"retry-after": str(self.retry_after)}
-        return {**again, **({"connection": "close"} if self.status == 408 else {})}
+        """When to come again."""
+        return {} if self.retry_after is None else {"retry-after": str(self.retry_after)}

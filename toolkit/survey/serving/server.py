@@ -1,47 +1,43 @@
-"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind signatures.
+"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind signatures, one for health.
 
 Nothing here belongs to the researcher: status, closing and results are done at the database, from another process. There are
-no cookies, and nothing of a request is logged, quoted in an answer or kept but the report itself. 201 means that the report
-is on the disk; whatever else is answered, sending the same bytes again is right. When the database fails, reports are
-answered with 503 and a time to wait, and the page still loads: it was made when the server started.
+no cookies, and nothing of a request is logged, quoted in an answer or kept but the report itself. 201 means that a report
+with this key is on the disk; whatever else is answered, sending the same bytes again is right. When the database fails,
+reports are answered with 503 and a time to wait, and the page still loads: it was made when the server started.
+
+It is a plain ASGI application: an address is found in a table, and there is nothing between it and the connection. How long a
+body may take is watched by the connection (`connection`), which counts seconds anyway.
 """
 
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Set
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol, TypeVar
-
-from starlette.applications import Starlette
-from starlette.exceptions import HTTPException
-from starlette.middleware import Middleware
-from starlette.requests import Request
-from starlette.responses import JSONResponse, Response
-from starlette.routing import Route
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from toolkit.core.checks import refuse
 from toolkit.survey import client
 from toolkit.survey.serving.access import pass_of, sign_request
-from toolkit.survey.serving.headers import HEADERS
+from toolkit.survey.serving.answer import Answer, Receive, Scope, Send, in_json
+from toolkit.survey.serving.health import Health
 from toolkit.survey.serving.limits import Limits, whole_body
 from toolkit.survey.serving.page import page
+from toolkit.survey.serving.patience import Patience
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, checked
 from toolkit.survey.serving.refusal import RefusalError
 from toolkit.survey.spec import Survey
 from toolkit.survey.store import Entry, Outcome, StoreError
 
 if TYPE_CHECKING:
-    from starlette.types import ASGIApp, Message, Receive, Scope, Send
-
     from toolkit.survey.serving.blind import IssuerKey
 
 _LOG = logging.getLogger("toolkit.survey")
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
-_RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
+_JSON_NAMES = (b"application/json", b"application/json;charset=utf-8")
+_STORED = in_json(201, {"stored": "0" * 32})
 _REFUSALS = {
-    Outcome.CONFLICT: (409, "Another report has this key already."),
     Outcome.PAUSED: (503, "This survey is not open at the moment: please try again later."),
     Outcome.CLOSED: (410, "This survey is closed."),
     Outcome.FULL: (410, "This survey has as many reports as it asked for, and takes no more."),
@@ -49,18 +45,21 @@ _REFUSALS = {
 }
 _PAUSE_SECONDS, _BUSY_SECONDS = 60, 5
 _Result = TypeVar("_Result")
+Handler = Callable[[Scope, Receive], Awaitable[Answer]]
 
 
 class Writing(Protocol):
     """What the server needs of a `Writer`: each returns when the database has it for good, or raises `StoreError`."""
 
-    async def put(self, entry: Entry) -> Outcome: ...
-    async def issue(self, invitation: bytes, blinded: bytes) -> bool: ...
+    def put(self, entry: Entry) -> Awaitable[Outcome]: ...
+    def issue(self, invitation: bytes, blinded: bytes) -> Awaitable[bool]: ...
+    @property
+    def is_working(self) -> bool: ...
 
 
 def application(
     survey: Survey, writer: Writing, *, key: "IssuerKey | None" = None, limits: Limits | None = None, prefix: str = ""
-) -> Starlette:
+) -> "Application":
     """The server of one survey, as an ASGI application.
 
     Parameters
@@ -75,17 +74,14 @@ def application(
         refuse("`key` must be given for access by blind tokens, and only then", f"access {survey.access!r}", "it signs the tokens")
     if prefix and (not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")):
         refuse("`prefix` must be a path such as '/survey'", repr(prefix), "requests would not be found")
-    desk = _Desk(survey, writer, key, limits or Limits(), _Alarm())
+    health, own = Health(), limits or Limits()
+    desk = _Desk(survey, writer, key, own, health, Patience(own.answer_seconds / 2))
     form = page(survey, None if key is None else key.issuer.to_dict())
-    routes = [Route(f"{prefix}/report", desk.report, methods=["POST"])]  # first, as they are tried in order
-    routes += [Route(f"{prefix}/sign", desk.sign, methods=["POST"])] if key is not None else []
-    routes += [_fixed(f"{prefix}/", form, "text/html; charset=utf-8")]
-    routes += [_fixed(f"{prefix}/{name}", client.asset(name), _TYPES[Path(name).suffix]) for name in _files(survey)]
-    app = Starlette(
-        routes=routes, middleware=[Middleware(_Guard)], exception_handlers={HTTPException: _unknown, RefusalError: _refused}
-    )
-    app.router.redirect_slashes = False  # a redirection would repeat what was asked for
-    return app
+    table: dict[str, dict[str, Handler]] = {"/report": {"POST": desk.report}, "/health": _seen(desk.health)}
+    table |= {"/sign": {"POST": desk.sign}} if key is not None else {}
+    table |= {"/": _fixed(form, "text/html; charset=utf-8")}
+    table |= {f"/{name}": _fixed(client.asset(name), _TYPES[Path(name).suffix]) for name in _files(survey)}
+    return Application({f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"})
 
 
 def _files(survey: Survey) -> list[str]:
@@ -94,15 +90,65 @@ def _files(survey: Survey) -> list[str]:
     return [name for name in named if name != "blind.js" or survey.access == "blind"]
 
 
-def _fixed(path: str, content: bytes, kind: str) -> Route:
-    answer = Response(content, headers={"content-type": kind})
+def _fixed(content: bytes, kind: str) -> dict[str, Handler]:
+    answer = Answer(200, content, {"content-type": kind})
+    return _seen(lambda: answer)
 
-    async def show(_: Request) -> Response:
-        return answer
 
-    route = Route(path, show, methods=["GET"])
-    route.methods = {"GET"}  # Starlette adds HEAD
-    return route
+def _seen(shown: Callable[[], Answer]) -> dict[str, Handler]:
+    """For GET what is shown; for HEAD its headers."""
+
+    async def get(_: Scope, __: Receive) -> Answer:
+        return shown()
+
+    async def head(_: Scope, __: Receive) -> Answer:
+        return shown().without_body
+
+    return {"GET": get, "HEAD": head}
+
+
+class Application:
+    """Finds who answers, and keeps what went wrong inside: an error is logged by its kind and place alone.
+
+    Parameters
+    ----------
+    table : for each path who answers each method.
+    closing : paths whose every answer ends its connection. A report on that of a signature would be the invited person's.
+    """
+
+    def __init__(self, table: Mapping[str, Mapping[str, Handler]], closing: Set[str] = frozenset()) -> None:
+        self._table, self._closing = table, closing
+
+    @property
+    def paths(self) -> set[str]:
+        """All addresses there are."""
+        return set(self._table)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            return
+        try:
+            answer = await self._answer(scope, receive)
+        except RefusalError as problem:
+            answer = _refused(problem)
+        except Exception as problem:
+            _LOG.error("%s", _place(problem))
+            answer = _error(500, "Something went wrong here; nothing was stored.")
+        if scope["path"] in self._closing:
+            answer = answer.and_good_bye
+        try:
+            await answer.give(scope, send)
+        except Exception as problem:
+            _LOG.error("%s", _place(problem))
+
+    async def _answer(self, scope: Scope, receive: Receive) -> Answer:
+        methods = self._table.get(scope["path"])
+        if methods is None:
+            return _error(404, "There is nothing at this address.")
+        handler = methods.get(scope["method"])
+        if handler is None:
+            return _error(405, "This address does not do that.", {"allow": ", ".join(methods)})
+        return await handler(scope, receive)
 
 
 @dataclass(frozen=True, repr=False)
@@ -113,11 +159,12 @@ class _Desk:
     writer: Writing
     key: "IssuerKey | None"
     limits: Limits
-    alarm: "_Alarm"
+    told: Health
+    patience: Patience
 
-    async def report(self, request: Request) -> Response:
-        """201 if this report is on the disk now, by this request or by one before."""
-        raw = await self._body(request)
+    async def report(self, scope: Scope, receive: Receive) -> Answer:
+        """201 if a report with this key is on the disk now, by this request or by one before."""
+        raw = await self._body(scope, receive)
         try:
             submission = checked(self.survey, raw)
         except PayloadError as problem:
@@ -126,12 +173,12 @@ class _Desk:
         outcome = await self._done(self.writer.put(Entry(submission.key, submission.body, spent)))
         if outcome in _REFUSALS:
             raise RefusalError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
-        return JSONResponse({"stored": submission.key.hex()}, 201)
+        return _STORED.same(b'{"stored":"%s"}' % submission.key.hex().encode())
 
-    async def sign(self, request: Request) -> Response:
+    async def sign(self, scope: Scope, receive: Receive) -> Answer:
         """200 with a blind signature; the invitation is used up before it is made."""
-        assert self.key is not None  # the route exists only with a key
-        raw = await self._body(request)
+        assert self.key is not None  # the address exists only with a key
+        raw = await self._body(scope, receive)
         try:
             wanted = sign_request(self.survey, self.key.issuer, raw)
         except PayloadError as problem:
@@ -139,94 +186,52 @@ class _Desk:
         if not await self._done(self.writer.issue(wanted.invitation, wanted.fingerprint)):
             raise RefusalError(403, "This link was used before, or is not one of this survey, or the survey is not open.")
         signature = await asyncio.to_thread(self.key.sign, wanted.blinded)
-        return JSONResponse({"signature": signature.hex()})
+        return in_json(200, {"signature": signature.hex()})
 
-    async def _body(self, request: Request) -> bytes:
-        kinds = request.headers.getlist("content-type")
-        if len(kinds) != 1 or kinds[0].replace(" ", "").lower() not in ("application/json", "application/json;charset=utf-8"):
+    def health(self) -> Answer:
+        """Whether reports can be stored, as far as the last one told: no question goes to the database, no number is said."""
+        if self.writer.is_working and self.told.is_good:
+            return in_json(200, {"health": "good"})
+        return _refused(RefusalError(503, "Reports cannot be stored at the moment.", retry_after=_BUSY_SECONDS))
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        headers = scope["headers"]
+        kinds = [value for name, value in headers if name == b"content-type"]
+        if len(kinds) != 1 or kinds[0].replace(b" ", b"").lower() not in _JSON_NAMES:
             raise RefusalError(415, "Send application/json.")
-        if "content-encoding" in request.headers:
-            raise RefusalError(415, "Send it without a content encoding.")
-        return await whole_body(request.receive, self.limits, stated=request.headers.get("content-length"))
+        stated = None
+        for name, value in headers:
+            if name == b"content-encoding":
+                raise RefusalError(415, "Send it without a content encoding.")
+            if name == b"content-length":
+                stated = value
+        return await whole_body(receive, self.limits, stated=stated)
 
     async def _done(self, work: Awaitable[_Result]) -> _Result:
         """What the store answers, if it does so in time; else 503."""
         try:
-            async with asyncio.timeout(self.limits.answer_seconds / 2):
-                result = await work
+            result = await self.patience.with_(work)
         except (StoreError, TimeoutError) as problem:
-            self.alarm.failed(problem)
+            self.told.failed(problem)
             seconds = problem.retry_after if isinstance(problem, StoreError) else _BUSY_SECONDS
             raise RefusalError(503, "This cannot be stored at the moment: please send it again.", retry_after=seconds) from None
-        self.alarm.worked()
+        self.told.worked()
         return result
-
-
-class _Alarm:
-    """Tells the log when the store begins to fail and when it is back, once each: not every report that comes meanwhile."""
-
-    def __init__(self) -> None:
-        self._failing = False
-
-    def failed(self, problem: Exception) -> None:
-        if not self._failing:
-            _LOG.warning("No reports can be stored: %s", str(problem) or "the store does not answer in time.")
-        self._failing = True
-
-    def worked(self) -> None:
-        if self._failing:
-            _LOG.warning("Reports are stored again.")
-        self._failing = False
 
 
 def _said(problem: PayloadError) -> RefusalError:
     return RefusalError(409 if isinstance(problem, OtherSurvey) else 400, str(problem))
 
 
-def _error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Response:
-    return JSONResponse({"error": sentence}, status, headers=headers)
+def _error(status: int, sentence: str, headers: Mapping[str, str] | None = None) -> Answer:
+    return in_json(status, {"error": sentence}, headers)
 
 
-async def _refused(_: Request, problem: Exception) -> Response:
-    assert isinstance(problem, RefusalError)
-    return JSONResponse(problem.body, problem.status, headers=problem.headers)
-
-
-async def _unknown(_: Request, problem: Exception) -> Response:
-    assert isinstance(problem, HTTPException)
-    if problem.status_code == 405:
-        return _error(405, "This address does not do that.", problem.headers)
-    return _error(404, "There is nothing at this address.")
-
-
-class _Guard:
-    """Puts the headers on every answer, and keeps what went wrong inside: an error is logged by its kind and place alone."""
-
-    def __init__(self, app: "ASGIApp") -> None:
-        self.app = app
-
-    async def __call__(self, scope: "Scope", receive: "Receive", send: "Send") -> None:
-        if scope["type"] != "http":
-            await self.app(scope, receive, send)
-            return
-        started = False
-
-        async def guarded(message: "Message") -> None:
-            nonlocal started
-            if message["type"] == "http.response.start":
-                started = True
-                message = {**message, "headers": [*message["headers"], *_RAW_HEADERS]}
-            await send(message)
-
-        try:
-            await self.app(scope, receive, guarded)
-        except Exception as problem:
-            _LOG.error("%s", _place(problem))
-            if not started:
-                await _error(500, "Something went wrong here; nothing was stored.")(scope, receive, guarded)
+def _refused(problem: RefusalError) -> Answer:
+    return _error(problem.status, problem.sentence, problem.headers)
 
 
 def _place(problem: Exception) -> str:
     """An error without its message, which might quote what was sent."""
-    last = traceback.extract_tb(problem.__traceback__)[-1]
+    last: Any = traceback.extract_tb(problem.__traceback__)[-1]
     return f"{type(problem).__name__} in {Path(last.filename).name}, line {last.lineno}"

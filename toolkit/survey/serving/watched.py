@@ -3,10 +3,13 @@
 import asyncio
 import socket
 from collections.abc import Callable
+from typing import Any
 
 import uvicorn
 
-from toolkit.survey.serving.connection import Connection, Crowd
+from toolkit.survey.serving.connection import Connection
+from toolkit.survey.serving.crowd import Crowd
+from toolkit.survey.serving.door import Arrival, Door
 from toolkit.survey.serving.limits import Limits
 
 BACKLOG = 2048
@@ -18,22 +21,19 @@ class WatchedServer(uvicorn.Server):
     def __init__(self, config: uvicorn.Config, limits: Limits, announce: Callable[[], None]) -> None:
         super().__init__(config)
         self.crowd, self._announce = Crowd(limits), announce
-        self.servers: list[asyncio.Server] = []
+        self.servers: list[Any] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        """As uvicorn's own, but a TLS handshake has the time of a request's head instead of a minute."""
+        """As uvicorn's own, but every connection is counted as soon as it stands."""
         await self.lifespan.startup()
-        loop = asyncio.get_running_loop()
-        loop.set_exception_handler(_hush)
-        tls, seconds = self.config.ssl, self.crowd.limits.head_seconds if self.config.ssl else None
-        for one in sockets or []:
-            made = loop.create_server(self._connection, sock=one, backlog=BACKLOG, ssl=tls, ssl_handshake_timeout=seconds)
-            self.servers.append(await made)
+        asyncio.get_running_loop().set_exception_handler(_hush)
+        self.servers = [Door(one, self.crowd, self.config.ssl, self._connection) for one in sockets or []]
         self.started = True
         self._announce()
 
-    def _connection(self) -> Connection:
-        return Connection(self.crowd, config=self.config, server_state=self.server_state, app_state=self.lifespan.state)
+    def _connection(self, arrival: Arrival) -> Connection:
+        state = self.server_state
+        return Connection(self.crowd, arrival, config=self.config, server_state=state, app_state=self.lifespan.state)
 
 
 def _hush(*_: object) -> None:
