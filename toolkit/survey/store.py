@@ -8,12 +8,13 @@
 What a store promises is told in `keeping/protocol.py`; what its files still show, in `sqlite.py` and `postgres.py` beside it.
 """
 
+from contextlib import closing
 from pathlib import Path
 
 from toolkit.core.checks import refuse
 from toolkit.survey.keeping.protocol import Entry, Outcome, State, Store, StoreError
 
-__all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "open_store", "settled"]
+__all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "migrate", "open_store", "settled"]
 
 
 def open_store(url: str, *, readonly: bool = False) -> Store:
@@ -35,6 +36,15 @@ def open_store(url: str, *, readonly: bool = False) -> Store:
 
         return postgres_store(url, readonly)
     refuse("`database` must begin with sqlite:/// or postgresql://", repr(scheme[:20] + "://"), "no other database is known")
+
+
+def migrate(url: str) -> int:
+    """Bring a collection that an older toolkit made to today's tables; the version of tables that it had.
+
+    Stop its servers and copy the database first. Nothing is changed if it is of today's version already.
+    """
+    with closing(open_store(url)) as store:
+        return store.migrate()
 
 
 def settled(url: str) -> str:

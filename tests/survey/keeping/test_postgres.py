@@ -16,7 +16,7 @@ from tests.survey.postgres_server import Postgres, new_name
 from toolkit.survey.keeping.writer import Writer
 from toolkit.survey.store import Entry, Outcome, State, Store, StoreError, open_store
 
-TOKENS = ("invited", "unspent", "issued", "spent")
+TOKENS = ("invited", "issued", "spent")
 
 
 @pytest.fixture
@@ -56,17 +56,23 @@ COLUMNS = [
     ("collection", "cap", "bigint", False, ""),
     ("collection", "hash", "text", True, ""),
     ("collection", "state", "text", True, ""),
-    ("collection", "survey", "text", True, ""),
-    ("collection", "version", "integer", True, ""),
+    ("collection", "version", "bigint", True, ""),
+    ("edition", "hash", "text", True, ""),
+    ("edition", "number", "bigint", True, ""),
+    ("edition", "survey", "text", True, ""),
+    ("edition", "toolkit", "text", True, ""),
     ("invited", "hash", "bytea", True, ""),
     ("issued", "blinded", "bytea", True, ""),
     ("issued", "invitation", "bytea", True, ""),
+    ("pool", "content", "text", True, ""),
+    ("pool", "version", "bigint", True, ""),
     ("report", "body", "text", True, ""),
     ("report", "key", "bytea", True, ""),
+    ("setting", "name", "text", True, ""),
+    ("setting", "value", "text", True, ""),
     ("spent", "hash", "bytea", True, ""),
     ("tally", "reports", "bigint", True, ""),
-    ("tally", "version", "integer", True, ""),
-    ("unspent", "hash", "bytea", True, ""),
+    ("tally", "server", "text", True, ""),
 ]
 TABLES = sorted({table for table, *_ in COLUMNS})
 RELATIONS = sorted([*((table, "r") for table in TABLES), *((f"{table}_pkey", "i") for table in TABLES)])
@@ -140,7 +146,9 @@ def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Store, a
         store.add(entries[start : start + 7])
     places = "SELECT key FROM report ORDER BY ctid"
     keys = [(one.key,) for one in entries]
-    assert ask("SELECT count(DISTINCT xmin::text) FROM report") == [(43,)]
+    assert ask("SELECT count(DISTINCT xmin::text), count(*) > 280 FROM report") == [
+        (21, True)
+    ]  # every second time some left the pool
     assert ask(places) != keys
     files = dict(ask("SELECT relname, pg_relation_filenode(oid) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"))
     store.set_state(State.CLOSED)
@@ -154,21 +162,11 @@ def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Store, a
     assert ask(f"SELECT count(DISTINCT xmin::text), count(DISTINCT chunk_id) FROM {toast}") == [(1, 9)]
 
 
-def test_while_open_no_row_of_a_token_is_marked_with_the_transaction_of_its_report(store: Store, ask) -> None:
-    opened(store, access="token").invite([sha(f"{i}") for i in range(20)])
-    for i in range(10):
-        assert store.add([entry(by=f"{i}")]) == [STORED]
-    reports = set(ask("SELECT xmin::text FROM report"))
-    assert len(reports) == 10
-    for table in TOKENS:
-        assert not reports & set(ask(f"SELECT xmin::text FROM {table} UNION SELECT xmax::text FROM {table}")), table
-    assert ask("SELECT count(*) FROM spent") == [(0,)]
-
-
-def test_within_a_batch_the_places_of_rows_are_in_the_order_of_keys(store: Store, ask) -> None:
+def test_while_open_the_places_of_rows_that_left_the_pool_together_are_in_the_order_of_keys(store: Store, ask) -> None:
     opened(store, access="blind").invite([sha(f"{i}") for i in range(50)])
     store.add([entry(by=f"{i}") for i in range(50)])
-    for table, column in (("report", "key"), ("spent", "hash"), ("invited", "hash"), ("unspent", "hash")):
+    assert ask("SELECT count(*) FROM report UNION ALL SELECT count(*) FROM spent") == [(40,), (40,)]
+    for table, column in (("report", "key"), ("spent", "hash"), ("invited", "hash")):
         assert ask(f"SELECT {column} FROM {table} ORDER BY ctid") == ask(f"SELECT {column} FROM {table} ORDER BY 1"), table
 
 
@@ -248,7 +246,7 @@ def test_a_commit_is_durable_whatever_the_role_is_used_to(store: Store, ask) -> 
 @contextlib.contextmanager
 def locked(postgres: Postgres, schema: str) -> Iterator[None]:
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}") as other:
-        other.execute(f"SELECT FROM {schema}.collection FOR UPDATE")
+        other.execute(f"LOCK TABLE {schema}.collection IN EXCLUSIVE MODE")
         yield
 
 

@@ -91,8 +91,8 @@ def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(s
     assert store.survey() == small_survey()
 
 
-def test_settings_are_kept_with_the_collection_and_one_of_an_earlier_version_has_none(store: Store, connect: Connect) -> None:
-    opened(store)  # as an earlier version made it: there is no table for settings yet
+def test_settings_are_kept_with_the_collection(store: Store, connect: Connect) -> None:
+    opened(store)
     assert store.setting("port") is None
     store.remember("port", "8000")
     store.remember("port", "9000")
@@ -391,7 +391,7 @@ def test_a_batch_that_fails_half_way_leaves_nothing(store: Store, connect: Conne
         raise RuntimeError
 
     with monkeypatch.context() as broken:
-        broken.setattr(session, "use", fail)  # the last step of a batch with tokens
+        broken.setattr(session, "tally", fail)  # the last step of a batch
         with pytest.raises(RuntimeError):
             store.add([entry(by="a"), entry(by="b")])
     assert store.count() == 0
@@ -415,7 +415,8 @@ def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Store, connect:
     assert list(store.reports()) == before
     assert store.add([one, entry(by="c")]) == [REPEATED, CLOSED]
     with store._engine.reading() as session:
-        assert session.unspent([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
+        assert session.invited([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
+        assert not session.pool().passes
 
 
 # Entries and URLs

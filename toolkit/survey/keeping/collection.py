@@ -3,18 +3,20 @@
 An `Engine` opens transactions, a `Session` is one of them: a handful of statements each. Everything that a promise
 depends on is here, once; `sqlite.py` and `postgres.py` only say it in their dialects. A writing session has locked
 the collection before it is handed out, so of several servers one decides at a time, and what it read stays true until it
-has written: the cap is exact, a token is spent once, and a collection that was closed takes nothing more.
+has written: the cap is exact, a token is spent once, and a collection that was closed takes nothing more. Where there is neither
+cap nor token, nothing but its key decides about a report: there servers share the lock, and only closing excludes them.
 """
 
-import json
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import NoReturn, Protocol
 
 from toolkit.core.checks import refuse
-from toolkit.survey.keeping.admission import Head, decide
-from toolkit.survey.keeping.protocol import HASH_BYTES, Entry, Outcome, State, StoreError
+from toolkit.survey.keeping.admission import Decision, Head, decide
+from toolkit.survey.keeping.editions import check_amendment, check_page, edition_of, survey_of
+from toolkit.survey.keeping.mixing import LEAST, Pool, mixed
+from toolkit.survey.keeping.protocol import HASH_BYTES, Edition, Entry, Outcome, State, StoreError
 from toolkit.survey.spec import Survey
 
 PAGE = 2000
@@ -33,23 +35,27 @@ class Session(Protocol):
     """One transaction. Whatever is given as a collection of keys or hashes is written in their order, not in that of arrival."""
 
     def head(self) -> Head | None: ...
-    def text(self) -> str: ...
-    def begin(self, head: Head, text: str) -> None: ...
+    def begin(self, head: Head) -> None: ...
+    def editions(self) -> list[Edition]: ...
+    def publish(self, edition: Edition) -> None: ...
     def move(self, state: State) -> None: ...
     def sweep(self) -> None:
         """Close: remove all tokens, and what of the rewriting can be done within the transaction."""
 
     def held(self) -> int: ...
+    def tally(self, more: int) -> None:
+        """So many reports more are held."""
+
+    def pool(self) -> Pool: ...
+    def refill(self, pool: Pool) -> None: ...
     def found(self, keys: Sequence[bytes]) -> dict[bytes, str]: ...
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]: ...
-    def keep(self, reports: dict[bytes, str]) -> None: ...
+    def keep(self, reports: dict[bytes, str]) -> set[bytes]:
+        """The keys that are not stored because somebody else, who shares the collection, was faster."""
 
     def invite(self, hashes: Sequence[bytes]) -> None: ...
-    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]: ...
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]: ...
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]: ...
-    def use(self, hashes: Sequence[bytes]) -> None:
-        """Take them off the unspent ones."""
-
     def burn(self, hashes: Sequence[bytes]) -> None:
         """Put them among the spent ones."""
 
@@ -63,14 +69,22 @@ class Engine(Protocol):
     """What opens sessions, and says every failure of its database as a `StoreError`."""
 
     def reading(self) -> AbstractContextManager[Session]: ...
-    def writing(self, *, patient: bool = False) -> AbstractContextManager[Session]:
-        """`patient`: for the researcher, who would rather wait than try again; a phone rather tries again."""
+    def writing(self, *, patient: bool = False, shared: bool = False) -> AbstractContextManager[Session]:
+        """`patient`: for the researcher, who would rather wait than try again; a phone rather tries again.
+
+        `shared`: others may add reports meanwhile, but nobody changes the state.
+        """
 
     def making(self) -> AbstractContextManager[Session]:
         """As `writing`, where there may be nothing yet: `head` is then None; a database of something else is refused."""
 
+    def forget(self) -> None:
+        """Wipe what the database's own log tells of the last commits, as far as it is ours to wipe."""
+
     def finish(self) -> None:
         """After closing: what of the rewriting no transaction can do."""
+
+    def migrate(self) -> int: ...
 
     def close(self) -> None: ...
 
@@ -82,23 +96,38 @@ class Collection:
         self._engine = engine
         self._lock = threading.RLock()
         self._seen: tuple[str, int] | None = None
+        self._is_shared = False  # whether servers may add reports side by side: nothing but the key decides about one
 
     def create(self, survey: Survey) -> None:
         with self._lock:
             with self._engine.making() as session:
                 if session.head() is None:
-                    session.begin(Head(survey.hash, survey.access, survey.cap, State.DRAFT), json.dumps(survey.to_dict()))
-                there = session.head() or _gone()
-            if there.hash != survey.hash:
-                refuse("a database holds one collection", "one of another survey", "reports cannot be mixed; take another database")
+                    session.begin(Head(survey.hash, survey.access, survey.cap, State.DRAFT))
+                    session.publish(edition_of(survey))
+                there, editions = session.head() or _gone(), session.editions()
+            check_page(survey, editions)
             self._seen = there.hash, there.identity
             if there.state is State.CLOSED and not there.swept:  # somebody was interrupted while closing it
                 self._engine.finish()
 
+    def amend(self, survey: Survey) -> None:
+        with self._lock, self._engine.writing(patient=True) as session:
+            head, editions = self._head(session), session.editions()
+            if head.state is State.CLOSED:
+                refuse("`amend` needs a collection that is not closed", "closed", "nobody would see the page")
+            check_amendment(survey, editions[-1])
+            if survey.hash != editions[-1].hash:
+                session.publish(edition_of(survey))
+
     def survey(self) -> Survey:
         with self._lock, self._engine.reading() as session:
             self._head(session)
-            return Survey.from_dict(json.loads(session.text()))
+            return survey_of(session.editions()[-1])
+
+    def editions(self) -> list[Edition]:
+        with self._lock, self._engine.reading() as session:
+            self._head(session)
+            return session.editions()
 
     def hash(self) -> str:
         with self._lock, self._engine.reading() as session:
@@ -126,17 +155,24 @@ class Collection:
     def add(self, batch: Sequence[Entry]) -> list[Outcome]:
         if not batch:
             return []
-        with self._lock, self._engine.writing() as session:
-            head = self._head(session)
-            found = session.found(sorted({entry.key for entry in batch}))
-            passes = sorted({entry.pass_ for entry in batch if entry.pass_ is not None})
-            known = _known(session, head.access, passes)
-            made = decide(batch, head, held=session.held(), found=found, known=known)
-            if made.reports:
-                session.keep(dict(sorted(made.reports.items())))
-            if made.passes:
-                (session.use if head.access == "token" else session.burn)(sorted(made.passes))
+        with self._lock:
+            with self._engine.writing(shared=self._is_shared) as session:
+                head = self._head(session)
+                made = self._shared(session, head, batch) if self._is_shared else _alone(session, head, batch)
+            if 0 < len(made.passes) < LEAST:
+                self._engine.forget()
             return made.outcomes
+
+    def _shared(self, session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
+        """Others may store a report of the same key in this very moment; then theirs was first."""
+        found = session.found(sorted({entry.key for entry in batch}))
+        made = decide(batch, head, held=0, found=found, known=set())
+        late = session.keep(dict(sorted(made.reports.items()))) if made.reports else set()
+        if late:
+            made = decide(batch, head, held=0, found={**found, **session.found(sorted(late))}, known=set())
+        if made.reports:
+            session.tally(len(made.reports))
+        return made
 
     def count(self) -> int:
         with self._lock, self._engine.reading() as session:
@@ -148,7 +184,8 @@ class Collection:
         while True:
             with self._lock, self._engine.reading() as session:
                 self._head(session)
-                page = session.page(after, PAGE)
+                pooled = [(key, body) for key, body in session.pool().reports.items() if key > after]
+                page = sorted([*session.page(after, PAGE), *pooled])[:PAGE]
             if not page:
                 return
             yield from (body for _, body in page)
@@ -167,20 +204,26 @@ class Collection:
             session.invite(invited)
 
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
-        with self._lock, self._engine.writing() as session:
-            head = self._head(session)
-            if head.access != "blind":
-                refuse("`issue` needs a survey with blind access", head.access, "there is nothing to sign")
-            if head.state is not State.OPEN:
-                return False
-            earlier = session.issued(invitation)
-            if earlier is not None:
-                return earlier == blinded
-            if not session.unspent([invitation]):
-                return False
-            session.use([invitation])
-            session.issue(invitation, blinded)
-            return True
+        with self._lock:
+            with self._engine.writing() as session:
+                good = self._issue(session, invitation, blinded)
+            if good:
+                self._engine.forget()
+            return good
+
+    def _issue(self, session: Session, invitation: bytes, blinded: bytes) -> bool:
+        head = self._head(session)
+        if head.access != "blind":
+            refuse("`issue` needs a survey with blind access", head.access, "there is nothing to sign")
+        if head.state is not State.OPEN:
+            return False
+        earlier = session.issued(invitation)
+        if earlier is not None:
+            return earlier == blinded
+        if not session.invited([invitation]):
+            return False
+        session.issue(invitation, blinded)
+        return True
 
     def setting(self, name: str) -> str | None:
         with self._lock, self._engine.reading() as session:
@@ -192,6 +235,18 @@ class Collection:
             self._head(session)
             session.remember(name, value)
 
+    def once(self, name: str, value: str) -> str:
+        with self._lock, self._engine.writing(patient=True) as session:
+            self._head(session)
+            known = session.setting(name)
+            if known is None:
+                session.remember(name, value)
+            return value if known is None else known
+
+    def migrate(self) -> int:
+        with self._lock:
+            return self._engine.migrate()
+
     def close(self) -> None:
         with self._lock:
             self._engine.close()
@@ -202,6 +257,7 @@ class Collection:
         if self._seen not in (None, (head.hash, head.identity)):
             refuse("the database must hold the same collection as before", "another one", "nothing was read or stored", StoreError)
         self._seen = head.hash, head.identity
+        self._is_shared = head.access == "open" and head.cap is None
         return head
 
 
@@ -209,7 +265,30 @@ def _gone() -> NoReturn:
     refuse("the database must hold a collection", "none", "create one first", StoreError)
 
 
-def _known(session: Session, access: str, passes: Sequence[bytes]) -> set[bytes]:
+def _alone(session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
+    """Nobody else writes meanwhile. With tokens, reports and passes join the pool, and others leave it: see `mixing.py`."""
+    pool = Pool() if head.access == "open" else session.pool()
+    keys = sorted({entry.key for entry in batch})
+    found = {**session.found(keys), **{key: pool.reports[key] for key in keys if key in pool.reports}}
+    known = _known(session, head.access, pool, sorted({entry.pass_ for entry in batch if entry.pass_ is not None}))
+    made = decide(batch, head, held=session.held(), found=found, known=known)
+    if not made.reports:
+        return made
+    leaves = Pool(made.reports)
+    if head.access != "open":
+        stays, leaves = mixed(pool, made.reports, made.passes)
+        session.refill(stays)
+    if leaves.reports:
+        session.keep(dict(sorted(leaves.reports.items())))
+    if leaves.passes:
+        session.burn(sorted(leaves.passes))
+    session.tally(len(made.reports))
+    return made
+
+
+def _known(session: Session, access: str, pool: Pool, passes: Sequence[bytes]) -> set[bytes]:
+    """The passes that may be used (token mode), or that were used (blind mode)."""
     if access == "open" or not passes:
         return set()
-    return session.unspent(passes) if access == "token" else session.spent(passes)
+    used = session.spent(passes) | (pool.passes & set(passes))
+    return session.invited(passes) - used if access == "token" else used

@@ -1,0 +1,122 @@
+"""One transaction in PostgreSQL, statement by statement."""
+
+import secrets
+from collections.abc import Sequence
+from typing import Any
+
+import psycopg
+from psycopg import sql
+
+from toolkit.survey.keeping.admission import Head
+from toolkit.survey.keeping.mixing import Pool
+from toolkit.survey.keeping.protocol import Edition, State
+from toolkit.survey.keeping.schema import VERSION
+
+_REWRITTEN_AT_ONCE = 200
+
+
+class PostgresSession:
+    """One transaction in PostgreSQL, of a server that counts the reports that it stored in a row of its own."""
+
+    def __init__(self, connection: psycopg.Connection[Any], server: str) -> None:
+        self._connection, self._server = connection, server
+
+    def head(self) -> Head | None:
+        row = self._row("SELECT hash, access, cap, state, tableoid::bigint FROM collection")
+        if row is None:
+            return None
+        code, access, cap, state, table = row
+        return Head(code, access, cap, State(state), swept=state == State.CLOSED.value, identity=table)
+
+    def begin(self, head: Head) -> None:
+        values = (VERSION, head.hash, head.access, head.cap, head.state.value)
+        self._connection.execute("INSERT INTO collection VALUES (%s, %s, %s, %s, %s)", values)
+        self._connection.execute("INSERT INTO pool VALUES (%s, '')", [VERSION])
+
+    def editions(self) -> list[Edition]:
+        rows = self._connection.execute("SELECT hash, toolkit, survey FROM edition ORDER BY number")
+        return [Edition(*row) for row in rows]
+
+    def publish(self, edition: Edition) -> None:
+        query = "INSERT INTO edition SELECT count(*) + 1, %s, %s, %s FROM edition"
+        self._connection.execute(query, [edition.hash, edition.toolkit, edition.survey])
+
+    def move(self, state: State) -> None:
+        self._connection.execute("UPDATE collection SET state = %s", [state.value])
+
+    def sweep(self) -> None:
+        """All in one transaction. The emptied tables get new files, and the old ones go when it is done."""
+        self._connection.execute("SET LOCAL statement_timeout = 0")
+        held = self.held()
+        self.keep(dict(self.pool().reports))
+        self._connection.execute("CREATE TABLE scratch AS SELECT key, body FROM report")
+        self._connection.execute("TRUNCATE report, invited, issued, spent, pool, tally")
+        self._connection.execute("INSERT INTO report SELECT key, body FROM scratch ORDER BY key")
+        self._connection.execute("DROP TABLE scratch")
+        self._connection.execute("INSERT INTO pool VALUES (%s, '')", [VERSION])
+        self._connection.execute("INSERT INTO tally VALUES ('all', %s)", [held])
+        self.move(State.CLOSED)
+
+    def held(self) -> int:
+        return int(self._row("SELECT coalesce(sum(reports), 0) FROM tally")[0])
+
+    def tally(self, more: int) -> None:
+        """Each server has a row of its own, so that none waits for another to add to it."""
+        query = "INSERT INTO tally VALUES (%s, %s) ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.reports"
+        self._connection.execute(query, [self._server, more])
+
+    def pool(self) -> Pool:
+        return Pool.read(self._row("SELECT content FROM pool")[0])
+
+    def refill(self, pool: Pool) -> None:
+        self._connection.execute("UPDATE pool SET content = %s", [pool.written()])
+
+    def found(self, keys: Sequence[bytes]) -> dict[bytes, str]:
+        return dict(self._connection.execute("SELECT key, body FROM report WHERE key = ANY (%s)", [list(keys)]).fetchall())
+
+    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
+        query = "SELECT key, body FROM report WHERE key > %s ORDER BY key LIMIT %s"
+        return self._connection.execute(query, [after, most]).fetchall()
+
+    def keep(self, reports: dict[bytes, str]) -> set[bytes]:
+        """The keys that another server has stored since `found` looked for them; it is waited for, and no error is raised."""
+        query = "INSERT INTO report SELECT * FROM unnest(%s::bytea[], %s::text[]) ON CONFLICT DO NOTHING RETURNING key"
+        return set(reports) - self._hashes(query, list(reports), list(reports.values()))
+
+    def invite(self, hashes: Sequence[bytes]) -> None:
+        self._connection.execute("INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING", [list(hashes)])
+
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
+        return self._hashes("SELECT hash FROM invited WHERE hash = ANY (%s)", list(hashes))
+
+    def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
+        return self._hashes("SELECT hash FROM spent WHERE hash = ANY (%s)", list(hashes))
+
+    def burn(self, hashes: Sequence[bytes]) -> None:
+        self._connection.execute("INSERT INTO spent SELECT * FROM unnest(%s::bytea[])", [list(hashes)])
+
+    def setting(self, name: str) -> str | None:
+        row = self._row("SELECT value FROM setting WHERE name = %s", name)
+        return None if row is None else row[0]
+
+    def remember(self, name: str, value: str) -> None:
+        query = "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        self._connection.execute(query, [name, value])
+
+    def issued(self, invitation: bytes) -> bytes | None:
+        row = self._row("SELECT blinded FROM issued WHERE invitation = %s", invitation)
+        return None if row is None else row[0]
+
+    def issue(self, invitation: bytes, blinded: bytes) -> None:
+        """Now and then, and always while they are few, all rows are written afresh, so that their order is not that of coming."""
+        self._connection.execute("INSERT INTO issued VALUES (%s, %s)", [invitation, blinded])
+        if secrets.randbelow(max(1, self._row("SELECT count(*) FROM issued")[0] // _REWRITTEN_AT_ONCE)) == 0:
+            rows = sorted(self._connection.execute("DELETE FROM issued RETURNING invitation, blinded").fetchall())
+            columns = [[row[0] for row in rows], [row[1] for row in rows]]
+            self._connection.execute("INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", columns)
+
+    def _row(self, query: str, *values: object) -> Any:
+        return self._connection.execute(sql.SQL(query), values).fetchone()
+
+    def _hashes(self, query: str, *values: object) -> set[bytes]:
+        return {row[0] for row in self._connection.execute(sql.SQL(query), values)}
