@@ -59,6 +59,15 @@ def by_marks(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> 
     return [min((marked[mark] for mark in mine[token.hex()] if marked[mark]), key=len, default=everybody) for token in tokens]
 
 
+def by_order(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> list[set[str]]:
+    """The first token that was spent with the first report that came, and so on, by the last transaction that touched them."""
+    mine, theirs = reader.marks(tokens), reader.marks(keys)
+    first = sorted(tokens, key=lambda token: (max(map(int, mine[token.hex()])), token))
+    came = sorted(keys, key=lambda key: (max(map(int, theirs[key.hex()])), key))
+    guess = {token: {key.hex()} for token, key in zip(first, came, strict=True)}
+    return [guess[token] for token in tokens]
+
+
 def by_log(path: Path, tokens: Sequence[bytes], keys: Sequence[bytes], scratch: Path) -> list[set[str]]:
     """For each token the reports that were new in the commit in which its place changed; all reports if no commit tells."""
     everybody = {key.hex() for key in keys}

@@ -391,7 +391,13 @@ def test_a_batch_that_fails_half_way_leaves_nothing(store: Store, connect: Conne
         raise RuntimeError
 
     with monkeypatch.context() as broken:
-        broken.setattr(session, "tally", fail)  # the last step of a batch
+        store_them = session.mix
+
+        def mix(*arguments: object) -> None:
+            store_them(*arguments)
+            fail()
+
+        broken.setattr(session, "mix", mix)  # the last step of a batch with tokens
         with pytest.raises(RuntimeError):
             store.add([entry(by="a"), entry(by="b")])
     assert store.count() == 0
@@ -415,7 +421,7 @@ def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Store, connect:
     assert list(store.reports()) == before
     assert store.add([one, entry(by="c")]) == [REPEATED, CLOSED]
     with store._engine.reading() as session:
-        assert session.invited([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
+        assert session.unspent([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
         assert not session.pool().passes
 
 

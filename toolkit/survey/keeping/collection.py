@@ -43,21 +43,23 @@ class Session(Protocol):
         """Close: remove all tokens, and what of the rewriting can be done within the transaction."""
 
     def held(self) -> int: ...
-    def tally(self, more: int) -> None:
-        """So many reports more are held."""
-
     def pool(self) -> Pool: ...
-    def refill(self, pool: Pool) -> None: ...
+    def standing(self) -> tuple[int, Pool]:
+        """Both."""
+
     def found(self, keys: Sequence[bytes]) -> dict[bytes, str]: ...
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]: ...
     def keep(self, reports: dict[bytes, str]) -> set[bytes]:
-        """The keys that are not stored because somebody else, who shares the collection, was faster."""
+        """Store and count them; the keys that are not stored because somebody else, who shares the collection, was faster."""
+
+    def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
+        """Write the pool and what leaves it, and count so many reports more."""
 
     def invite(self, hashes: Sequence[bytes]) -> None: ...
-    def invited(self, hashes: Sequence[bytes]) -> set[bytes]: ...
+    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
+        """Those that were invited, and are not among the spent ones."""
+
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]: ...
-    def burn(self, hashes: Sequence[bytes]) -> None:
-        """Put them among the spent ones."""
 
     def setting(self, name: str) -> str | None: ...
     def remember(self, name: str, value: str) -> None: ...
@@ -170,8 +172,6 @@ class Collection:
         late = session.keep(dict(sorted(made.reports.items()))) if made.reports else set()
         if late:
             made = decide(batch, head, held=0, found={**found, **session.found(sorted(late))}, known=set())
-        if made.reports:
-            session.tally(len(made.reports))
         return made
 
     def count(self) -> int:
@@ -220,7 +220,7 @@ class Collection:
         earlier = session.issued(invitation)
         if earlier is not None:
             return earlier == blinded
-        if not session.invited([invitation]):
+        if not session.unspent([invitation]):
             return False
         session.issue(invitation, blinded)
         return True
@@ -267,22 +267,15 @@ def _gone() -> NoReturn:
 
 def _alone(session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
     """Nobody else writes meanwhile. With tokens, reports and passes join the pool, and others leave it: see `mixing.py`."""
-    pool = Pool() if head.access == "open" else session.pool()
+    held, pool = session.standing()
     keys = sorted({entry.key for entry in batch})
     found = {**session.found(keys), **{key: pool.reports[key] for key in keys if key in pool.reports}}
     known = _known(session, head.access, pool, sorted({entry.pass_ for entry in batch if entry.pass_ is not None}))
-    made = decide(batch, head, held=session.held(), found=found, known=known)
-    if not made.reports:
-        return made
-    leaves = Pool(made.reports)
-    if head.access != "open":
-        stays, leaves = mixed(pool, made.reports, made.passes)
-        session.refill(stays)
-    if leaves.reports:
-        session.keep(dict(sorted(leaves.reports.items())))
-    if leaves.passes:
-        session.burn(sorted(leaves.passes))
-    session.tally(len(made.reports))
+    made = decide(batch, head, held=held, found=found, known=known)
+    if made.reports and head.access == "open":
+        session.keep(dict(sorted(made.reports.items())))
+    elif made.reports:
+        session.mix(*mixed(pool, made.reports, made.passes), len(made.reports))
     return made
 
 
@@ -290,5 +283,4 @@ def _known(session: Session, access: str, pool: Pool, passes: Sequence[bytes]) -
     """The passes that may be used (token mode), or that were used (blind mode)."""
     if access == "open" or not passes:
         return set()
-    used = session.spent(passes) | (pool.passes & set(passes))
-    return session.invited(passes) - used if access == "token" else used
+    return session.unspent(passes) - pool.passes if access == "token" else session.spent(passes) | (pool.passes & set(passes))

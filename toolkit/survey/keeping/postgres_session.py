@@ -1,4 +1,5 @@
 """One transaction in PostgreSQL, statement by statement."""
+# ruff: noqa: S608 (statements are put together from constants)
 
 import secrets
 from collections.abc import Sequence
@@ -13,6 +14,15 @@ from toolkit.survey.keeping.protocol import Edition, State
 from toolkit.survey.keeping.schema import VERSION
 
 _REWRITTEN_AT_ONCE = 200
+_STORE = "INSERT INTO report SELECT * FROM unnest(%(keys)s::bytea[], %(bodies)s::text[])"
+_SPEND = "INSERT INTO spent SELECT * FROM unnest(%(passes)s::bytea[])"
+_REFILL = "UPDATE pool SET content = %(content)s"
+_MORE = "ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.reports"  # a server counts in a row of its own
+_COUNT = f"INSERT INTO tally VALUES (%(server)s, %(more)s) {_MORE}"
+_COUNT_STORED = f"INSERT INTO tally SELECT %(server)s, count(*) FROM stored {_MORE}"
+# One statement each, as each costs a journey to the server and back.
+_KEEP = f"WITH stored AS ({_STORE} ON CONFLICT DO NOTHING RETURNING key), counted AS ({_COUNT_STORED}) SELECT key FROM stored"
+_MIX = f"WITH stored AS ({_STORE}), spending AS ({_SPEND}), refilled AS ({_REFILL}) {_COUNT}"
 
 
 class PostgresSession:
@@ -48,7 +58,7 @@ class PostgresSession:
         """All in one transaction. The emptied tables get new files, and the old ones go when it is done."""
         self._connection.execute("SET LOCAL statement_timeout = 0")
         held = self.held()
-        self.keep(dict(self.pool().reports))
+        self.mix(Pool(), self.pool(), 0)
         self._connection.execute("CREATE TABLE scratch AS SELECT key, body FROM report")
         self._connection.execute("TRUNCATE report, invited, issued, spent, pool, tally")
         self._connection.execute("INSERT INTO report SELECT key, body FROM scratch ORDER BY key")
@@ -60,16 +70,12 @@ class PostgresSession:
     def held(self) -> int:
         return int(self._row("SELECT coalesce(sum(reports), 0) FROM tally")[0])
 
-    def tally(self, more: int) -> None:
-        """Each server has a row of its own, so that none waits for another to add to it."""
-        query = "INSERT INTO tally VALUES (%s, %s) ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.reports"
-        self._connection.execute(query, [self._server, more])
-
     def pool(self) -> Pool:
         return Pool.read(self._row("SELECT content FROM pool")[0])
 
-    def refill(self, pool: Pool) -> None:
-        self._connection.execute("UPDATE pool SET content = %s", [pool.written()])
+    def standing(self) -> tuple[int, Pool]:
+        held, content = self._row("SELECT (SELECT coalesce(sum(reports), 0) FROM tally), content FROM pool")
+        return int(held), Pool.read(content)
 
     def found(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         return dict(self._connection.execute("SELECT key, body FROM report WHERE key = ANY (%s)", [list(keys)]).fetchall())
@@ -79,21 +85,25 @@ class PostgresSession:
         return self._connection.execute(query, [after, most]).fetchall()
 
     def keep(self, reports: dict[bytes, str]) -> set[bytes]:
-        """The keys that another server has stored since `found` looked for them; it is waited for, and no error is raised."""
-        query = "INSERT INTO report SELECT * FROM unnest(%s::bytea[], %s::text[]) ON CONFLICT DO NOTHING RETURNING key"
-        return set(reports) - self._hashes(query, list(reports), list(reports.values()))
+        """One that another server stores in the same moment is waited for, and is no error, which the server's log would quote."""
+        values = {"keys": list(reports), "bodies": list(reports.values()), "server": self._server}
+        return set(reports) - {row[0] for row in self._connection.execute(_KEEP, values)}
+
+    def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
+        reports = dict(sorted(leaves.reports.items()))
+        values = {"keys": list(reports), "bodies": list(reports.values()), "passes": sorted(leaves.passes)}
+        self._connection.execute(_MIX, {**values, "content": stays.written(), "server": self._server, "more": more})
 
     def invite(self, hashes: Sequence[bytes]) -> None:
         self._connection.execute("INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING", [list(hashes)])
 
-    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return self._hashes("SELECT hash FROM invited WHERE hash = ANY (%s)", list(hashes))
+    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
+        query = "SELECT hash FROM invited WHERE hash = ANY (%s) AND NOT EXISTS (SELECT FROM spent WHERE spent.hash = invited.hash)"
+        return {row[0] for row in self._connection.execute(query, [list(hashes)])}
 
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return self._hashes("SELECT hash FROM spent WHERE hash = ANY (%s)", list(hashes))
-
-    def burn(self, hashes: Sequence[bytes]) -> None:
-        self._connection.execute("INSERT INTO spent SELECT * FROM unnest(%s::bytea[])", [list(hashes)])
+        rows = self._connection.execute("SELECT hash FROM spent WHERE hash = ANY (%s)", [list(hashes)])
+        return {row[0] for row in rows}
 
     def setting(self, name: str) -> str | None:
         row = self._row("SELECT value FROM setting WHERE name = %s", name)
@@ -117,6 +127,3 @@ class PostgresSession:
 
     def _row(self, query: str, *values: object) -> Any:
         return self._connection.execute(sql.SQL(query), values).fetchone()
-
-    def _hashes(self, query: str, *values: object) -> set[bytes]:
-        return {row[0] for row in self._connection.execute(sql.SQL(query), values)}

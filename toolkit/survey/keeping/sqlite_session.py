@@ -1,7 +1,7 @@
 """One transaction in SQLite, statement by statement."""
 
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from toolkit.survey.keeping.admission import Head
@@ -46,8 +46,7 @@ class SqliteSession:
         self._database.execute("UPDATE collection SET state = ?", (state.value,))
 
     def sweep(self) -> None:
-        self._database.executemany("INSERT INTO report VALUES (?, ?)", sorted(self.pool().reports.items()))
-        self.refill(Pool())
+        self.mix(Pool(), self.pool(), 0)
         for table in _TOKENS:
             self._database.execute(f"DELETE FROM {table}")  # noqa: S608
         self._database.execute("UPDATE collection SET state = ?", (CLOSING,))
@@ -55,14 +54,11 @@ class SqliteSession:
     def held(self) -> int:
         return int(self._row("SELECT sum(reports) FROM tally")[0])
 
-    def tally(self, more: int) -> None:
-        self._database.execute("UPDATE tally SET reports = reports + ?", (more,))
-
     def pool(self) -> Pool:
         return Pool.read(self._row("SELECT content FROM pool")[0])
 
-    def refill(self, pool: Pool) -> None:
-        self._database.execute("UPDATE pool SET content = ?", (pool.written(),))
+    def standing(self) -> tuple[int, Pool]:
+        return self.held(), self.pool()
 
     def found(self, keys: Sequence[bytes]) -> dict[bytes, str]:
         return dict(self._each("SELECT key, body FROM report WHERE key = ?", keys))
@@ -73,20 +69,27 @@ class SqliteSession:
 
     def keep(self, reports: dict[bytes, str]) -> set[bytes]:
         """Nobody else writes meanwhile, so that none of them is there already."""
-        self._database.executemany("INSERT INTO report VALUES (?, ?)", reports.items())
+        self._store(reports, len(reports))
         return set()
+
+    def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
+        self._database.execute("UPDATE pool SET content = ?", (stays.written(),))
+        self._database.executemany("INSERT INTO spent VALUES (?)", [(one,) for one in sorted(leaves.passes)])
+        self._store(leaves.reports, more)
+
+    def _store(self, reports: Mapping[bytes, str], more: int) -> None:
+        self._database.executemany("INSERT INTO report VALUES (?, ?)", sorted(reports.items()))
+        self._database.execute("UPDATE tally SET reports = reports + ?", (more,))
 
     def invite(self, hashes: Sequence[bytes]) -> None:
         self._database.executemany("INSERT OR IGNORE INTO invited VALUES (?)", [(one,) for one in hashes])
 
-    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._each("SELECT hash FROM invited WHERE hash = ?", hashes)}
+    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
+        query = "SELECT hash FROM invited WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM spent WHERE hash = ?1)"
+        return {row[0] for row in self._each(query, hashes)}
 
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
         return {row[0] for row in self._each("SELECT hash FROM spent WHERE hash = ?", hashes)}
-
-    def burn(self, hashes: Sequence[bytes]) -> None:
-        self._database.executemany("INSERT INTO spent VALUES (?)", [(one,) for one in hashes])
 
     def setting(self, name: str) -> str | None:
         row = self._row("SELECT value FROM setting WHERE name = ?", name)

@@ -9,7 +9,7 @@ answered with 503 and a time to wait, and the page still loads: it was made when
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
@@ -23,7 +23,7 @@ from starlette.routing import Route
 
 from toolkit.core.checks import refuse
 from toolkit.survey import client
-from toolkit.survey.serving.access import pass_of, sign_request
+from toolkit.survey.serving.access import page_hash, pass_of, sign_request
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.limits import Limits, whole_body
 from toolkit.survey.serving.page import page
@@ -59,7 +59,13 @@ class Writing(Protocol):
 
 
 def application(
-    survey: Survey, writer: Writing, *, key: "IssuerKey | None" = None, limits: Limits | None = None, prefix: str = ""
+    survey: Survey,
+    writer: Writing,
+    *,
+    key: "IssuerKey | None" = None,
+    limits: Limits | None = None,
+    prefix: str = "",
+    earlier: Sequence[str] = (),
 ) -> Starlette:
     """The server of one survey, as an ASGI application.
 
@@ -70,13 +76,16 @@ def application(
     key : the issuer's private key, for access by blind tokens and for nothing else.
     limits : of bodies; those of connections are the server process' own.
     prefix : the path below which a proxy passes requests on as they come, such as "/survey"; a proxy that takes it off needs none.
+    earlier : hashes of the survey as earlier pages showed it, whose reports are still good.
     """
     if (key is None) != (survey.access != "blind"):
         refuse("`key` must be given for access by blind tokens, and only then", f"access {survey.access!r}", "it signs the tokens")
     if prefix and (not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")):
         refuse("`prefix` must be a path such as '/survey'", repr(prefix), "requests would not be found")
-    desk = _Desk(survey, writer, key, limits or Limits(), _Alarm())
-    form = page(survey, None if key is None else key.issuer.to_dict())
+    issuer = None if key is None else key.issuer
+    pages = frozenset(page_hash(one, issuer) for one in (survey.hash, *earlier))
+    desk = _Desk(survey, pages, writer, key, limits or Limits(), _Alarm())
+    form = page(survey, issuer, earlier)
     routes = [Route(f"{prefix}/report", desk.report, methods=["POST"])]  # first, as they are tried in order
     routes += [Route(f"{prefix}/sign", desk.sign, methods=["POST"])] if key is not None else []
     routes += [_fixed(f"{prefix}/", form, "text/html; charset=utf-8")]
@@ -110,6 +119,7 @@ class _Desk:
     """Takes what is posted."""
 
     survey: Survey
+    pages: frozenset[str]
     writer: Writing
     key: "IssuerKey | None"
     limits: Limits
@@ -119,10 +129,10 @@ class _Desk:
         """201 if this report is on the disk now, by this request or by one before."""
         raw = await self._body(request)
         try:
-            submission = checked(self.survey, raw)
+            submission = checked(self.survey, raw, self.pages)
         except PayloadError as problem:
             raise _said(problem) from None
-        spent = pass_of(self.survey, submission, None if self.key is None else self.key.issuer)
+        spent = pass_of(self.pages, submission, None if self.key is None else self.key.issuer)
         outcome = await self._done(self.writer.put(Entry(submission.key, submission.body, spent)))
         if outcome in _REFUSALS:
             raise RefusalError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
@@ -133,7 +143,7 @@ class _Desk:
         assert self.key is not None  # the route exists only with a key
         raw = await self._body(request)
         try:
-            wanted = sign_request(self.survey, self.key.issuer, raw)
+            wanted = sign_request(self.pages, self.key.issuer, raw)
         except PayloadError as problem:
             raise _said(problem) from None
         if not await self._done(self.writer.issue(wanted.invitation, wanted.fingerprint)):
