@@ -5,6 +5,7 @@ import re
 import secrets
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
@@ -261,6 +262,65 @@ def test_a_locked_collection_is_said_soon_and_recovers(store: Store, postgres: P
         assert caught.value.retry_after == 1
         assert (store.count(), store.state()) == (0, State.OPEN)  # who reads does not wait
     assert store.add([one]) == [STORED]
+
+
+@pytest.mark.parametrize(("options", "waits"), [({}, False), ({"cap": 100}, True), ({"access": "blind"}, True)])
+def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
+    store: Store, postgres: Postgres, schema: str, options: dict[str, Any], waits: bool
+) -> None:
+    """In open access without a cap a batch that is not yet on the disk holds up nobody."""
+    opened(store, **options)
+    with contextlib.closing(open_store(postgres.url(schema))) as other:
+        assert [one.add([entry(by=f"{place}")]) for place, one in enumerate((store, other))] == [[STORED]] * 2
+        with store._engine.writing(shared=store._is_shared) as session:
+            session.keep({bytes(16): "not yet on the disk"})
+            if waits:
+                with pytest.raises(StoreError, match="a lock of somebody else"):
+                    other.add([entry(by="2")])
+            else:
+                assert other.add([entry()]) == [STORED]
+        assert store.count() == (3 if waits else 4) == len(list(store.reports()))
+
+
+def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(store: Store, postgres: Postgres, schema: str) -> None:
+    """The second waits until the first is on the disk; then it is a repetition, and the server's log has nothing to quote."""
+    opened(store)
+    same = entry(f"same {schema}")
+    with contextlib.closing(open_store(postgres.url(schema))) as other, ThreadPoolExecutor(1) as pool:
+        for one in (store, other):
+            assert one.add([entry()]) == [STORED]
+        with store._engine.writing(shared=True) as session:
+            session.keep({same.key: same.body})
+            second = pool.submit(other.add, [entry(), same, entry()])
+            time.sleep(0.2)
+            assert not second.done()
+        assert second.result(10) == [STORED, REPEATED, STORED]
+        assert other.count() == 5 == len(list(other.reports()))
+    assert same.key.hex() not in postgres.log.read_text()
+
+
+def test_closing_is_not_put_off_by_servers_that_add_all_the_time(store: Store, postgres: Postgres, schema: str) -> None:
+    """And waits for what they have begun: nothing is stored afterwards, and nothing that was acknowledged is missing."""
+    opened(store)
+    servers = [open_store(postgres.url(schema)) for _ in range(3)]
+    stored: list[Outcome] = []
+
+    def serve(server: Store) -> None:
+        outcomes = [STORED]
+        while outcomes == [STORED]:
+            stored.extend(outcomes := server.add([entry()]))
+
+    with ThreadPoolExecutor(3) as pool:
+        running = [pool.submit(serve, server) for server in servers]
+        while store.count() < 50:
+            time.sleep(0.01)
+        start = time.monotonic()
+        store.set_state(State.CLOSED)
+        assert time.monotonic() - start < 5
+        assert [one.result(10) for one in running] == [None] * 3
+    assert stored.count(STORED) == store.count() == len(list(store.reports()))
+    for server in servers:
+        server.close()
 
 
 def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Store, ask) -> None:
