@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from toolkit import Curator, Ledger, Pure
-from toolkit.central.mechanisms import Gaussian, Laplace
+from toolkit.central import Gaussian, Laplace
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
-from toolkit.core.noise import discrete_gaussian, discrete_laplace
+from toolkit.core.sampling.noise import discrete_gaussian, discrete_laplace
 
 from _timing import best
 

@@ -6,10 +6,10 @@ from functools import partial
 import numpy as np
 
 from toolkit import forced, k_ary, warner
-from toolkit.budget.accuracy import margin_grid
-from toolkit.budget.planning import plan
-from toolkit.core.amplification import shuffled
 from toolkit.local import numeric, oracles
+from toolkit.local.shuffling.amplification import shuffled
+from toolkit.planning.accuracy import margin_grid
+from toolkit.planning.planner import plan
 
 from _timing import best
 

@@ -9,6 +9,7 @@ import faulthandler
 import sys
 from pathlib import Path
 
+import pytest
 from hypothesis import HealthCheck, settings
 
 PATIENT = settings(deadline=None, print_blob=True, suppress_health_check=[HealthCheck.too_slow])
@@ -21,8 +22,9 @@ BROWSER = Path(__file__).parent / "browser"
 ENOUGH = 120  # seconds from the last test to the end of the session
 
 
+@pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Tests with a browser come last: its driver keeps an event loop running, and other tests start their own."""
+    """Tests with a browser come last, whoever shuffles: its driver keeps an event loop running, and others start their own."""
     items.sort(key=lambda item: BROWSER in item.path.parents)
 
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from toolkit import k_ary, warner
+from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.averaging import ask_again, average
-from toolkit.attacks.bounds import advantage
 from toolkit.central.laplace import Laplace
 from toolkit.local import numeric
 

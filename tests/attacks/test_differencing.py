@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from data import make_attack_data as made
-from toolkit.attacks.bounds import advantage
+from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.differencing import GuardedTable, general_tracker, outlier, resignation, resignation_error, tracker
 from toolkit.central.laplace import Laplace
 

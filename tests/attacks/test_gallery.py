@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.attacks import gallery
-from toolkit.attacks.audit import audit
+from toolkit.attacks.audit.auditor import audit
 from toolkit.attacks.gallery import EXHIBITS, MISSED, telling_event
 
 NAMES = list(EXHIBITS)

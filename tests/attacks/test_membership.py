@@ -5,7 +5,7 @@ import pytest
 
 from data import make_attack_data as made
 from toolkit.attacks import membership as attack
-from toolkit.attacks.bounds import advantage
+from toolkit.attacks.audit.bounds import advantage
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
+from toolkit.local.catalogue import CATALOGUE, example
 from toolkit.local.numeric import Hybrid, LocalLaplace, OneBit, Piecewise, Scrambled, SquareWave
 from toolkit.local.oracles import CappedBoxes, LocalHash, RandomBox, Subset, Unary
 from toolkit.local.questions import forced_options
@@ -18,9 +19,14 @@ WORD = 2**32
 
 
 @cache
+def _examples() -> dict[str, Any]:
+    return {f"{name} of the catalogue": example(name) for name in CATALOGUE}
+
+
+@cache
 def designs() -> dict[str, Design]:
     """Every design function; denominators from 2 to 2**32, powers of two and odd ones."""
-    return {
+    return {name: made for name, made in _examples().items() if made.matrix is not None} | {
         "warner die": warner(p="2/3"),
         "warner epsilon 1": warner(epsilon=1.0),
         "warner nearly silent": warner(p=Fraction(WORD // 2 + 1, WORD)),
@@ -48,7 +54,7 @@ def designs() -> dict[str, Design]:
 @cache
 def others() -> dict[str, Any]:
     """Everything that no matrix holds, where JavaScript's plain numbers suffice."""
-    return {
+    return {name: made for name, made in _examples().items() if made.matrix is None} | {
         "subset of 16": oracles.subset(16, 1.0),
         "subset of size 1": oracles.subset(["a", "b", "c"], 2.0, size=1),
         "subset but one": oracles.subset(5, 0.5, size=4),
@@ -95,11 +101,11 @@ def long() -> dict[str, Any]:
 
 def truths(randomizer: Any) -> list[Any]:
     """True answers in turn: all codes (of many, some), all ways of ticking that are allowed (some), places on the grid."""
-    if isinstance(randomizer, RandomBox | CappedBoxes):
+    if randomizer.asks == "ticks":
         k, most = len(randomizer.options), getattr(randomizer, "most", len(randomizer.options))
         ways = [[], [0], [k - 1], list(range(k)), list(range(0, k, 2)), [k - 1, 0]]
         return [way for way in ways if len(way) <= most]
-    if hasattr(randomizer, "options"):
+    if randomizer.options:
         count = len(randomizer.options)
         return sorted({*range(min(count, 8)), count // 2, count - 1})
     return sorted({0, 1, randomizer.steps // 3, randomizer.steps - 1, randomizer.steps})

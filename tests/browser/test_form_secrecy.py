@@ -12,7 +12,6 @@ import pytest
 from tests.browser.forms import kinds, modes, short
 from toolkit import warner
 from toolkit.local import oracles
-from toolkit.local.design import Design
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
@@ -49,7 +48,7 @@ def drawing(words):
 
 def report(design, truth, words):
     draw = drawing(words)
-    return int(design.report(truth, draw(design.denominator))) if isinstance(design, Design) else design.report(truth, draw)
+    return design.report(truth, draw)
 
 
 def words_for(design, truth, wanted=None):

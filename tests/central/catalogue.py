@@ -1,6 +1,6 @@
 """The mechanisms that every check is applied to, and the numbers that no parameter may be."""
 
-from toolkit.central.mechanisms import Gaussian, Laplace
+from toolkit.central import Gaussian, Laplace
 
 MECHANISMS = [
     Laplace.for_epsilon(0.5),

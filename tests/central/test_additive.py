@@ -5,8 +5,8 @@ import pytest
 
 from toolkit import Gaussian, Laplace
 from toolkit.central.additive import Additive
-from toolkit.central.grid import Answer, Noisy, add_whole
-from toolkit.central.laws import GeometricLaw, NoiseLaw
+from toolkit.central.noise.grid import Answer, Noisy, add_whole
+from toolkit.central.noise.laws import GeometricLaw, NoiseLaw
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng
 

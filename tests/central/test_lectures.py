@@ -4,8 +4,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from toolkit.central import Gaussian, Laplace
 from toolkit.central import laplace as laplace_module
-from toolkit.central.mechanisms import Gaussian, Laplace
 
 
 def test_a_preview_tells_scale_error_and_cost_and_draws_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

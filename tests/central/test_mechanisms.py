@@ -10,22 +10,22 @@ from scipy.stats import chi2, ncx2, norm
 from scipy.stats import laplace as continuous_laplace
 
 from tests.central.catalogue import MECHANISMS
+from toolkit.central import Gaussian, Laplace
 from toolkit.central import gaussian as gaussian_module
 from toolkit.central import laplace as laplace_module
-from toolkit.central.calibration import grid_bits
-from toolkit.central.grid import charged, grid_exponent
-from toolkit.central.mechanisms import Gaussian, Laplace
-from toolkit.core.enclosure import floor_log2
+from toolkit.central.noise.calibration import grid_bits
+from toolkit.central.noise.grid import charged, grid_exponent
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.core.noise import Staircase
+from toolkit.core.sampling.enclosure import floor_log2
+from toolkit.core.sampling.noise import LatticeSampler
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/2", 1), (1, 1), (2, 3), ("1/10", 5)])
 def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsilon: object, sensitivity: int) -> None:
     """Enclosed probabilities of the sampler's own table, for all neighbours 0 and 1 … sensitivity: largest ratio is e**epsilon."""
     power = Fraction(epsilon)
-    low, high = Staircase(power / sensitivity, Fraction(0))._edges(640)
+    low, high = LatticeSampler(power / sensitivity, Fraction(0))._edges(640)
     bounds = {}
     for cell in range(2 * (20 + sensitivity)):
         before = (0, 0) if cell == 0 else (low[cell - 1], high[cell - 1])

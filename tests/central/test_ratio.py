@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 
 from toolkit.central.laplace import Laplace
-from toolkit.central.ratio import Together, quotient
+from toolkit.central.ratio import Composed, quotient
 from toolkit.core.estimate import Estimate
-from toolkit.core.intervals import Interval
+from toolkit.core.inference.intervals import Interval
 from toolkit.core.loss import Pure, Zcdp
 
 
 def released(number: int, total: int, square: int | None, rng: np.random.Generator, epsilon: float = 1.0) -> tuple[object, ...]:
     values = (number, total) if square is None else (number, total, square)
-    return Together(tuple(Laplace.for_epsilon(epsilon) for _ in values)).release(values, rng=rng)
+    return Composed(tuple(Laplace.for_epsilon(epsilon) for _ in values)).release(values, rng=rng)
 
 
 @dataclass
@@ -37,7 +37,7 @@ def part(value: float, low: float = 0.0, high: float = 0.0, se: float = 1.0) -> 
 
 
 def test_losses_of_parts_add_up() -> None:
-    both = Together((Laplace.for_epsilon(0.1), Laplace.for_epsilon(0.2)))
+    both = Composed((Laplace.for_epsilon(0.1), Laplace.for_epsilon(0.2)))
     assert both.loss == Pure(0.3)
     assert [estimate.loss for estimate in both.release((1, 2))] == [Pure(0.1), Pure(0.2)]
 
@@ -112,7 +112,7 @@ def test_a_noisy_number_of_none_gives_a_possible_value() -> None:
 
 def test_concentrated_costs_of_parts_add_up_and_an_estimate_costs_what_all_its_parts_cost() -> None:
     """Half the squares of 0.1 and 0.2: 0.025, where the sum of the epsilons would cost 0.045."""
-    assert Together((Laplace.for_epsilon(0.1), Laplace.for_epsilon(0.2))).zcdp == Zcdp(Fraction(25, 1000))
+    assert Composed((Laplace.for_epsilon(0.1), Laplace.for_epsilon(0.2))).zcdp == Zcdp(Fraction(25, 1000))
     for count in (2, 3):
         assert quotient(tuple(part(9.0) for _ in range(count)), factor=1.0, offset=0.0, limits=(0, 1)).loss == Pure(count)
 

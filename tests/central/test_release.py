@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from tests.central.catalogue import BAD_NUMBERS, MECHANISMS
+from toolkit.central import Gaussian, Laplace
 from toolkit.central import laplace as laplace_module
-from toolkit.central.grid import grid_exponent, steps_of
-from toolkit.central.mechanisms import Gaussian, Laplace
+from toolkit.central.noise.grid import grid_exponent, steps_of
 from toolkit.core.loss import Approx, Pure
-from toolkit.core.noise import Staircase
+from toolkit.core.sampling.noise import LatticeSampler
 
 
 @pytest.mark.parametrize("make", [lambda: Laplace.for_epsilon(1), lambda: Gaussian.for_loss(1, 1e-5)], ids=["laplace", "gaussian"])
@@ -35,7 +35,7 @@ def test_precision_attack_all_outputs_lie_on_one_grid(make: Callable[[], Laplace
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_minus_zero_never_appears(mechanism: Laplace | Gaussian, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Staircase, "draw", lambda _self, size, _rng: np.zeros(size, dtype=np.int64))
+    monkeypatch.setattr(LatticeSampler, "draw", lambda _self, size, _rng: np.zeros(size, dtype=np.int64))
     laplace_module._real_noise.cache_clear()  # it holds on to the method that was there before
     for value in (-0.0, 0.0, np.float32(-0.0), -1e-300, np.array([-0.0, 0.0, -1e-300])):
         found = np.atleast_1d(mechanism.release(value).value)

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from toolkit import Estimate, Pure, k_ary, warner
-from toolkit.core.intervals import Normal
+from toolkit.core.inference.intervals import Normal
 
 
 def scalar() -> Estimate:

@@ -121,8 +121,8 @@ def check_shared_map_follows_the_weights(design: Design) -> None:
         edges = np.cumsum(row)
         for report, (edge, weight) in enumerate(zip(edges, row, strict=True)):
             if weight:
-                assert design.report(truth, int(edge) - 1) == report
-                assert design.report(truth, int(edge - weight)) == report
+                assert design.report_codes(truth, int(edge) - 1) == report
+                assert design.report_codes(truth, int(edge - weight)) == report
 
 
 def check_maximum_likelihood_is_the_maximum(design: Design) -> None:

@@ -2,10 +2,11 @@ import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pytest
 
+from toolkit import Estimate
 from toolkit.core.loss import Pure
 from toolkit.local.drawn import DrawnAtOdds
 
@@ -23,6 +24,9 @@ class Toy(DrawnAtOdds):
 
     def accepts(self, report: object) -> bool:
         return report in (0, 1)
+
+    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+        raise NotImplementedError
 
     def describe(self) -> str:
         return "a toy"

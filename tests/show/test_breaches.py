@@ -3,10 +3,10 @@ import pytest
 from matplotlib.figure import Figure
 
 from toolkit import Pure
+from toolkit.attacks.audit.verdict import Verdict
 from toolkit.attacks.averaging import Belief
 from toolkit.attacks.linkage import Profile
 from toolkit.attacks.membership import roc
-from toolkit.attacks.verdict import Verdict
 from toolkit.show import breaches
 
 CURVE = {"bounded": [(1.0, 1.0), (10.0, 0.8), (100.0, 0.5)], "Laplace": [(1.0, 0.9), (100.0, 0.5)]}

@@ -15,8 +15,8 @@ from matplotlib.figure import Figure
 from PIL import Image
 
 from toolkit import forced, k_ary, kuk, triangular, unrelated, warner
-from toolkit.budget.planning import plan
-from toolkit.budget.split import budget_for
+from toolkit.planning.planner import plan
+from toolkit.planning.split import budget_for
 from toolkit.show import tradeoffs
 
 BASELINE = Path(__file__).parent / "baseline"

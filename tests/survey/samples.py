@@ -6,13 +6,14 @@ from typing import Any
 
 from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
 from toolkit.local import numeric, oracles
+from toolkit.local.catalogue import CATALOGUE, example
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
 KEY = "00112233445566778899aabbccddeeff"
 
-DESIGNS: dict[str, Randomizer] = {
+DESIGNS: dict[str, Randomizer] = {name: example(name) for name in CATALOGUE} | {
     "warner": warner(p="2/3"),
     "warner_mirrored": warner(p="1/3"),
     "forced": forced(yes="1/6", no="1/6"),

@@ -2,36 +2,33 @@
 
 from toolkit.attacks import (
     anonymity,
-    audit,
     averaging,
-    bounds,
-    breach,
     differencing,
-    enumeration,
+    gallery,
     intersection,
     linkage,
     marginals,
     membership,
-    neighbours,
     reconstruction,
-    replay,
-    running,
 )
+from toolkit.attacks.audit import Verdict, audit, exact_delta, exact_epsilon
+from toolkit.attacks.audit.replay import replay
+from toolkit.attacks.breach import Breach
 
 __all__ = [
+    "Breach",
+    "Verdict",
     "anonymity",
     "audit",
     "averaging",
-    "bounds",
-    "breach",
     "differencing",
-    "enumeration",
+    "exact_delta",
+    "exact_epsilon",
+    "gallery",
     "intersection",
     "linkage",
     "marginals",
     "membership",
-    "neighbours",
     "reconstruction",
     "replay",
-    "running",
 ]

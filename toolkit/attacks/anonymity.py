@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.classes import Codes, checked_columns, class_of_rows, codes
+from toolkit.attacks.classes import checked_columns, class_of_rows, codes
+from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse, whole
 
 Step = Callable[[Any], Any]

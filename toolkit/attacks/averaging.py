@@ -4,14 +4,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from toolkit.attacks.running import law_of, protocol
+from toolkit.attacks.audit.running import law_of, protocol
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

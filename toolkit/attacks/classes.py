@@ -5,9 +5,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse
-
-Codes = npt.NDArray[np.int64]
 
 _ROOM = 2**62
 

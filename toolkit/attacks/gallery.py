@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.audit import audit
-from toolkit.attacks.neighbours import replacements, shapes
-from toolkit.attacks.verdict import Verdict
+from toolkit.attacks.audit.auditor import audit
+from toolkit.attacks.audit.neighbors import replacements, shapes
+from toolkit.attacks.audit.verdict import Verdict
+from toolkit.core.arrays import Array
 from toolkit.core.checks import whole
 
-Array = npt.NDArray[np.float64]
 Generator = np.random.Generator
 
 EPSILON = 1.0

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.classes import Codes, alone, checked_columns, codes, column_names, joined, singletons
+from toolkit.attacks.classes import alone, checked_columns, codes, column_names, joined, singletons
+from toolkit.core.arrays import Array, Codes
 from toolkit.core.checks import refuse, whole
-from toolkit.local.progress import chunks
+from toolkit.core.progress import chunks
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Array = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 
 

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Counts
 from toolkit.core.checks import refuse
-from toolkit.local.progress import chunks
+from toolkit.core.progress import chunks
 
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 Marginals = Mapping[tuple[int, ...], npt.ArrayLike]
 
 

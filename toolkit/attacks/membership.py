@@ -11,14 +11,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from toolkit.attacks.bounds import advantage
-from toolkit.attacks.running import protocol
+from toolkit.attacks.audit.bounds import advantage
+from toolkit.attacks.audit.running import protocol
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
+from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.local.progress import chunks
-
-Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,14 +14,13 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import ndtr
 
-from toolkit.attacks.running import protocol
+from toolkit.attacks.audit.running import protocol
+from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
+from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.local.progress import chunks
 
-Array = npt.NDArray[np.float64]
-Bits = npt.NDArray[np.bool_]
 Method = Literal["least_squares", "linear_program"]
 
 _MOST_EXHAUSTIVE = 14
@@ -32,7 +31,7 @@ _PIECE = 256  # queries a piece; some dozens of pieces, so that the bar moves
 class Reconstruction:
     """The bits that were found, and the real numbers that were rounded to them."""
 
-    bits: Bits
+    bits: Mask
     fractional: Array
 
     def share(self, secret: npt.ArrayLike) -> float:
@@ -40,7 +39,7 @@ class Reconstruction:
         return float(np.mean(self.bits == np.asarray(secret, dtype=bool)))
 
 
-def queries(n: int, count: int | None = None, rng: Rng = None) -> Bits:
+def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     """Random sets of people, one row each: n log2(n)**2 of them if no other number is given.
 
     >>> queries(16, rng=np.random.default_rng(1)).shape
@@ -51,7 +50,7 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Bits:
     return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
 
 
-def answers(secret: npt.ArrayLike, asked: Bits, mechanism: Any = None, rng: Rng = None) -> Array:
+def answers(secret: npt.ArrayLike, asked: Mask, mechanism: Any = None, rng: Rng = None) -> Array:
     """The counts of ones in each set, told by a mechanism: anything with `release(value, rng)`, or a function of all counts."""
     counts = asked.astype(np.float32) @ np.asarray(secret, dtype=np.float32)
     exact = np.round(counts).astype(np.int64)
@@ -79,7 +78,7 @@ def rounded(step: int) -> Callable[..., Array]:
     return mechanism
 
 
-def reconstruct(asked: Bits, told: npt.ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0) -> Reconstruction:
+def reconstruct(asked: Mask, told: npt.ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0) -> Reconstruction:
     """The secret bits from random sets and what was told of them.
 
     "least_squares" minimises the sum of squared errors; "linear_program" the sum of their sizes, with every bit between 0
@@ -103,7 +102,7 @@ def reconstruct(asked: Bits, told: npt.ArrayLike, *, method: Method = "least_squ
     return Reconstruction(found > 0.5, found)
 
 
-def _least_squares(asked: Bits, told: Array, noise_sd: float) -> Array:
+def _least_squares(asked: Mask, told: Array, noise_sd: float) -> Array:
     """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x - 1/2|**2."""
     n, pull = asked.shape[1], max(4 * noise_sd**2, 1e-9)
     gram, moment = pull * np.eye(n), np.full(n, pull / 2)
@@ -114,7 +113,7 @@ def _least_squares(asked: Bits, told: Array, noise_sd: float) -> Array:
     return np.asarray(np.linalg.solve(gram, moment))
 
 
-def _linear_program(asked: Bits, told: Array) -> Array:
+def _linear_program(asked: Mask, told: Array) -> Array:
     from scipy.optimize import linprog
     from scipy.sparse import csr_array, eye_array, hstack
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget import cells
-from toolkit.budget.columns import Column
-from toolkit.budget.conditions import Where, condition, listed_once, options_of
-from toolkit.budget.frames import Frame
+from toolkit.budget.frames import cells
+from toolkit.budget.frames.columns import Column
+from toolkit.budget.frames.conditions import Where, condition, listed_once, options_of
+from toolkit.budget.frames.frame import Frame
 from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
-from toolkit.central.ratio import Together, quotient
+from toolkit.central.ratio import Composed, quotient
 from toolkit.central.release import SEEDED
 from toolkit.central.selection import Exponential
 from toolkit.central.statistics import Statistic
@@ -193,7 +193,7 @@ class Curator:
     def _public_n(self) -> int | None:
         return len(self._frame) if self.neighbors == "replace" else None
 
-    def _paid(self, mechanism: Laplace | Together | Exponential, label: str, compute: Callable[[], Any]) -> Any:
+    def _paid(self, mechanism: Laplace | Composed | Exponential, label: str, compute: Callable[[], Any]) -> Any:
         """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge remains."""
         short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
         self.ledger.charge(mechanism, short, neighbors=self.neighbors)
@@ -232,7 +232,7 @@ class Curator:
         how: str,
     ) -> Estimate:
         share, source = positive(epsilon, "epsilon") / len(parts), check_rng(rng)
-        mechanism = Together(tuple(Laplace.for_epsilon(share, sensitivity=part.sensitivity) for part in parts))
+        mechanism = Composed(tuple(Laplace.for_epsilon(share, sensitivity=part.sensitivity) for part in parts))
 
         def computed() -> tuple[Any, ...]:
             sums = read()

@@ -8,9 +8,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from toolkit.budget.currency import BudgetError, Priced, check_ceiling, fitted, left, nothing, price_of, recorded
+from toolkit.budget.charges import BudgetError, Priced, check_ceiling, fitted, left, nothing, price_of, recorded
+from toolkit.budget.display import frame_of, html_of
 from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
-from toolkit.budget.report import frame_of, html_of
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss

@@ -5,7 +5,7 @@ import sqlite3
 from typing import Any
 
 from toolkit.budget.chain import begin, follow, link_of, read, written
-from toolkit.budget.currency import nothing
+from toolkit.budget.charges import nothing
 from toolkit.core.loss import Loss
 
 APPLICATION, VERSION = 0x4C454447, 2  # "LEDG"

@@ -1,0 +1,20 @@
+"""A trusted curator adds noise: mechanisms with exact laws, sensitivities, and statistics in whole steps."""
+
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
+from toolkit.central.search import WorstCase, worst_case
+from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
+from toolkit.central.sensitivity import Sensitivity
+from toolkit.central.sparse import AboveThreshold
+
+__all__ = [
+    "AboveThreshold",
+    "Exponential",
+    "Gaussian",
+    "Laplace",
+    "NoisyMax",
+    "PermuteAndFlip",
+    "Sensitivity",
+    "WorstCase",
+    "worst_case",
+]

@@ -3,8 +3,8 @@
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 
-from toolkit.central.grid import Answer, Noisy, read
-from toolkit.central.laws import NoiseLaw
+from toolkit.central.noise.grid import Answer, Noisy, read
+from toolkit.central.noise.laws import NoiseLaw
 from toolkit.central.release import Preview, released
 from toolkit.core.checks import Number
 from toolkit.core.checks import level as check_level

@@ -10,16 +10,16 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from toolkit.central.additive import Additive
-from toolkit.central.calibration import grid_bits, is_private, least_ratio, root_of_log_ratio
-from toolkit.central.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
-from toolkit.central.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
+from toolkit.central.noise.calibration import grid_bits, is_private, least_ratio, root_of_log_ratio
+from toolkit.central.noise.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
+from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, positive, refuse
 from toolkit.core.checks import level as check_level
-from toolkit.core.enclosure import floor_log2
-from toolkit.core.intervals import Array
 from toolkit.core.loss import Approx, Zcdp
-from toolkit.core.noise import Staircase, gaussian_sampler
 from toolkit.core.randomness import Rng
+from toolkit.core.sampling.enclosure import floor_log2
+from toolkit.core.sampling.noise import LatticeSampler, gaussian_sampler
 
 
 @dataclass(frozen=True, repr=False)
@@ -165,7 +165,7 @@ class Gaussian(Additive):
 
 
 @lru_cache(maxsize=128)
-def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, Staircase, NoiseLaw]:
+def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, LatticeSampler, NoiseLaw]:
     """The exponent of the grid, the noise in its steps, and its law.
 
     The variance is raised by what rounding to the grid adds to the sensitivity; whole numbers lie on the grid already.

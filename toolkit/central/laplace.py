@@ -10,15 +10,15 @@ from typing import Literal
 import numpy.typing as npt
 
 from toolkit.central.additive import Additive
-from toolkit.central.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
-from toolkit.central.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
+from toolkit.central.noise.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
+from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, positive, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.core.intervals import Array
 from toolkit.core.loss import Pure
-from toolkit.core.noise import Integers, laplace_sampler
-from toolkit.core.radial import radial_laplace
 from toolkit.core.randomness import Rng
+from toolkit.core.sampling.noise import Integers, laplace_sampler
+from toolkit.core.sampling.spherical_laplace import radial_laplace
 
 NORMS = ("l1", "l2")
 

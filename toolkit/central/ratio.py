@@ -10,13 +10,13 @@ import numpy as np
 
 from toolkit.central.laplace import Laplace
 from toolkit.core.estimate import Estimate
-from toolkit.core.intervals import Interval
+from toolkit.core.inference.intervals import Interval
 from toolkit.core.loss import Loss, Zcdp
 from toolkit.core.randomness import Rng
 
 
 @dataclass(frozen=True)
-class Together:
+class Composed:
     """Several mechanisms as one: their losses add up, and each draws for its own value."""
 
     parts: tuple[Laplace, ...]

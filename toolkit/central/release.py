@@ -7,11 +7,11 @@ from typing import cast
 
 import numpy as np
 
-from toolkit.central.grid import Noisy
-from toolkit.central.laws import NoiseBasis, NoiseLaw
+from toolkit.central.noise.grid import Noisy
+from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.intervals import Array
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 

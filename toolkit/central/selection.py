@@ -1,7 +1,7 @@
 """Choosing one of many privately: the exponential mechanism, permute-and-flip, report-noisy-max.
 
 A score says how good a candidate is, higher is better, and one person moves each score by at most `sensitivity`. All three
-draw exactly, from integers (`toolkit.central.odds`), in a time that does not depend on the scores. Scores are private:
+draw exactly, from integers (`toolkit.central.weights`), in a time that does not depend on the scores. Scores are private:
 they must be finite, and the one refusal of those that are not quotes none of them.
 """
 
@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.central.grid import (
+from toolkit.central.noise.grid import (
     NO_END,
     NO_NOISE,
     Answer,
@@ -25,14 +25,14 @@ from toolkit.central.grid import (
     sensible,
     steps_of,
 )
-from toolkit.central.odds import UNIT_BITS, Odds, check_base, lower_powers, upper_powers
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
+from toolkit.central.weights import UNIT_BITS, Odds, check_base, lower_powers, upper_powers
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive, refuse
-from toolkit.core.enclosure import WORD, exp_of, falls_below, floor_log2
-from toolkit.core.intervals import Array
 from toolkit.core.loss import Pure, Zcdp
-from toolkit.core.noise import discrete_laplace
 from toolkit.core.randomness import Rng, below, big_below, check_rng, words
+from toolkit.core.sampling.enclosure import WORD, exp_of, falls_below, floor_log2
+from toolkit.core.sampling.noise import discrete_laplace
 
 _EXACT = 2**50
 

@@ -5,11 +5,11 @@ import threading
 from fractions import Fraction
 from typing import NoReturn
 
-from toolkit.central.grid import NO_END, NO_NOISE, charged, grid_exponent, read, sensible, steps_of
+from toolkit.central.noise.grid import NO_END, NO_NOISE, charged, grid_exponent, read, sensible, steps_of
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.loss import Pure
-from toolkit.core.noise import discrete_laplace
 from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.sampling.noise import discrete_laplace
 
 
 class AboveThreshold:

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.central.steps import Array, Bounds, Steps, written
+from toolkit.central.steps import Bounds, written
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 

@@ -13,11 +13,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, exact, positive, refuse
-from toolkit.core.enclosure import floor_log2
-
-Array = npt.NDArray[np.float64]
-Steps = npt.NDArray[np.int64]
+from toolkit.core.sampling.enclosure import floor_log2
 
 SUM_BITS = 32
 """A grid of 2**32 to 2**33 steps over the bounds: a value moves by at most 2**-32 of their distance."""

@@ -1,0 +1,23 @@
+"""What knows nothing of surveys: privacy losses and their composition, estimates and intervals, exact noise."""
+
+from toolkit.core.composition import compose, parallel
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.fit import Fit
+from toolkit.core.inference.intervals import Interval
+from toolkit.core.inference.significance import Significance
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.subsampling import subsampled
+
+__all__ = [
+    "Approx",
+    "Estimate",
+    "Fit",
+    "Interval",
+    "Loss",
+    "Pure",
+    "Significance",
+    "Zcdp",
+    "compose",
+    "parallel",
+    "subsampled",
+]

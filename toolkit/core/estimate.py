@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse
-from toolkit.core.fit import Fit
-from toolkit.core.intervals import Affine, Array, Interval, IntervalBasis, Normal, interval_from
+from toolkit.core.inference.fit import Fit
+from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, interval_from
+from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
-from toolkit.core.significance import Significance, significance
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -11,9 +11,9 @@ from fractions import Fraction
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.core.enclosure import floor_log2
 from toolkit.core.optimal import unit
 from toolkit.core.rounding import float_up, sum_up
+from toolkit.core.sampling.enclosure import floor_log2
 
 _POINTS = 2**18
 _INTERVAL_BITS = 20  # with those of a point they fit into a float

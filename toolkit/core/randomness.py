@@ -7,6 +7,7 @@ fork, in two threads, or from a pickle.
 """
 
 import os
+from collections.abc import Callable
 from typing import TypeAlias
 
 import numpy as np
@@ -15,6 +16,8 @@ import numpy.typing as npt
 from toolkit.core.checks import refuse
 
 Rng: TypeAlias = np.random.Generator | None
+Below: TypeAlias = Callable[[int], int]
+"""A source of exact draws: called with a bound, it returns a uniform integer from 0 to bound - 1."""
 Words: TypeAlias = npt.NDArray[np.unsignedinteger]
 
 _WORD_TYPES: dict[int, type[np.unsignedinteger]] = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
@@ -81,3 +84,16 @@ def big_below(bound: int, rng: Rng = None) -> int:
         candidate = int.from_bytes(words(-(-bits // 8), 8, rng).tobytes(), "little") & ((1 << bits) - 1)
         if candidate < bound:
             return candidate
+
+
+def drawer(rng: Rng = None) -> Below:
+    """Uniform integers below a bound of any size, one at a time, as a phone draws them.
+
+    >>> 0 <= drawer()(10**40) < 10**40
+    True
+    """
+
+    def draw(bound: int) -> int:
+        return int(below(bound, 1, rng)[0]) if bound <= 2**64 else big_below(bound, rng)
+
+    return draw

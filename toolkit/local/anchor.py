@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.fit import edge_fit, fit_notes, wald_fit
-from toolkit.core.intervals import Normal, Shares
+from toolkit.core.inference.fit import edge_fit, fit_notes, wald_fit
+from toolkit.core.inference.intervals import Normal, Shares
 from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
-from toolkit.local.encoding import checked_counts, encode, tally
-from toolkit.local.protocol import Array
+from toolkit.local.matrix.encoding import checked_counts, encode, tally
 
 _ASSUMED = "those who did not follow the instructions are taken to answer at random, the anchor and the question alike"
 _COVERS = "sampling, randomization and the anchor"
@@ -47,24 +47,24 @@ def attention_counts(design: Design, counts: npt.ArrayLike, *, truth: str | int 
     n = int(numbers.sum())
     value = float(numbers @ care / n)
     spread = float(numbers @ (care - value) ** 2) / (n - 1) if n > 1 else np.nan
-    footing = _footing(numbers, care, _row(design, truth), value, float(np.sqrt(spread / n)))
-    fit = edge_fit(footing, together=True)
+    basis = _interval_basis(numbers, care, _row(design, truth), value, float(np.sqrt(spread / n)))
+    fit = edge_fit(basis, together=True)
     return Estimate(
         value=value,
-        se=float(footing.se[0]),
+        se=float(basis.se[0]),
         labels=("followers",),
         cov=np.array([[spread / n]]),
         n=n,
         loss=design.loss,
         covers=_COVERS,
         method="share who follow, by an anchor",
-        notes=fit_notes(fit, footing),
-        basis=footing,
+        notes=fit_notes(fit, basis),
+        basis=basis,
         fit=fit,
     )
 
 
-def _footing(counts: Array, care: Array, row: Array, value: float, se: float) -> Shares:
+def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: float) -> Shares:
     """The share who follow is a share like others: its reports are a mixture of the true row and of even shares."""
     even = np.full(len(row), 1 / len(row))
     speaks = even[row > even].sum()

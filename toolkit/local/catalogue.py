@@ -1,27 +1,78 @@
-"""One list of all randomizers by name: what a survey file and the command line may call for."""
+"""One list of all randomizers by name: what a survey file and the command line may call for, and what data is turned back into."""
 
 import inspect
-from collections.abc import Callable, Collection
-from typing import TypeAlias
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 from toolkit.core.checks import refuse
-from toolkit.local import questions
+from toolkit.local import numeric, oracles, questions
 from toolkit.local.design import Design
+from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
+from toolkit.local.numeric.laplace import LocalLaplace
+from toolkit.local.numeric.scrambling import Scrambled
+from toolkit.local.numeric.square_wave import SquareWave
+from toolkit.local.oracles.hashing import LocalHash
+from toolkit.local.oracles.subset import Subset
+from toolkit.local.oracles.ticks import CappedBoxes, RandomBox
+from toolkit.local.oracles.unary import Unary
 from toolkit.local.protocol import Randomizer
 
 Maker: TypeAlias = Callable[..., Randomizer]
 
-_QUESTIONS = ("warner", "forced", "unrelated", "mangat", "kuk", "crosswise", "triangular", "k_ary", "forced_options")
-_ORACLES = ("best", "subset", "unary", "optimized_unary", "local_hash", "tick_boxes")
-_NUMERIC = ("one_bit", "piecewise", "hybrid", "local_laplace", "additive", "multiplicative", "square_wave")
+
+@dataclass(frozen=True)
+class Listed:
+    """What can be called for by name: its maker, arguments for an example, and what it makes besides designs."""
+
+    maker: Maker
+    example: Mapping[str, Any]
+    kinds: tuple[type[Any], ...] = ()
+
+
+_EIGHT: dict[str, Any] = {"options": 8, "epsilon": 1.0}
+_HOURS: dict[str, Any] = {"bounds": [0, 80], "epsilon": 1.0}
+
+CATALOGUE: dict[str, Listed] = {
+    "warner": Listed(questions.warner, {"p": "2/3"}),
+    "forced": Listed(questions.forced, {"yes": "1/6", "no": "1/6"}),
+    "unrelated": Listed(questions.unrelated, {"p": "7/10", "prevalence": "1/4"}),
+    "mangat": Listed(questions.mangat, {"p": "2/3"}),
+    "kuk": Listed(questions.kuk, {"p_yes": "4/5", "p_no": "1/5"}),
+    "crosswise": Listed(questions.crosswise, {"p": "1/4"}),
+    "triangular": Listed(questions.triangular, {"p": "1/4"}),
+    "k_ary": Listed(questions.k_ary, {"options": ["never", "once", "often"], "epsilon": 1.0}),
+    "forced_options": Listed(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
+    "best": Listed(oracles.best, _EIGHT),
+    "subset": Listed(oracles.subset, _EIGHT, (Subset,)),
+    "unary": Listed(oracles.unary, _EIGHT, (Unary,)),
+    "optimized_unary": Listed(oracles.optimized_unary, _EIGHT, (Unary,)),
+    "local_hash": Listed(oracles.local_hash, _EIGHT, (LocalHash,)),
+    "tick_boxes": Listed(oracles.tick_boxes, _EIGHT, (RandomBox, CappedBoxes)),
+    "one_bit": Listed(numeric.one_bit, _HOURS, (OneBit,)),
+    "piecewise": Listed(numeric.piecewise, _HOURS, (Piecewise,)),
+    "hybrid": Listed(numeric.hybrid, _HOURS, (Hybrid,)),
+    "local_laplace": Listed(numeric.local_laplace, _HOURS, (LocalLaplace,)),
+    "additive": Listed(numeric.additive, {"bounds": [0, 20], "noise": {"-3": "1/4", "0": "1/2", "3": "1/4"}}, (Scrambled,)),
+    "multiplicative": Listed(numeric.multiplicative, {"bounds": [1, 30], "noise": {"1/2": "1/2", "3/2": "1/2"}}, (Scrambled,)),
+    "square_wave": Listed(numeric.square_wave, _HOURS, (SquareWave,)),
+    "matrix": Listed(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
+}
+"""Everything that makes a randomizer; `matrix` is for those who know their own. A new one is a line here, and no other list."""
 
 
 def makers() -> dict[str, Maker]:
-    """Everything that makes a randomizer, by name; `matrix` is for those who know their own."""
-    from toolkit.local import numeric, oracles
+    """Who makes what, by name."""
+    return {name: listed.maker for name, listed in CATALOGUE.items()}
 
-    rooms = ((questions, _QUESTIONS), (oracles, _ORACLES), (numeric, _NUMERIC))
-    return {name: getattr(room, name) for room, names in rooms for name in names} | {"matrix": Design.from_matrix}
+
+def example(name: str) -> Randomizer:
+    """A small one of that name.
+
+    >>> example("warner")
+    <Design warner: 2 options, 2 reports, epsilon 0.6931>
+    """
+    return CATALOGUE[name].maker(**CATALOGUE[name].example)
 
 
 def parameters(maker: Maker) -> dict[str, bool]:
@@ -42,3 +93,22 @@ def check_arguments(maker: Maker, given: Collection[str], *, said: str, example:
     for name, needed in known.items():
         if needed and name not in given:
             refuse(f"`{said}` needs {name}", f"only {', '.join(given)}" if given else "nothing", example)
+
+
+def restore(data: dict[str, Any]) -> Randomizer:
+    """The randomizer that `to_dict` wrote; data without a kind is a design's.
+
+    >>> from toolkit.local.oracles import subset
+    >>> restore(subset(16, 1.0).to_dict()) == subset(16, 1.0)
+    True
+    """
+    if not isinstance(data, dict):
+        refuse("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
+    if "kind" not in data:
+        return Design.from_dict(data)
+    kinds = {cls.name: cls for listed in CATALOGUE.values() for cls in listed.kinds}
+    for name, cls in kinds.items():
+        if name == data["kind"]:
+            made: Randomizer = cls.from_dict(data)
+            return made
+    refuse(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "nothing else is defined")

@@ -12,10 +12,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.local.design import Design
-from toolkit.local.moments import forced_form, scores
-from toolkit.local.protocol import Array
+from toolkit.local.matrix.moments import forced_form, scores
+from toolkit.local.protocol import Randomizer
 
 WAYS = ("self_protective", "random", "candid")
 
@@ -82,7 +83,7 @@ def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
     return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
 
 
-def worst_shift(randomizer: Any, truth: Any, share: Number = "1/100") -> float:
+def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> float:
     """How far a share of liars who agree on what to send can move the estimate, at most.
 
     Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth. Of several
@@ -100,12 +101,11 @@ def worst_shift(randomizer: Any, truth: Any, share: Number = "1/100") -> float:
 
     References: A. Cheu, A. Smith and J. Ullman, Manipulation attacks in local differential privacy (2021).
     """
-    liars = float(probability(share, "share"))
-    if getattr(randomizer, "name", "") == "random_box":  # all liars say that they were asked about one and the same box
-        k = len(randomizer.options)
-        liars = liars * k / (1 - liars + liars * k)
-    honest = _shares(truth) if isinstance(randomizer, Design) else np.atleast_1d(np.asarray(truth, dtype=np.float64))
-    low, high = _least_and_greatest(randomizer)
+    liars = randomizer.weight_of_liars(float(probability(share, "share")))
+    low, high = randomizer.score_limits()
+    honest = np.atleast_1d(np.asarray(truth, dtype=np.float64))
+    if low.shape == (2,):  # a design of two options has a score for each
+        honest = _shares(honest)
     return liars * float(np.max(np.maximum(high - honest, honest - low)))
 
 
@@ -124,23 +124,3 @@ def _telling(design: Design) -> npt.NDArray[np.intp]:
 def _shares(prevalence: Any) -> Array:
     truth = np.atleast_1d(np.asarray(prevalence, dtype=np.float64))
     return np.array([1 - truth[0], truth[0]]) if len(truth) == 1 else truth
-
-
-def _least_and_greatest(randomizer: Any) -> tuple[Array, Array]:
-    """The least and the greatest score of a report, for each thing that is estimated."""
-    from toolkit.local.numeric import LocalLaplace  # only now: plans need none of these, and `import toolkit` is light
-    from toolkit.local.numeric.means import FiniteMean
-    from toolkit.local.oracles.boxes import Boxes
-    from toolkit.local.oracles.oracle import Oracle
-
-    if isinstance(randomizer, Design):
-        worth = report_scores(randomizer)
-    elif isinstance(randomizer, FiniteMean):
-        worth = randomizer.scores(np.arange(randomizer.kinds))
-    elif isinstance(randomizer, Oracle | Boxes):
-        worth = (np.array([0.0, 1.0]) - float(randomizer.support.q)) / randomizer.support.slope
-    elif isinstance(randomizer, LocalLaplace):
-        worth = np.array([-np.inf, np.inf])
-    else:
-        refuse("`randomizer` must have reports with scores", type(randomizer).__name__, "its estimate is no mean", TypeError)
-    return np.asarray(worth.min(axis=0)), np.asarray(worth.max(axis=0))

@@ -1,33 +1,32 @@
 """`Design`: how one answer is randomized before it leaves a person's hands. It is a matrix, and all follows from it."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, TypeGuard
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, labels, probability, refuse, whole
+from toolkit.core.arrays import Array, Labels
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, labels, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
-from toolkit.core.fit import fit_notes
-from toolkit.core.intervals import Shares
+from toolkit.core.inference.fit import fit_notes
+from toolkit.core.inference.intervals import Shares
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
-from toolkit.local import fit, moments
 from toolkit.local.devices import Device, nearest_devices
-from toolkit.local.drawing import draw_reports
-from toolkit.local.encoding import Labels, checked_counts, encode, tally
-from toolkit.local.likelihood import likeliest, project_onto_simplex
-from toolkit.local.protocol import Asked
+from toolkit.local.matrix import fit, moments
+from toolkit.local.matrix.drawing import draw_reports
+from toolkit.local.matrix.encoding import checked_counts, checked_times, distribution, encode, tally, times_each
+from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
+from toolkit.local.matrix.tables import in_lowest_terms, private_rows, rows_of_probabilities
+from toolkit.local.protocol import AnswerKind, Randomizer
 from toolkit.local.reports import is_code
-from toolkit.local.tables import private_rows
 from toolkit.local.wording import describe
 
-Array = npt.NDArray[np.float64]
 Method = Literal["moment", "mle", "simplex"]
 
 
@@ -56,7 +55,8 @@ class Design:
     options: Labels
     report_options: Labels
     name: str
-    asks: ClassVar[Asked] = "choice"
+    asks: ClassVar[AnswerKind] = "choice"
+    bounds: ClassVar[None] = None
 
     def __init__(
         self,
@@ -66,18 +66,9 @@ class Design:
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
     ) -> None:
-        table = np.asarray(weights)
-        if table.ndim != 2 or table.dtype.kind not in "iu":
-            refuse(
-                "`weights` must be a table of integers",
-                f"{table.ndim} dimensions of {table.dtype}",
-                "rows are truths, columns reports",
-            )
-        common = math.gcd(int(np.gcd.reduce(table, axis=None)), whole(denominator, "denominator"))
-        table = table.astype(np.int64) // common  # in lowest terms, so that equal matrices are equal designs
-        table.setflags(write=False)
+        table, total = in_lowest_terms(weights, denominator)  # so that equal matrices are equal designs
         object.__setattr__(self, "weights", table)
-        object.__setattr__(self, "denominator", int(denominator) // common)
+        object.__setattr__(self, "denominator", total)
         object.__setattr__(self, "options", labels(options, "options"))
         object.__setattr__(self, "report_options", labels(options if report_options is None else report_options, "report_options"))
         object.__setattr__(self, "name", str(name))
@@ -96,15 +87,7 @@ class Design:
         >>> Design.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], ("no", "yes")).denominator
         3
         """
-        rows = [[probability(cell, "matrix") for cell in row] for row in matrix]
-        if len({len(row) for row in rows}) != 1:
-            refuse("`matrix` rows must have one length", "several", "each truth can give each report")
-        for row in rows:
-            total = sum(row, Fraction(0))
-            if abs(total - 1) > Fraction(len(row), 10**9):
-                refuse("each row of `matrix` must sum to 1", float(total), "a person sends exactly one report")
-            row[row.index(max(row))] += 1 - total
-        weights, denominator = private_rows(rows, DENOMINATOR_LIMIT)
+        weights, denominator = private_rows(rows_of_probabilities(matrix), DENOMINATOR_LIMIT)
         return cls(weights, denominator, options, report_options, name)
 
     def _check(self) -> None:
@@ -173,7 +156,11 @@ class Design:
         given = encode(answers, self.options, "answers")
         return given.like(draw_reports(self.weights, self._form, given.codes, generator), self.report_options)
 
-    def report(self, truth: npt.ArrayLike, uniform: npt.ArrayLike) -> npt.NDArray[np.intp]:
+    def report(self, truth: int, draw: Below) -> int:
+        """The code that is sent for a truth's code: a map of one draw below the denominator."""
+        return int(self.report_codes(truth, draw(self.denominator)))
+
+    def report_codes(self, truth: npt.ArrayLike, uniform: npt.ArrayLike) -> npt.NDArray[np.intp]:
         """The report codes that truth codes and uniform integers below the denominator lead to.
 
         This map is shared with the browser: a row's consecutive cells, in the order of the reports.
@@ -200,8 +187,8 @@ class Design:
     def estimate_counts(self, counts: npt.ArrayLike, method: Method = "moment") -> Estimate:
         """The same from the number of reports of each kind, in the order of `report_options`."""
         numbers = checked_counts(counts, len(self.report_options))
-        footing = moments.footing(self.matrix, self._score, numbers, self._form)
-        shares, n = numbers @ self._score / footing.n, footing.n
+        basis = moments.interval_basis(self.matrix, self._score, numbers, self._form)
+        shares, n = numbers @ self._score / basis.n, basis.n
         cov = (
             moments.covariance(self._score, numbers / n, shares, self._form) / (n - 1)
             if n > 1
@@ -214,15 +201,15 @@ class Design:
             shares = likeliest(self.matrix, numbers, form)
             square = self._form is not None  # then the maximum and the unbiased estimate have one covariance
             cov = self.covariance(shares, n) if square else moments.information_covariance(self.matrix, shares) / n
-        return self._as_estimate(shares, cov, method, numbers, footing)
+        return self._as_estimate(shares, cov, method, numbers, basis)
 
-    def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array, footing: Shares) -> Estimate:
+    def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array, basis: Shares) -> Estimate:
         names = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}
         se = np.sqrt(np.maximum(np.diag(cov), 0))
         binary = len(self.options) == 2
-        agreement = fit.agreement(self.matrix, self._form, counts, footing)
+        agreement = fit.agreement(self.matrix, self._form, counts, basis)
         seen = fit.seen(counts, self.matrix, self.report_options[1]) if self.matrix.shape == (2, 2) else ""
-        notes = fit_notes(agreement, footing, seen)
+        notes = fit_notes(agreement, basis, seen)
         if method == "moment" and not notes:
             notes = boundary_note(float(shares[1]) if binary else shares)
         return Estimate(
@@ -230,14 +217,19 @@ class Design:
             se=float(se[1]) if binary else se,
             labels=self.options[1:] if binary else self.options,
             cov=cov[1:, 1:] if binary else cov,
-            n=footing.n,
+            n=basis.n,
             loss=self.loss,
             covers="sampling and randomization",
             method=f"{self.name} design, {names[method]}",
             notes=notes,
-            basis=footing,
+            basis=basis,
             fit=agreement,
         )
+
+    def estimate_sent(self, reports: Sequence[int], times: Sequence[int] | None = None) -> Estimate:
+        """The estimate from codes as they were sent; with `times`, each of them came so many times."""
+        counts = None if times is None else checked_times(times, len(reports))
+        return self.estimate_counts(times_each(np.asarray(reports), counts, len(self.report_options)))
 
     def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:
         """Variance of the unbiased estimate, in theory, at the true prevalence (one share, or one for each option).
@@ -254,7 +246,7 @@ class Design:
     def covariance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
         """Covariance matrix of the unbiased shares of all options."""
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
-        shares = self._shares(prevalence, "prevalence")
+        shares = distribution(prevalence, len(self.options), "prevalence")
         return moments.covariance(self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed) / whole(n, "n")
 
     def posterior(self, prior: Any) -> Array:
@@ -263,21 +255,9 @@ class Design:
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).posterior(0.1)[1].round(3)
         array([0.036, 0.25 ])
         """
-        joint = self._shares(prior, "prior")[:, None] * self.matrix
+        joint = distribution(prior, len(self.options), "prior")[:, None] * self.matrix
         with np.errstate(invalid="ignore"):
             return np.asarray(joint / joint.sum(axis=0))
-
-    def _shares(self, given: Any, name: str) -> Array:
-        shares = np.asarray(given, dtype=np.float64)
-        if shares.ndim == 0 and len(self.options) == 2:
-            shares = np.array([1 - float(shares), float(shares)])
-        if shares.shape != (len(self.options),):
-            refuse(
-                f"`{name}` must have a share for each of {len(self.options)} options", f"shape {shares.shape}", "they must match"
-            )
-        if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
-            refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, "it is a distribution of the answers")
-        return shares
 
     def joint(self, other: "Design") -> "Design":
         """Two questions, randomized independently, as one: the Kronecker product.
@@ -308,6 +288,19 @@ class Design:
             return Design(weights, outcomes, self.options, self.report_options, self.name)
 
         return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realised)
+
+    @property
+    def reach(self) -> float:
+        """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
+        return 1.0 if len(self.options) == 2 else 2.0
+
+    def score_limits(self) -> tuple[Array, Array]:
+        """The least and the greatest score of a report, for each option; the estimate is the mean score."""
+        return np.asarray(self._score.min(axis=0)), np.asarray(self._score.max(axis=0))
+
+    def weight_of_liars(self, share: float) -> float:
+        """Everybody weighs the same, whatever they say."""
+        return share
 
     def describe(self) -> str:
         """The design in plain words, for a consent form."""
@@ -343,3 +336,8 @@ class Design:
 
 def _fused(first: Labels, second: Labels) -> list[str]:
     return [f"{a} / {b}" for a in first for b in second]
+
+
+def has_matrix(randomizer: Randomizer) -> TypeGuard[Design]:
+    """Whether a table holds its probabilities: then it has devices, and people who do not comply have a known effect."""
+    return randomizer.matrix is not None

@@ -8,9 +8,9 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Labels
 from toolkit.core.rounding import apportion
-from toolkit.local.encoding import Labels
-from toolkit.local.moments import Forced
+from toolkit.local.matrix.moments import Forced
 
 
 class _HasEpsilon(Protocol):

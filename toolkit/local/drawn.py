@@ -1,13 +1,17 @@
 """`Drawn`: what all randomizers share that are made of a few integers and that no matrix holds."""
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Self
 
+from toolkit.core.arrays import Array, Labels
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.rounding import log_up
-from toolkit.local.protocol import Asked
+from toolkit.local.protocol import AnswerKind
 from toolkit.local.serial import plain, restored
 
 
@@ -15,7 +19,9 @@ class Drawn(ABC):
     """A frozen dataclass whose fields are names, labels and the integers that a report is drawn with."""
 
     name: ClassVar[str]
-    asks: ClassVar[Asked]
+    asks: ClassVar[AnswerKind]
+    report_options: ClassVar[Labels] = ()
+    matrix: ClassVar[None] = None
 
     @property
     @abstractmethod
@@ -30,6 +36,22 @@ class Drawn(ABC):
     @abstractmethod
     def accepts(self, report: object) -> bool:
         """Whether a plain JSON value is something that `report` can return."""
+
+    @abstractmethod
+    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+        """What the reports say of the people behind them; with `times`, each of them came so many times."""
+
+    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None) -> Estimate:
+        """The estimate from reports as they were sent; with `times`, as many rows as there are different ones are enough."""
+        return self.estimate(list(reports), times=times)
+
+    def score_limits(self) -> tuple[Array, Array]:
+        """The least and the greatest score of a report, for each thing that is estimated."""
+        refuse("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
+
+    def weight_of_liars(self, share: float) -> float:
+        """Everybody weighs the same, whatever they say."""
+        return share
 
     @abstractmethod
     def describe(self) -> str:

@@ -1,18 +1,17 @@
 """`Randomizer`: what every way of hiding an answer can do, so that planning, audits and collection need no special case."""
 
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import Any, Literal, Protocol, runtime_checkable
 
-import numpy as np
-import numpy.typing as npt
-
+from toolkit.core.arrays import Array, Labels
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Rng
+from toolkit.core.randomness import Below, Rng
 
-Array = npt.NDArray[np.float64]
 Respondents = Literal["sample", "fixed"]
 """Whether people are a random sample, as in a survey, or always the same, so that only the randomization varies."""
-Asked = Literal["choice", "ticks", "number"]
+AnswerKind = Literal["choice", "ticks", "number"]
 """What the answer to a question is."""
 
 
@@ -22,6 +21,7 @@ class Randomizer(Protocol):
 
     `Design` and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make is one.
     Most also have `estimate_counts`, where counts suffice, and `simulate_counts`, a whole survey at a stroke.
+    What one of them lacks is said by its value (no options, no bounds, no matrix), so that nobody asks for its type.
     """
 
     @property
@@ -29,8 +29,28 @@ class Randomizer(Protocol):
         """What it is called."""
 
     @property
-    def asks(self) -> Asked:
+    def asks(self) -> AnswerKind:
         """What a person is asked for: one of several options, ticks in several boxes, or a number."""
+
+    @property
+    def options(self) -> Labels:
+        """What can be chosen or ticked; empty of a number."""
+
+    @property
+    def report_options(self) -> Labels:
+        """Labels of the reports, in the order of their codes; empty where reports are no codes of labels."""
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction] | None:
+        """The least and the greatest number that can be answered; None where no number is asked for."""
+
+    @property
+    def matrix(self) -> Array | None:
+        """Pr(report | truth), where a table holds it; such a randomizer can be drawn by hand."""
+
+    @property
+    def reach(self) -> float:
+        """How far one person's answer can move the sum that a curator would publish: in L1, when it is replaced."""
 
     @property
     def epsilon(self) -> float:
@@ -43,14 +63,29 @@ class Randomizer(Protocol):
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
         """Reports for answers; `rng=None` is the operating system's randomness, for real answers."""
 
+    def report(self, truth: Any, draw: Below) -> Any:
+        """What is sent for a truth (a code, a list of ticked codes, a point of the grid), as plain data for JSON.
+
+        The rule that Python shares with the browser: the same draws give the same report.
+        """
+
     def accepts(self, report: object) -> bool:
         """Whether a plain JSON value is a report that could have been sent; what arrives from a stranger must be."""
 
     def estimate(self, reports: Any, /) -> Estimate:
         """What the reports say of the people behind them, with its error."""
 
+    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None) -> Estimate:
+        """The estimate from reports as they were sent; with `times`, each of them came so many times."""
+
     def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
         """Variance of the estimate, in theory, when the truth is as given and n people answer."""
+
+    def score_limits(self) -> tuple[Array, Array]:
+        """The least and the greatest score of a report, for each thing that is estimated; the estimate is the mean score."""
+
+    def weight_of_liars(self, share: float) -> float:
+        """The weight of that share of the people in the estimate that they can move most, if they act in concert."""
 
     def describe(self) -> str:
         """The randomizer in plain words, for a consent form."""

@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Rng, below, check_rng
-from toolkit.local.odds import Below, checked_epsilon
-from toolkit.local.protocol import Array, Randomizer, Respondents
-from toolkit.local.restore import restore
-from toolkit.local.sending import one_report
+from toolkit.core.randomness import Below, Rng, below, check_rng
+from toolkit.local.calibration import checked_epsilon
+from toolkit.local.catalogue import restore
+from toolkit.local.protocol import Randomizer, Respondents
 from toolkit.local.serial import keep_whole
 from toolkit.local.wording import bound_in_words
 
@@ -65,7 +65,7 @@ class Questionnaire:
             t = draw(j + 1)
             chosen.add(j if t in chosen else t)
         asked = [self.questions[number] for number in sorted(chosen)]
-        return {name: one_report(question, answers[name], draw) for name, question in asked}
+        return {name: question.report(answers[name], draw) for name, question in asked}
 
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
         """For each question the reports of those who were asked.

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from toolkit.core.arrays import Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
+from toolkit.local.calibration import Options, named, odds
 from toolkit.local.design import Design
-from toolkit.local.encoding import Labels
-from toolkit.local.odds import Options, named, odds
-from toolkit.local.tables import TABLE_LIMIT, private_rows
+from toolkit.local.matrix.tables import TABLE_LIMIT, private_rows
 
 _YES_NO = ("no", "yes")
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.local.encoding import Labels
+from toolkit.core.arrays import Labels
 
 
 def describe(weights: npt.NDArray[np.int64], denominator: int, options: Labels, report_options: Labels, epsilon: float) -> str:

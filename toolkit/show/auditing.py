@@ -9,11 +9,10 @@ import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter
 
-from toolkit.attacks.bounds import clopper_pearson
+from toolkit.attacks.audit.bounds import clopper_pearson
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, axes, finish
-
-Array = npt.NDArray[np.float64]
 
 _ERROR = 0.01  # shared by all limits of all bars
 _LOOKS = ((BLUE, "-", "o"), (VERMILLION, "--", "D"), (ORANGE, "-.", "s"))

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 
 from toolkit.core.estimate import Estimate
-from toolkit.core.intervals import Interval
+from toolkit.core.inference.intervals import Interval
 from toolkit.show.canvas import BLUE, VERMILLION, percent
 
 

@@ -7,11 +7,11 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, MaxNLocator, PercentFormatter
 
+from toolkit.attacks.audit.bounds import advantage, claimed
+from toolkit.attacks.audit.verdict import Verdict
 from toolkit.attacks.averaging import Belief
-from toolkit.attacks.bounds import advantage, claimed
 from toolkit.attacks.linkage import Profile
 from toolkit.attacks.membership import Roc
-from toolkit.attacks.verdict import Verdict
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
 
 _LOOKS = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (VERMILLION, "-.", "D"), (SKY, ":", "^"))

@@ -5,14 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullLocator, PercentFormatter
 
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
 
-Array = npt.NDArray[np.float64]
 Law = Mapping[Any, Any]
 """The probability of each output."""
 

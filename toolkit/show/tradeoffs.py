@@ -9,12 +9,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.ticker import FuncFormatter, NullFormatter
 
-from toolkit.budget.accuracy import Case, margin_grid
-from toolkit.budget.families import Family
-from toolkit.budget.observer import guess_rate_of, people_at_equal_epsilon, roc, roc_limit
-from toolkit.budget.plan import Plan
-from toolkit.budget.split import Split
 from toolkit.local.design import Design
+from toolkit.planning.accuracy import Case, margin_grid
+from toolkit.planning.disclosure import guess_rate_of, people_at_equal_epsilon, roc, roc_limit
+from toolkit.planning.families import Family
+from toolkit.planning.solution import Plan
+from toolkit.planning.split import Split
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
 
 _STYLES = ((VERMILLION, "-"), (ORANGE, "--"), (BLUE, "-."), (SKY, ":"), (INK, (0, (6, 2))))

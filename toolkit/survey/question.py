@@ -7,10 +7,10 @@ from dataclasses import dataclass, fields
 from fractions import Fraction
 from typing import Any, Literal, TypeGuard
 
+from toolkit.core.arrays import Labels
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.loss import Pure
 from toolkit.local.design import Design
-from toolkit.local.encoding import Labels
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
 from toolkit.survey.language.labels import label

@@ -15,8 +15,7 @@ from urllib.parse import urlsplit
 import numpy as np
 
 from toolkit.core.checks import refuse
-from toolkit.core.randomness import check_rng
-from toolkit.local.sending import drawer, one_report
+from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.question import Question
 from toolkit.survey.serving.payload import asked
 from toolkit.survey.spec import Survey
@@ -59,7 +58,7 @@ def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.
 def report(question: Question, answer: Any, rng: np.random.Generator) -> Any:
     """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is."""
     truth = _truth(question, answer)
-    return truth if question.design is None else one_report(question.design, truth, drawer(rng))
+    return truth if question.design is None else question.design.report(truth, drawer(rng))
 
 
 def _truth(question: Question, answer: Any) -> Any:

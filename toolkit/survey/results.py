@@ -12,7 +12,6 @@ from toolkit.core.estimate import Estimate
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.local.design import Design
-from toolkit.local.sending import estimate_sent
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import Group, checked_groups, counted, refuse_strange
 from toolkit.survey.reading.nobody import nobody
@@ -201,7 +200,7 @@ def _finding(question: Question, group: Group, values: Values, people: Turnout) 
         return Finding(question.name, group, nobody(question), None, people)
     if question.design is None:
         return Finding(question.name, group, plain_estimate(question, values), None, people)
-    found = estimate_sent(question.design, [value for value, _ in values], [count for _, count in values])
+    found = question.design.estimate_sent([value for value, _ in values], [count for _, count in values])
     return Finding(question.name, group, found, _worst(question.design, found), people)
 
 

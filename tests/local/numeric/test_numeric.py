@@ -12,12 +12,12 @@ from tests.local.channel import channel, follows, largest_ratio, law_of
 from toolkit import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local import numeric
+from toolkit.local.catalogue import restore
 from toolkit.local.numeric.bounded import Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.means import FiniteMean, Mean
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.protocol import Randomizer
-from toolkit.local.restore import restore
 
 ZERO, ONE, TEN = Fraction(0), Fraction(1), Fraction(10)
 FINITE: dict[str, FiniteMean] = {

@@ -11,10 +11,10 @@ from scipy.stats import beta
 from tests.local.channel import channel, follows, largest_ratio
 from toolkit import Pure
 from toolkit.core.rounding import log_up
-from toolkit.local.likelihood import maximum_likelihood
+from toolkit.local.catalogue import restore
+from toolkit.local.matrix.likelihood import maximum_likelihood
 from toolkit.local.numeric.square_wave import SquareWave, smoothed_likelihood, square_wave
 from toolkit.local.protocol import Randomizer
-from toolkit.local.restore import restore
 
 SMALL = SquareWave(Fraction(0), Fraction(4), 4, 3, 3, 1)
 

@@ -11,12 +11,12 @@ from scipy.stats import binom
 
 from tests.local.channel import Law, channel, follows, frozen, largest_ratio
 from toolkit.core.rounding import log_up
+from toolkit.local.catalogue import restore
 from toolkit.local.oracles import bits
 from toolkit.local.oracles.hashing import LocalHash
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.subset import Subset
 from toolkit.local.protocol import Randomizer
-from toolkit.local.restore import restore
 
 Check = Callable[[Oracle], None]
 

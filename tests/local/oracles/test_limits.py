@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit.local import oracles
-from toolkit.local.moments import scores
+from toolkit.local.matrix.moments import scores
 from toolkit.local.oracles.limits import limit, ratio
 
 # Best size and least standard error at n = 1000, in the reference notes' table of ratios to the limit.

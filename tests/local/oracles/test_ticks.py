@@ -11,11 +11,11 @@ from scipy.stats import binom
 from tests.local.channel import channel, follows, largest_ratio
 from toolkit import Pure
 from toolkit.core.rounding import log_up
+from toolkit.local.catalogue import restore
 from toolkit.local.oracles import bits, tick_boxes
 from toolkit.local.oracles.boxes import Boxes
 from toolkit.local.oracles.ticks import CappedBoxes, RandomBox
 from toolkit.local.protocol import Randomizer
-from toolkit.local.restore import restore
 
 LABELS = ("a", "b", "c")
 SMALL = {

@@ -3,7 +3,7 @@ import math
 import pytest
 
 from toolkit import Pure, compose, show, warner
-from toolkit.budget.observer import guess_rate, learned
+from toolkit.planning.disclosure import guess_rate, learned
 from toolkit.show.widgets.budget_explorer import (
     EPSILONS,
     PRIORS,

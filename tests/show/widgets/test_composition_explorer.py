@@ -4,8 +4,8 @@ import math
 import pytest
 
 from toolkit import Approx, Pure, compose, show
-from toolkit.show.widgets.composed_totals import DELTAS, EPSILONS, RELEASES, RULES, stored, totals
 from toolkit.show.widgets.composition_explorer import composition_row, composition_table
+from toolkit.show.widgets.stored.composed_totals import DELTAS, EPSILONS, RELEASES, RULES, stored, totals
 
 
 @pytest.fixture

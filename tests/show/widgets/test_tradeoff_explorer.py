@@ -1,8 +1,18 @@
 import pytest
 
 from toolkit import plan, show, warner
+from toolkit.show.widgets.stored.ways_table import (
+    DELTA,
+    EPSILONS,
+    GOALS,
+    PREVALENCES,
+    SIZES,
+    WAYS,
+    local_epsilon,
+    people_needed,
+    stored,
+)
 from toolkit.show.widgets.tradeoff_explorer import reading, tradeoff_row, tradeoff_table
-from toolkit.show.widgets.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, local_epsilon, people_needed, stored
 
 SETTINGS = [(0.1, 300, 0.3, 0.1), (1.0, 1000, 0.1, 0.03), (2.5, 20_000, 0.01, 0.01)]
 

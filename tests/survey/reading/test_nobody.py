@@ -5,7 +5,6 @@ import pytest
 
 from tests.survey.samples import DESIGNS, faculty, survey_with
 from toolkit import Question
-from toolkit.local.sending import estimate_sent
 from toolkit.survey.reading.nobody import nobody
 from toolkit.survey.reading.plainly import plain_estimate
 from toolkit.survey.rehearsal import report
@@ -16,7 +15,7 @@ def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name):
     question = survey_with(DESIGNS[name])["asked"]
     truths = {"choice": question.options[0] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}
     rng = np.random.default_rng(1)
-    found = estimate_sent(question.design, [report(question, truths[question.kind], rng) for _ in range(2)])
+    found = question.design.estimate_sent([report(question, truths[question.kind], rng) for _ in range(2)])
     empty = nobody(question)
     assert (empty.labels, empty.loss, empty.n) == (found.labels, found.loss, 0)
     assert np.shape(empty.value) == np.shape(found.value)

@@ -10,12 +10,12 @@ from fractions import Fraction
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, exact, positive, probability, refuse
 from toolkit.core.rounding import integer_rows
+from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.numeric.bounded import TURNS, Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.grid import checked_bounds, fine_steps
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.scrambling import Scrambled
 from toolkit.local.numeric.square_wave import SquareWave, square_wave
-from toolkit.local.odds import checked_epsilon, odds
 
 __all__ = [
     "Hybrid",

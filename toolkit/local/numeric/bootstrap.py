@@ -5,8 +5,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from toolkit.core.intervals import Interval
-from toolkit.local.protocol import Array
+from toolkit.core.arrays import Array
+from toolkit.core.inference.intervals import Interval
 
 SEED = 20_191_205
 """Drawing again is arithmetic, not privacy: with a fixed start the same reports always give the same band."""

@@ -8,19 +8,18 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.categorical import Categorical
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, below, check_rng
-from toolkit.local.encoding import checked_counts, checked_times, times_each
-from toolkit.local.numeric.grid import Steps, checked_reports
+from toolkit.core.randomness import Below, Rng, below, check_rng
+from toolkit.core.sampling.categorical import Categorical
+from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
+from toolkit.local.numeric.grid import checked_reports
 from toolkit.local.numeric.means import FiniteMean
 from toolkit.local.numeric.window import Window
-from toolkit.local.odds import Below
-from toolkit.local.protocol import Array
+from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
-from toolkit.local.support import Support
 from toolkit.local.wording import bound_in_words, times_in
 
 TURNS = 1 << 16
@@ -62,8 +61,8 @@ class OneBit(FiniteMean):
 
     @cached_property
     def square(self) -> tuple[float, float, float]:
-        footing = self.support.footing(np.zeros(1), 1)
-        without, given = float(footing.spread_without[0]), float(footing.spread_given[0])
+        basis = self.support.interval_basis(np.zeros(1), 1)
+        without, given = float(basis.spread_without[0]), float(basis.spread_given[0])
         return without, given - without, 0.0
 
     def report(self, index: int, draw: Below) -> int:
@@ -86,10 +85,10 @@ class OneBit(FiniteMean):
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
         """The same from the number of zeros and of ones."""
         numbers = checked_counts(counts, 2)
-        footing = self.support.footing(numbers[1:], int(numbers.sum()))
+        basis = self.support.interval_basis(numbers[1:], int(numbers.sum()))
         low, span = float(self.low), self.grid.span
-        value, se = low + span * float(footing.value[0]), span * float(footing.se[0])
-        return self._estimated(value, se, footing.n, footing)
+        value, se = low + span * float(basis.value[0]), span * float(basis.se[0])
+        return self._estimated(value, se, basis.n, basis)
 
     def simulate_counts(self, mean: Number, n: int, rng: Rng = None) -> npt.NDArray[np.int64]:
         """A whole survey at the level of counts: zeros and ones."""

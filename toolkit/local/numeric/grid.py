@@ -9,12 +9,9 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, exact, refuse, whole
-
-Array = npt.NDArray[np.float64]
-Steps = npt.NDArray[np.int64]
 
 FINEST = 1 << 16
 """Steps of a grid that is not chosen otherwise: rounding moves an answer by at most 1/131072 of the range."""

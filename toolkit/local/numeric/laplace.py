@@ -8,13 +8,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from toolkit.core.noise import discrete_laplace
-from toolkit.core.randomness import Rng
+from toolkit.core.arrays import Array, Steps
+from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import float_up
-from toolkit.local.numeric.grid import Steps
+from toolkit.core.sampling.noise import discrete_laplace
+from toolkit.local.calibration import checked_epsilon
 from toolkit.local.numeric.means import Mean
-from toolkit.local.odds import Below, checked_epsilon
-from toolkit.local.protocol import Array
 from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction
 from toolkit.local.wording import bound_in_words
@@ -75,6 +74,10 @@ class LocalLaplace(Mean):
         """Noise has no end, but beyond 64 times its scale it is rarer than once in 10**27: such a report is a stranger's."""
         reach = _REACH * self.scale
         return is_whole(report) and -reach <= report <= self.steps + reach
+
+    def score_limits(self) -> tuple[Array, Array]:
+        """There are none: noise has no end."""
+        return np.array(-np.inf), np.array(np.inf)
 
     def _draw(self, index: Steps, rng: Rng) -> Steps:
         return np.asarray(index + discrete_laplace(self.scale, len(index), rng), dtype=np.int64)

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Labels, Steps
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.fit import edge_fit, fit_notes
-from toolkit.core.intervals import Affine, Shares, Student
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.inference.fit import edge_fit, fit_notes
+from toolkit.core.inference.intervals import Affine, Shares, Student
+from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.drawn import Drawn, DrawnAtOdds
-from toolkit.local.encoding import checked_counts, checked_times
-from toolkit.local.numeric.grid import Grid, Steps, checked_reports
-from toolkit.local.odds import Below
-from toolkit.local.protocol import Array, Asked, Respondents
+from toolkit.local.matrix.encoding import checked_counts, checked_times
+from toolkit.local.numeric.grid import Grid, checked_reports
+from toolkit.local.protocol import AnswerKind, Respondents
 from toolkit.local.reports import is_code
 from toolkit.local.serial import fraction, keep_whole
 
@@ -31,13 +31,23 @@ class Mean(Drawn):
     high: Fraction
     steps: int
 
-    asks: ClassVar[Asked] = "number"
+    asks: ClassVar[AnswerKind] = "number"
+    options: ClassVar[Labels] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))
         object.__setattr__(self, "high", fraction(self.high, "high"))
         keep_whole(self, steps=1)
         _ = self.grid  # checked once, here
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        return self.low, self.high
+
+    @property
+    def reach(self) -> float:
+        """The width of the bounds."""
+        return float(self.high - self.low)
 
     @cached_property
     def grid(self) -> Grid:
@@ -149,6 +159,10 @@ class FiniteMean(DrawnAtOdds, Mean):
 
     def accepts(self, report: object) -> bool:
         return is_code(report, self.kinds)
+
+    def score_limits(self) -> tuple[Array, Array]:
+        worth = self.scores(np.arange(self.kinds))
+        return np.asarray(worth.min()), np.asarray(worth.max())
 
     def _checked(self, reports: Any) -> Steps:
         return checked_reports(reports, self.kinds)

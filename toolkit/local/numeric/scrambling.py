@@ -13,14 +13,12 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from toolkit.core.categorical import Categorical
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import DENOMINATOR_LIMIT, choice, refuse, whole
-from toolkit.core.randomness import Rng
+from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
-from toolkit.local.numeric.grid import Steps
+from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.numeric.means import Mean
-from toolkit.local.odds import Below
-from toolkit.local.protocol import Array
 from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction
 from toolkit.local.wording import bound_in_words

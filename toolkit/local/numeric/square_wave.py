@@ -10,20 +10,21 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Labels
 from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Below, Rng, check_rng
+from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.drawn import DrawnAtOdds
-from toolkit.local.encoding import checked_counts, checked_times, times_each
-from toolkit.local.likelihood import maximum_likelihood
+from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
+from toolkit.local.matrix.likelihood import maximum_likelihood
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
 from toolkit.local.numeric.grid import Grid, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Window
-from toolkit.local.odds import Below, checked_epsilon, odds
-from toolkit.local.protocol import Array, Asked, Respondents
+from toolkit.local.oracles.support import checked_shares, people_with
+from toolkit.local.protocol import AnswerKind, Respondents
 from toolkit.local.reports import is_code
 from toolkit.local.serial import fraction, keep_whole
-from toolkit.local.support import checked_shares, people_with
 from toolkit.local.wording import bound_in_words, times_in
 
 _STEPS = 64
@@ -45,13 +46,23 @@ class SquareWave(DrawnAtOdds):
     outside: int
 
     name: ClassVar[str] = "square_wave"
-    asks: ClassVar[Asked] = "number"
+    asks: ClassVar[AnswerKind] = "number"
+    options: ClassVar[Labels] = ()
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "low", fraction(self.low, "low"))
         object.__setattr__(self, "high", fraction(self.high, "high"))
         keep_whole(self, steps=1, width=1, inside=1, outside=1)
         _ = self.grid, self.window  # checked once, here
+
+    @property
+    def bounds(self) -> tuple[Fraction, Fraction]:
+        return self.low, self.high
+
+    @property
+    def reach(self) -> float:
+        """The width of the bounds."""
+        return float(self.high - self.low)
 
     @cached_property
     def grid(self) -> Grid:

@@ -9,14 +9,10 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
-from toolkit.core.randomness import Rng, below
-from toolkit.local.odds import Below
-
-Array = npt.NDArray[np.float64]
-Steps = npt.NDArray[np.int64]
+from toolkit.core.randomness import Below, Rng, below
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ questions where several options may hold.
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
 from toolkit.core.rounding import exp_below
-from toolkit.local.odds import Options, checked_epsilon, named, odds, threshold_above
+from toolkit.local.calibration import Options, checked_epsilon, named, odds, threshold_above
 from toolkit.local.oracles.hashing import LocalHash, best_values
 from toolkit.local.oracles.limits import limit
 from toolkit.local.oracles.oracle import Oracle

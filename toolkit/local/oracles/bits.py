@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.categorical import CHUNK
 from toolkit.core.checks import refuse
+from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, big_below, words
-from toolkit.local.encoding import checked_times, times_each
-from toolkit.local.progress import chunks
+from toolkit.core.sampling.categorical import CHUNK
+from toolkit.local.matrix.encoding import checked_times, times_each
 
 Packed = npt.NDArray[np.uint8]
 

@@ -7,18 +7,15 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Labels, Mask
 from toolkit.core.checks import labels, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.fit import Fit, edge_fit, fit_notes
-from toolkit.core.intervals import Interval, Shares, Tails
+from toolkit.core.inference.fit import Fit, edge_fit, fit_notes
+from toolkit.core.inference.intervals import Interval, Shares, Tails
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
-from toolkit.local.encoding import Labels
-from toolkit.local.protocol import Array, Asked, Respondents
-from toolkit.local.support import Support, covariance_note, display_note
-
-Ticks = npt.NDArray[np.bool_]
-Counts = npt.NDArray[np.int64]
+from toolkit.local.oracles.support import Support, covariance_note, display_note
+from toolkit.local.protocol import AnswerKind, Respondents
 
 
 @dataclass(frozen=True, repr=False)
@@ -27,7 +24,8 @@ class Boxes(DrawnAtOdds):
 
     options: Labels
 
-    asks: ClassVar[Asked] = "ticks"
+    asks: ClassVar[AnswerKind] = "ticks"
+    bounds: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))
@@ -37,12 +35,20 @@ class Boxes(DrawnAtOdds):
     def support(self) -> Support:
         """How often a report says yes for a box: when it is ticked, and when it is not."""
 
+    @property
+    def reach(self) -> float:
+        """Each box may change."""
+        return float(len(self.options))
+
+    def score_limits(self) -> tuple[Array, Array]:
+        return self.support.score_limits()
+
     @abstractmethod
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""
 
     @abstractmethod
-    def _draw(self, ticks: Ticks, rng: Rng) -> npt.NDArray[Any]: ...
+    def _draw(self, ticks: Mask, rng: Rng) -> npt.NDArray[Any]: ...
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
         """Reports for answers: one row a person.
@@ -81,7 +87,7 @@ class Boxes(DrawnAtOdds):
         return f"<{type(self).__name__} of {len(self.options)}: epsilon {self.epsilon:.4g}>"
 
 
-def ticked(answers: Any, options: Labels) -> tuple[Ticks, bool]:
+def ticked(answers: Any, options: Labels) -> tuple[Mask, bool]:
     """Answers as a table of truth values, and whether they were one person's row."""
     if isinstance(answers, list) and all(isinstance(row, list | tuple | set | frozenset) for row in answers):
         table = _from_labels(answers, options) if not _numeric(answers, len(options)) else np.array(answers)
@@ -114,7 +120,7 @@ def _numeric(rows: list[Any], k: int) -> bool:
     return all(isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, bool | np.bool_) for c in row) for row in rows)
 
 
-def _from_labels(rows: list[Any], options: Labels) -> Ticks:
+def _from_labels(rows: list[Any], options: Labels) -> Mask:
     place = {option: column for column, option in enumerate(options)}
     table = np.zeros((len(rows), len(options)), dtype=bool)
     unknown = sum(1 for row in rows for label in row if label not in place)

@@ -9,16 +9,16 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.categorical import CHUNK
+from toolkit.core.arrays import Codes, Counts
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
-from toolkit.core.randomness import Rng, below
-from toolkit.local.encoding import Codes, checked_times
-from toolkit.local.odds import Below
-from toolkit.local.oracles.oracle import Counts, Oracle
-from toolkit.local.progress import chunks
+from toolkit.core.progress import chunks
+from toolkit.core.randomness import Below, Rng, below
+from toolkit.core.sampling.categorical import CHUNK
+from toolkit.local.matrix.encoding import checked_times
+from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
-from toolkit.local.support import Support
 from toolkit.local.wording import bound_in_words, times_in
 
 Residues = npt.NDArray[np.unsignedinteger[Any]]

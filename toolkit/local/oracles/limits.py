@@ -10,7 +10,7 @@ import math
 from typing import NamedTuple
 
 from toolkit.core.checks import Number, refuse, whole
-from toolkit.local.odds import checked_epsilon
+from toolkit.local.calibration import checked_epsilon
 
 
 class Limit(NamedTuple):

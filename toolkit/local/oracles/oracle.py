@@ -8,18 +8,17 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Codes, Counts, Labels
 from toolkit.core.checks import labels, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
-from toolkit.local.encoding import Codes, Labels, encode
-from toolkit.local.odds import Below
+from toolkit.local.matrix.encoding import encode
 from toolkit.local.oracles import limits
-from toolkit.local.protocol import Array, Asked, Respondents
-from toolkit.local.support import Support, checked_shares, checked_support, people_with
+from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
+from toolkit.local.protocol import AnswerKind, Respondents
 
 Method = Literal["moment", "simplex"]
-Counts = npt.NDArray[np.int64]
 
 
 @dataclass(frozen=True, repr=False)
@@ -28,7 +27,8 @@ class Oracle(DrawnAtOdds):
 
     options: Labels
 
-    asks: ClassVar[Asked] = "choice"
+    asks: ClassVar[AnswerKind] = "choice"
+    bounds: ClassVar[None] = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "options", labels(self.options, "options"))
@@ -48,6 +48,14 @@ class Oracle(DrawnAtOdds):
 
     @abstractmethod
     def _draw(self, codes: Codes, rng: Rng) -> npt.NDArray[Any]: ...
+
+    @property
+    def reach(self) -> float:
+        """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
+        return 1.0 if len(self.options) == 2 else 2.0
+
+    def score_limits(self) -> tuple[Array, Array]:
+        return self.support.score_limits()
 
     @cached_property
     def ratio_to_limit(self) -> float:

@@ -9,21 +9,21 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.categorical import Categorical
+from toolkit.core.arrays import Codes, Counts
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
-from toolkit.core.randomness import Rng, below, check_rng
+from toolkit.core.progress import chunks
+from toolkit.core.randomness import Below, Rng, below, check_rng
+from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.design import Design
-from toolkit.local.drawing import draw_reports
-from toolkit.local.encoding import Codes, encode, tally
-from toolkit.local.moments import Forced
-from toolkit.local.odds import Below
+from toolkit.local.matrix.drawing import draw_reports
+from toolkit.local.matrix.encoding import encode, tally
+from toolkit.local.matrix.moments import Forced
+from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.oracles import bits
-from toolkit.local.oracles.oracle import Counts, Oracle
-from toolkit.local.progress import chunks
+from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole
-from toolkit.local.support import Support
-from toolkit.local.tables import TABLE_LIMIT
 from toolkit.local.wording import bound_in_words, times_in
 
 _RATE_PARTS = 256

@@ -12,20 +12,21 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.core.categorical import Categorical
+from toolkit.core.arrays import Array, Counts, Mask
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, below, check_rng
+from toolkit.core.progress import chunks
+from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.rounding import exp_below
-from toolkit.local.encoding import checked_counts, checked_times, times_each
-from toolkit.local.odds import Below, Options, checked_epsilon, named, odds, threshold_above
+from toolkit.core.sampling.categorical import Categorical
+from toolkit.local.calibration import Options, checked_epsilon, named, odds, threshold_above
+from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.oracles import bits
-from toolkit.local.oracles.boxes import Boxes, Counts, Rows, Ticks
-from toolkit.local.progress import chunks
-from toolkit.local.protocol import Array, Respondents
+from toolkit.local.oracles.boxes import Boxes, Rows
+from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
+from toolkit.local.protocol import Respondents
 from toolkit.local.reports import is_code, is_set
 from toolkit.local.serial import keep_whole
-from toolkit.local.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
 from toolkit.local.wording import bound_in_words, times_in
 
 _PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariances
@@ -62,6 +63,11 @@ class RandomBox(Boxes):
     def odds(self) -> Fraction:
         return Fraction(self.keep, self.lie)
 
+    def weight_of_liars(self, share: float) -> float:
+        """All of them say that they were asked about one and the same box."""
+        k = len(self.options)
+        return share * k / (1 - share + share * k)
+
     def report(self, ticks: list[int], draw: Below) -> list[int]:
         """The box and the answer, for the codes of the boxes that are ticked."""
         box = draw(len(self.options))
@@ -72,7 +78,7 @@ class RandomBox(Boxes):
         pair = report if isinstance(report, list) else []
         return len(pair) == 2 and is_code(pair[0], len(self.options)) and is_code(pair[1], 2)
 
-    def _draw(self, ticks: Ticks, rng: Rng) -> Counts:
+    def _draw(self, ticks: Mask, rng: Rng) -> Counts:
         box = below(len(self.options), len(ticks), rng).astype(np.int64)
         lied = Categorical([self.keep, self.lie]).draw(len(ticks), rng)
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
@@ -100,7 +106,7 @@ class RandomBox(Boxes):
         if np.any(yes[asked == 0]):
             refuse("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
         places = [np.flatnonzero(asked == people) for people in np.unique(asked[asked > 0])]
-        parts = [self.support.footing(*checked_support(yes[place], asked[place[0]], len(place))) for place in places]
+        parts = [self.support.interval_basis(*checked_support(yes[place], asked[place[0]], len(place))) for place in places]
         rows = Rows(k, tuple(parts), tuple(places))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
         return self._estimated(rows.value, rows.se, cov, int(asked.sum()), rows, self._unasked(asked))
@@ -173,6 +179,11 @@ class CappedBoxes(Boxes):
     def odds(self) -> Fraction:
         return Fraction(self.denominator - self.flip, self.flip) ** _bits_apart(len(self.options), self.most)
 
+    @property
+    def reach(self) -> float:
+        """Two ways of ticking at most `most` boxes differ in so many."""
+        return float(_bits_apart(len(self.options), self.most))
+
     def report(self, ticks: list[int], draw: Below) -> list[int]:
         """The codes of the boxes that say yes, for the codes of the boxes that are ticked."""
         if len(set(ticks)) > self.most:
@@ -182,7 +193,7 @@ class CappedBoxes(Boxes):
     def accepts(self, report: object) -> bool:
         return is_set(report, len(self.options))
 
-    def _draw(self, ticks: Ticks, rng: Rng) -> bits.Packed:
+    def _draw(self, ticks: Mask, rng: Rng) -> bits.Packed:
         over = int(np.count_nonzero(ticks.sum(axis=1) > self.most))
         if over:
             self._refuse_more(over, len(ticks))
@@ -221,13 +232,13 @@ class CappedBoxes(Boxes):
 
     def _from_pairs(self, counts: Any, n: int, pairs: Array | None) -> Estimate:
         numbers, people = checked_support(counts, n, len(self.options))
-        footing, k = self.support.footing(numbers, people), len(self.options)
+        basis, k = self.support.interval_basis(numbers, people), len(self.options)
         cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
         if pairs is not None and people > 1:
             cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
         if cov is not None:
-            np.fill_diagonal(cov, footing.se**2)
-        return self._estimated(footing.value, footing.se, cov, people, footing)
+            np.fill_diagonal(cov, basis.se**2)
+        return self._estimated(basis.value, basis.se, cov, people, basis)
 
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share, in theory, at the true shares (one for each box, or one for all)."""

@@ -7,17 +7,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toolkit.core.categorical import Categorical
+from toolkit.core.arrays import Codes, Counts
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
-from toolkit.core.randomness import Rng
-from toolkit.local.encoding import Codes
-from toolkit.local.odds import Below
+from toolkit.core.progress import chunks
+from toolkit.core.randomness import Below, Rng
+from toolkit.core.sampling.categorical import Categorical
 from toolkit.local.oracles import bits
-from toolkit.local.oracles.oracle import Counts, Oracle
-from toolkit.local.progress import chunks
+from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole
-from toolkit.local.support import Support
 from toolkit.local.wording import bound_in_words, times_in
 
 

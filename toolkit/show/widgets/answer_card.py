@@ -12,11 +12,10 @@ import traitlets
 
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng
-from toolkit.local.encoding import encode
+from toolkit.core.randomness import Rng, check_rng, drawer
+from toolkit.local.matrix.encoding import encode
 from toolkit.local.oracles.boxes import ticked
 from toolkit.local.protocol import Randomizer
-from toolkit.local.sending import drawer, estimate_sent, one_report
 from toolkit.show.canvas import png_bundle
 from toolkit.show.widgets.card_face import card_face, card_picture
 from toolkit.show.widgets.explorer import STATIC, browser_style
@@ -81,7 +80,7 @@ class AnswerCard(anywidget.AnyWidget):
         reports = self.reports
         if not reports:
             refuse("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
-        return estimate_sent(self._design, reports)
+        return self._design.estimate_sent(reports)
 
     def simulate(self, answers: Any, rng: Rng = None) -> None:
         """Let imagined people answer, without a browser: each answer is randomized by the browser's rule, and kept as its report.
@@ -89,7 +88,7 @@ class AnswerCard(anywidget.AnyWidget):
         `answers` are given as the design's `randomize` takes them.
         """
         draw = drawer(check_rng(rng))
-        self._keep({secrets.token_hex(16): one_report(self._design, truth, draw) for truth in _truths(self._design, answers)})
+        self._keep({secrets.token_hex(16): self._design.report(truth, draw) for truth in _truths(self._design, answers)})
 
     def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """A message from the browser, or from anybody who can send one: what is not a report is dropped unread."""
@@ -149,8 +148,8 @@ def _asked(question: Any) -> tuple[Question, Randomizer]:
 def _truths(design: Randomizer, answers: Any) -> list[Any]:
     """Answers, however given, as what `report` takes: codes, lists of ticked codes, places on the grid."""
     if design.asks == "ticks":
-        table, _ = ticked(answers, design.options)  # type: ignore[attr-defined]
+        table, _ = ticked(answers, design.options)
         return [np.flatnonzero(row).tolist() for row in table]
     if design.asks == "number":
         return list(design.grid.index(answers)[0].tolist())  # type: ignore[attr-defined]
-    return list(encode(answers, design.options, "answers").codes.tolist())  # type: ignore[attr-defined]
+    return list(encode(answers, design.options, "answers").codes.tolist())

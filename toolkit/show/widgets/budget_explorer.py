@@ -14,9 +14,9 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.budget.observer import bet
 from toolkit.core.loss import Pure
 from toolkit.local.questions import warner
+from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
 from toolkit.show.widgets.still import icons, say

@@ -11,13 +11,13 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.attacks.bounds import advantage
+from toolkit.attacks.audit.bounds import advantage
 from toolkit.core.composition import compose
 from toolkit.core.loss import Approx, Pure
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure
-from toolkit.show.widgets.composed_totals import DELTAS, EPSILONS, RELEASES, stored, totals
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
 from toolkit.show.widgets.still import icons, say
+from toolkit.show.widgets.stored.composed_totals import DELTAS, EPSILONS, RELEASES, stored, totals
 from toolkit.show.widgets.words import at_most, bound, figure, fill, short
 
 WORDS = {

@@ -8,7 +8,7 @@ from IPython import get_ipython
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.budget.currency import parts, symbols
+from toolkit.budget.charges import parts, symbols
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.record import Entry
 from toolkit.core.loss import Loss, shown

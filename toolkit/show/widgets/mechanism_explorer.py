@@ -13,10 +13,10 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.budget.observer import bet
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.core.intervals import Array
+from toolkit.core.arrays import Array
+from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, OneOf, browser_code
 from toolkit.show.widgets.still import say

@@ -11,12 +11,12 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.budget.observer import guess_rate
 from toolkit.core.loss import Pure
+from toolkit.planning.disclosure import guess_rate
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.widgets.played_games import NOISES, SUMS, played, stored
 from toolkit.show.widgets.still import say
+from toolkit.show.widgets.stored.played_games import NOISES, SUMS, played, stored
 from toolkit.show.widgets.words import at_most, bound, figure, fill, short
 
 WORDS = {

@@ -13,16 +13,16 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
 from scipy.special import ndtri
 
-from toolkit.budget.accuracy import Case
-from toolkit.budget.curated import Curated
-from toolkit.budget.plan import Plan
-from toolkit.budget.planning import plan
 from toolkit.core.checks import refuse
 from toolkit.local.questions import warner
+from toolkit.planning.accuracy import Case
+from toolkit.planning.curated import Curated
+from toolkit.planning.planner import plan
+from toolkit.planning.solution import Plan
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
 from toolkit.show.widgets.still import say
-from toolkit.show.widgets.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, stored
+from toolkit.show.widgets.stored.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, stored
 from toolkit.show.widgets.words import figure, fill, short, three_digits
 
 NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from toolkit.core.arrays import Labels
 from toolkit.core.estimate import Estimate
-from toolkit.local.encoding import Labels
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.survey.question import Question
 

@@ -4,15 +4,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from toolkit.core.arrays import Array, Counts
 from toolkit.core.estimate import Estimate
-from toolkit.core.intervals import Shares, Student
+from toolkit.core.inference.intervals import Shares, Student
 from toolkit.local.design import Design
 from toolkit.survey.question import Question
-
-Array = npt.NDArray[np.float64]
-Counts = npt.NDArray[np.int64]
 
 _COVERS = "sampling"
 _PLAIN = "plain answers"

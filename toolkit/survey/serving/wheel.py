@@ -23,7 +23,7 @@ def sectors(design: Design) -> list[tuple[int, int, tuple[int, ...]]]:
     """
     edges = sorted({0, *np.cumsum(design.weights, axis=1).ravel().tolist()})
     truths = np.arange(len(design.options))
-    return [(start, end, tuple(design.report(truths, start).tolist())) for start, end in pairwise(edges)]
+    return [(start, end, tuple(design.report_codes(truths, start).tolist())) for start, end in pairwise(edges)]
 
 
 def wheel(design: Design, options: Labels, reports: Labels, words: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:

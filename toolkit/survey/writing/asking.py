@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from toolkit.core.arrays import Labels
 from toolkit.core.checks import choice, exact, labels, refuse
 from toolkit.local.design import Design
-from toolkit.local.encoding import Labels
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.language.text import Frozen, Text, checked_words
 

@@ -16,7 +16,7 @@ def read_design(data: Any, **question: Any) -> Randomizer:
     >>> read_design({"k_ary": {"epsilon": 1.0}}, options=["never", "once", "often"])
     <Design k_ary: 3 options, 3 reports, epsilon 1>
     """
-    from toolkit.local.restore import restore
+    from toolkit.local.catalogue import restore
 
     if not isinstance(data, Mapping):
         refuse("`design` must be a table", type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)

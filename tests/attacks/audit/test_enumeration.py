@@ -1,0 +1,70 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit import k_ary, mangat, warner
+from toolkit.attacks.audit.enumeration import enumerated, exact_delta, exact_epsilon, misfit
+from toolkit.attacks.audit.neighbors import pairs_for
+from toolkit.attacks.audit.running import law_of
+
+DESIGN = warner(p="2/3")
+
+
+def test_the_enumerated_epsilon_is_the_designs_own():
+    for design in (DESIGN, k_ary(["a", "b", "c"], epsilon=1), mangat("2/3")):
+        assert enumerated(design, pairs_for(design), None).epsilon == design.epsilon
+
+
+def test_a_claim_is_refuted_when_it_is_less_than_the_law_by_the_last_digit():
+    pairs = pairs_for(DESIGN)
+    assert not enumerated(DESIGN, pairs, (DESIGN.epsilon, 0.0)).violated
+    assert enumerated(DESIGN, pairs, (math.nextafter(math.log(2), 0), 0.0)).violated
+
+
+def test_delta_is_what_exceeds_the_claim():
+    yes, no = (law_of(DESIGN, answer) for answer in ("yes", "no"))
+    assert exact_delta(yes, no, 0.0) == Fraction(1, 3)
+    assert exact_delta(yes, no, math.inf) == 0
+    assert float(exact_delta(yes, no, 0.5)) == pytest.approx(2 / 3 - math.exp(0.5) / 3)
+    assert not enumerated(DESIGN, pairs_for(DESIGN), (0.5, 0.2)).violated
+    assert enumerated(DESIGN, pairs_for(DESIGN), (0.5, 0.1)).violated
+
+
+def test_an_output_that_only_one_input_can_give_makes_epsilon_infinite():
+    assert exact_epsilon({0: Fraction(1)}, {0: Fraction(1, 2), 1: Fraction(1, 2)}) == math.inf
+
+
+def test_what_tells_no_law_is_not_enumerated():
+    assert enumerated(print, {"pair": (0, 1)}, (1.0, 0.0)) is None
+
+
+def test_draws_that_follow_the_law_pass_and_others_do_not():
+    """False-alarm rate 1e-3 on a fixed seed."""
+
+    class Biased:
+        options = report_options = ("no", "yes")
+        weights, denominator = np.array([[2, 1], [1, 2]]), 3
+
+        def __init__(self, honest):
+            self.honest = honest
+
+        def randomize(self, answers, rng):
+            return np.where(rng.random(len(answers)) < self.honest, answers, np.where(np.array(answers) == "no", "yes", "no"))
+
+    rng = np.random.default_rng(1)
+    assert misfit(DESIGN, pairs_for(DESIGN), rng) > 1e-3
+    assert misfit(Biased(2 / 3), pairs_for(DESIGN), rng) > 1e-3
+    assert misfit(Biased(0.64), pairs_for(DESIGN), rng) < 1e-9
+
+
+def test_an_impossible_output_is_a_misfit_for_certain():
+    class Surprise:
+        options, report_options = ("no", "yes"), ("no", "yes")
+        weights, denominator = np.array([[2, 1], [1, 2]]), 3
+
+        def randomize(self, answers, _):
+            return ["maybe"] * len(answers)
+
+    assert misfit(Surprise(), {"pair": ("no", "yes")}, None) == 0

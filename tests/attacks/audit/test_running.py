@@ -1,0 +1,96 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit import Pure, warner
+from toolkit.attacks.audit import running
+from toolkit.attacks.audit.running import Runner, law_of, loss_of, protocol, takes_rng
+from toolkit.central.laplace import Laplace
+
+
+def run(mechanism, value, count=50):
+    return Runner(mechanism, np.random.default_rng(1))(value, count)
+
+
+def test_randomizers_releases_and_functions_are_run_alike():
+    assert set(run(warner(p="2/3"), "yes")) == {"no", "yes"}
+    assert all(isinstance(output, float | int) for output in run(Laplace.for_epsilon(1), 3))
+    assert run(lambda value: value + 1, 3) == [4] * 50
+    assert set(run(lambda value, rng: value + rng.integers(0, 2), 3)) == {3, 4}
+
+
+def test_an_array_is_one_answer_of_many_boxes():
+    class Boxes:
+        def randomize(self, answers, _):
+            return np.asarray(answers)
+
+    assert [list(row) for row in run(Boxes(), np.array([True, False]))] == [[True, False]] * 50
+
+
+def test_packed_bytes_are_read_bit_by_bit_lowest_first():
+    class Packed:
+        def randomize(self, answers, _):
+            return np.full((len(answers), 1), 5, dtype=np.uint8)
+
+    assert run(Packed(), 0)[0].tolist() == [1, 0, 1, 0, 0, 0, 0, 0]
+
+
+def test_long_arrays_are_kept_as_far_as_they_will_be_looked_at():
+    assert run(lambda _: np.zeros((100, 100)), 0, 2)[0].shape == (512,)
+
+
+def test_as_many_runs_are_made_as_were_asked_for_and_all_are_counted():
+    runner = Runner(warner(p="2/3"), np.random.default_rng(1))
+    assert len(runner("yes", 10_001)) == 10_001
+    assert runner.runs == 10_001
+
+
+def test_the_pace_is_that_of_the_fastest_try_and_takes_the_same_runs_on_any_machine(monkeypatch):
+    """A millisecond a run, and each first try is held up by a busy machine."""
+    clock, waits = [0.0], iter([9.0, 0.0, 0.0, 5.0, 7.0, 0.0])
+
+    class Busy:
+        def randomize(self, answers, _):
+            clock[0] += 0.001 * len(answers) + next(waits)
+            return answers
+
+    monkeypatch.setattr(running.time, "perf_counter", lambda: clock[0])
+    runner = Runner(Busy(), None)
+    assert runner.pace([0, 1], most=5) == pytest.approx(0.001)
+    assert runner.runs == 2 * 3 * 5
+
+
+def test_a_function_that_cannot_do_without_a_generator_gets_one_and_it_is_always_the_same():
+    """A fresh one for each run would be slow; one with a fixed seed would draw the same noise in every audit."""
+    given = [rng for _, rng in Runner(lambda value, rng: (value, rng), None)(0, 3)]
+    assert isinstance(given[0], np.random.Generator)
+    assert given[0] is given[1] is given[2]
+    other = Runner(lambda value, rng: (value, rng), None)(0, 1)[0][1]
+    assert other.integers(2**62) != given[0].integers(2**62)
+
+
+def test_a_function_that_can_do_without_a_generator_keeps_its_default():
+    assert Runner(lambda value, rng=None: (value, rng), None)(0, 2) == [(0, None)] * 2
+    own = np.random.default_rng(1)
+    assert Runner(lambda value, rng=None: (value, rng), own)(0, 1)[0][1] is own
+    assert Runner(lambda value, rng: (value, rng), own)(0, 1)[0][1] is own
+
+
+def test_the_law_is_told_by_designs_and_by_whatever_has_one():
+    assert law_of(warner(p="2/3"), "yes") == {"no": Fraction(1, 3), "yes": Fraction(2, 3)}
+    assert law_of(warner(p="2/3"), "maybe") is None
+    assert law_of(Laplace.for_epsilon(1), 0) is None
+
+
+def test_losses_are_read_where_there_are_any():
+    assert loss_of(Laplace.for_epsilon("1/2")) == Pure("1/2")
+    assert loss_of(print) is None
+
+
+def test_whether_a_source_of_randomness_can_be_given_is_read_from_the_signature():
+    assert takes_rng(warner(p="2/3"))
+    assert takes_rng(lambda value, rng: (value, rng))
+    assert not takes_rng(lambda value: value)
+    with pytest.raises(TypeError, match="must have `randomize` or `release`"):
+        protocol(7)

@@ -1,0 +1,43 @@
+import numpy as np
+
+from toolkit.attacks.audit.neighbors import shapes
+from toolkit.attacks.audit.running import Runner
+from toolkit.attacks.audit.searching import Search, distinct, identity
+
+
+def search(mechanism, pairs, target=(1.0, 0.0)):
+    return Search(Runner(mechanism, np.random.default_rng(1)), pairs, target)
+
+
+def test_inputs_are_the_same_when_they_are_written_the_same():
+    assert identity(1) == identity(1) != identity(1.0) != identity(True)
+    assert identity(0.0) != identity(-0.0)
+    assert (
+        identity(np.zeros(2)) == identity(np.zeros(2)) != identity(np.zeros(2, dtype=int)) != identity(np.zeros((1, 2), dtype=int))
+    )
+    value = [1]
+    assert identity(value) == identity(value)
+    assert len(distinct(shapes(4).values())) == 10  # eight pairs: seven of them begin with the same level
+
+
+def test_an_input_of_several_pairs_is_run_once_for_them_all():
+    runner = Runner(lambda value: value, None)
+    outputs = Search(runner, {}, (1.0, 0.0)).drawn([(0, 1), (0, 2), (1, 2)], 3000)
+    assert [len(drawn) for drawn in outputs.values()] == [1000] * 3
+    assert runner.runs == 3000
+
+
+def test_the_pair_that_exceeds_the_claim_is_found_among_many():
+    def leaks(value, rng):
+        return value % 7 == 3 and rng.random() < 0.2
+
+    pairs = {f"{value}": (value, value + 1) for value in range(9)}
+    coding, found = search(leaks, pairs)(9000)
+    assert {one.name for one in found} <= {"2", "3"}
+    assert len(coding.names) == 1
+    assert len(found) == 2
+
+
+def test_the_coding_is_that_of_all_outputs_of_the_search():
+    coding, _ = search(lambda value, rng: None if rng.random() < 0.01 else value, {"pair": (0, 1)})(2000)
+    assert coding.names == ("the output", "the kind of the output")

@@ -1,0 +1,185 @@
+import math
+import sys
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from toolkit.central.noise import grid
+from toolkit.central.noise.grid import add_on_grid, add_whole, charged, gaps_in_steps, grid_exponent, read, sensible, steps_of
+
+FLOATS = st.floats(allow_nan=False, allow_infinity=False)
+MAX = sys.float_info.max
+
+
+@given(x=FLOATS, exponent=st.integers(-60, 60))
+def test_arrays_are_rounded_as_fractions_are(x: float, exponent: int) -> None:
+    """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest included."""
+    rounded = grid._rounded(np.array([x]), exponent)[0]
+    assert Fraction(float(rounded)) == steps_of(Fraction(x), exponent) * Fraction(2) ** exponent
+
+
+@pytest.mark.parametrize(
+    "x", [0.5, -0.5, 1.5, 2.5, 0.49999999999999994, -0.49999999999999994, 2.0**52 + 0.5, 4503599627370497.5, 5e-324, -5e-324]
+)
+def test_halves_and_near_halves_are_rounded_exactly(x: float) -> None:
+    assert grid._rounded(np.array([x]), 0)[0] == math.floor(Fraction(x) + Fraction(1, 2))
+
+
+@given(x=FLOATS, distance=st.fractions(0, 1000), exponent=st.integers(-20, 10), sign=st.sampled_from([-1, 1]))
+def test_rounding_never_moves_two_numbers_further_apart_than_charged(
+    x: float, distance: Fraction, exponent: int, sign: int
+) -> None:
+    unit = Fraction(2) ** exponent
+    apart = steps_of(Fraction(x) + sign * distance, exponent) - steps_of(Fraction(x), exponent)
+    assert abs(apart) <= charged(distance / unit, 1, "l1") == math.ceil(distance / unit)
+
+
+@given(
+    pairs=st.lists(st.tuples(st.fractions(-50, 50), st.fractions(-3, 3)), min_size=2, max_size=6),
+    exponent=st.integers(-3, 3),
+)
+def test_rounding_never_moves_two_vectors_further_apart_than_charged(pairs: list[tuple[Fraction, Fraction]], exponent: int) -> None:
+    unit = Fraction(2) ** exponent
+    moves = [abs(steps_of(x + move, exponent) - steps_of(x, exponent)) for x, move in pairs]
+    size, l1, l2 = len(pairs), sum(abs(move) for _, move in pairs), sum(move**2 for _, move in pairs)
+    assert sum(moves) <= max(charged(l1 / unit, size, "l1"), 0)
+    upper = Fraction(math.isqrt(math.ceil(l2 * 4**40)) + 1, 2**40)
+    assert sum(move**2 for move in moves) <= charged(upper / unit, size, "l2") ** 2
+
+
+@given(x=FLOATS, noise=st.integers(-(2**62), 2**62), exponent=st.integers(-300, 300))
+def test_the_float_of_a_sum_depends_on_the_exact_sum_alone(x: float, noise: int, exponent: int) -> None:
+    """Scalars in exact arithmetic and arrays in doubles agree to the last bit, so both are functions of the exact sum."""
+    exact = (steps_of(Fraction(x), exponent) + noise) * Fraction(2) ** exponent
+    expected = float(exact) if abs(exact) <= Fraction(MAX) else math.copysign(MAX, exact)
+    for value, step in (
+        (x, np.array([noise])),
+        (np.array([x]), np.array([noise])),
+        (np.array([x]), np.array([noise], dtype=object)),
+    ):
+        found = np.atleast_1d(add_on_grid(read(value), step, exponent))[0]
+        assert found == expected
+        assert not (found == 0 and np.signbit(found))
+
+
+@given(x=st.integers(-(2**63), 2**63 - 1), noise=st.integers(-(2**62), 2**62))
+def test_whole_sums_are_cut_to_64_bits_and_never_wrap(x: int, noise: int) -> None:
+    expected = min(max(x + noise, -(2**63)), 2**63 - 1)
+    for kind in (np.int64, object):
+        assert add_whole(read(np.array([x])), np.array([noise], dtype=kind)).tolist() == [expected]
+    assert add_whole(read(x), np.array([noise])) == x + noise
+
+
+@pytest.mark.parametrize(
+    ("value", "entries", "whole"),
+    [
+        (3, 3, True),
+        (np.int8(-3), -3, True),
+        (2.5, Fraction(5, 2), False),
+        (np.float32(0.1), Fraction(float(np.float32(0.1))), False),
+        (Fraction(1, 3), Fraction(1, 3), False),
+        (np.array(4), 4, True),
+        (2**70, 2**70, True),
+    ],
+)
+def test_numbers_are_read_exactly(value: object, entries: object, whole: bool) -> None:
+    answer = read(value)
+    assert (answer.entries, answer.whole, answer.scalar) == (entries, whole, True)
+
+
+def test_arrays_and_lists_are_read_by_type_not_by_value() -> None:
+    assert read([1, 2**80, -(2**80)]).entries.tolist() == [1, 2**63 - 1, -(2**63)]
+    assert read(np.array([1, 2**64 - 1], dtype=np.uint64)).entries.tolist() == [1, 2**63 - 1]
+    assert read([1, 2.5]).entries.tolist() == [1.0, 2.5]
+    assert read([10**400, 2.5, np.int64(-(2**60))]).entries.tolist() == [2.0**53, 2.5, -(2.0**53)]
+    assert read(np.array([1.5], dtype=np.float32)).entries.dtype == np.float64
+    assert read((1, np.int32(5))).whole
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        True,
+        np.True_,
+        np.array([True]),
+        [True, 1],
+        Decimal("1.5"),
+        1j,
+        "12",
+        None,
+        [None, 1],
+        [Decimal(1)],
+        np.array([1, None], dtype=object),
+        np.array(["1"]),
+        np.ma.masked_array([1, 2], [False, True]),
+        np.array([1], dtype="datetime64[s]"),
+        np.array([1], dtype=np.longdouble),
+        np.longdouble(1),
+    ],
+    ids=repr,
+)
+def test_other_types_are_refused_by_type(value: object) -> None:
+    with pytest.raises(TypeError, match="`value` must"):
+        read(value)
+
+
+@pytest.mark.parametrize("value", [np.zeros((2, 2)), np.array([]), [], np.zeros((0, 3))], ids=["square", "empty", "list", "flat"])
+def test_other_shapes_are_refused_by_shape(value: object) -> None:
+    with pytest.raises(ValueError, match="one-dimensional and not empty"):
+        read(value)
+
+
+def test_what_is_not_finite_is_refused_in_one_way_that_quotes_nothing() -> None:
+    messages = set()
+    for bad in (math.nan, math.inf, -math.inf, np.float32("nan"), [1.0, math.nan], np.array([12345.0, math.inf])):
+        with pytest.raises(ValueError, match="must be finite") as caught:
+            read(bad)
+        messages.add(str(caught.value))
+    assert messages == {"`value` must be finite, got NaN or an infinity: settle missing and infinite values before a release."}
+
+
+def test_the_grid_is_finer_than_every_size_by_thirty_powers_of_two() -> None:
+    for sizes in ((Fraction(1), Fraction(2)), (Fraction(1, 3), Fraction(10**9)), (Fraction(10**300),)):
+        unit = Fraction(2) ** grid_exponent(*sizes)
+        assert unit <= min(sizes) / 2**30 < 2 * unit
+
+
+@given(scores=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8))
+@example(scores=[2**62, 2**62 + 1])
+@example(scores=[-(2**63), -(2**63) + 1, 2**63 - 1])
+def test_gaps_of_whole_scores_do_not_overflow(scores: list[int]) -> None:
+    assert gaps_in_steps(read(np.array(scores)), 0).tolist() == [float(max(scores) - score) for score in scores]
+
+
+@given(scores=st.lists(FLOATS, min_size=1, max_size=8), exponent=st.integers(-40, 40))
+def test_gaps_of_real_scores_are_exact_below_2_to_the_53_steps(scores: list[float], exponent: int) -> None:
+    steps = [steps_of(Fraction(score), exponent) for score in scores]
+    for gap, step in zip(gaps_in_steps(read(np.array(scores)), exponent).tolist(), steps, strict=True):
+        true = max(steps) - step
+        assert gap == true if true < 2**53 else gap >= 2**53
+
+
+@pytest.mark.parametrize("bad", [0, -1, math.nan, math.inf, True, "abc", "1e-301", 10**301, None])
+def test_a_size_is_a_positive_number_within_reach_of_floats(bad: object) -> None:
+    with pytest.raises((ValueError, TypeError), match="`sensitivity` must"):
+        sensible(bad, "sensitivity", "why")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 10, 1000, 10**6 + 1])
+def test_the_root_that_rounding_adds_to_a_length_is_never_rounded_down(size: int) -> None:
+    """Exactly: what is added is at least the root of a number that is no square, and hardly more."""
+    for sensitivity in (Fraction(0), Fraction(1, 3), Fraction(10**9)):
+        added = charged(sensitivity, size, "l2") - sensitivity
+        assert size <= added**2 < size + Fraction(1, 10**5)
+
+
+@pytest.mark.parametrize("steps", [2**53 + 1, -(2**53) - 1, 2**54 - 1, 3 * 2**52 + 1])
+def test_noise_beyond_the_floats_is_added_exactly_in_arrays(steps: int) -> None:
+    """As a float the noise alone would lose its last digit, and the sum would be rounded twice."""
+    for value in (1.0, -1.0, 3.0):
+        found = add_on_grid(read(np.array([value])), np.array([steps]), 0)
+        assert found.tolist() == [float(int(value) + steps)]  # type: ignore[union-attr]

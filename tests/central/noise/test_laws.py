@@ -1,0 +1,62 @@
+import math
+
+import numpy as np
+import pytest
+from scipy.special import k1
+
+from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NormalLaw, RadialLaw, RoundedNormalLaw
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.2, 1, 2, 7.5, 1000])
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.9, 0.95, 0.999999])
+def test_the_reach_on_integers_is_the_least_that_holds(scale: float, level: float) -> None:
+    """By summation of the probabilities: within the reach at least the level, one less would be too little."""
+    law = GeometricLaw(scale)
+    reach = int(law.reach(level))
+    k = np.arange(-reach, reach + 1)
+    assert law.pmf(k).sum() >= level - 1e-12
+    assert reach == 0 or law.pmf(k[1:-1]).sum() < level
+    assert law.tail(reach) == pytest.approx(1 - law.pmf(k).sum(), abs=1e-12)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 0.2, 1, 40])
+def test_the_standard_deviation_on_integers_is_that_of_the_probabilities(scale: float) -> None:
+    k = np.arange(-4000, 4001)
+    law = GeometricLaw(scale)
+    assert law.sd == pytest.approx(math.sqrt((k**2 * law.pmf(k)).sum()), rel=1e-9, abs=1e-200)
+
+
+def test_a_huge_scale_on_integers_is_as_good_as_real() -> None:
+    assert GeometricLaw(1e15).reach(0.95) == pytest.approx(LaplaceLaw(1e15).reach(0.95))
+    assert GeometricLaw(1e300).reach(0.95) == pytest.approx(1e300 * math.log(20))
+
+
+@pytest.mark.parametrize("sigma", [0.1, 0.7, 3, 40])
+@pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
+def test_the_reach_of_a_rounded_gaussian_is_the_least_that_holds(sigma: float, level: float) -> None:
+    law = RoundedNormalLaw(sigma)
+    reach = int(law.reach(level))
+    k = np.arange(-reach, reach + 1)
+    assert law.pmf(k).sum() >= level - 1e-12
+    assert reach == 0 or law.pmf(k[1:-1]).sum() < level
+
+
+def test_one_coordinate_in_two_and_three_dimensions_has_the_closed_form() -> None:
+    """In three dimensions the tail of |x| is e**-t (1 + t/2); in two the density is x K1(x) / pi for x from both sides of 0."""
+    x = (np.arange(400_000) + 0.5) * 1e-4
+    density = x * k1(x) * 2 / np.pi
+    for level in (0.5, 0.95, 0.999):
+        t = RadialLaw(1.0, 3).reach(level)
+        assert math.exp(-t) * (1 + t / 2) == pytest.approx(1 - level, rel=1e-5)
+        t = RadialLaw(2.0, 2).reach(level) / 2
+        assert density[x > t].sum() * 1e-4 == pytest.approx(1 - level, rel=1e-3)
+
+
+def test_in_many_dimensions_one_coordinate_is_nearly_normal() -> None:
+    assert RadialLaw(1.0, 10_000).reach(0.95) == pytest.approx(NormalLaw(math.sqrt(10_001)).reach(0.95), rel=1e-3)
+
+
+def test_a_coordinates_variance_is_d_plus_one() -> None:
+    """Moments of Gamma(d) lengths and a uniform direction: E r**2 / d = d (d+1) / d."""
+    for d in (2, 3, 50):
+        assert RadialLaw(3.0, d).sd == pytest.approx(3 * math.sqrt(d + 1))

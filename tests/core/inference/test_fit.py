@@ -1,0 +1,158 @@
+"""Reports that contradict their design: exact tails, and what is said of them."""
+
+import numpy as np
+import pytest
+from scipy.stats import binom, norm
+
+from toolkit import crosswise, forced, k_ary, warner
+from toolkit.core.inference.fit import Fit, edge_fit, fit_notes, wald_fit
+from toolkit.core.inference.intervals import Normal, Shares
+from toolkit.local import oracles
+from toolkit.local.numeric import one_bit
+
+DIE = forced("1/6", "1/6")
+
+
+@pytest.mark.parametrize(
+    ("design", "counts", "p"),
+    [
+        (DIE, [290, 10], 3.03095e-13),
+        (DIE, [20, 0], 0.0260841),
+        (DIE, [260, 40], 0.067528),
+        (DIE, [10, 290], 3.03095e-13),
+        (warner("3/4"), [95, 5], 1.17001e-07),
+        (crosswise("0.15"), [95, 5], 0.00155265),
+        (DIE, [200, 100], 1.0),
+    ],
+)
+def test_the_fit_is_the_binomial_tail_at_the_nearest_edge(design, counts, p):
+    """Reference: the binomial law, computed apart from this code."""
+    assert design.estimate_counts(counts).fit.p == pytest.approx(p, rel=1e-5)
+
+
+def test_data_that_contradict_the_design_are_said_wherever_the_estimate_is_shown():
+    estimate = DIE.estimate_counts([290, 10])
+    assert repr(estimate).startswith("<Estimate -0.200 ± 0.016 (no share fits at 95 %: p = 3e-13); n = 300")
+    assert "<td>no share fits at 95 %: p = 3e-13</td>" in estimate._repr_html_()
+    (note,) = estimate.notes
+    assert note.startswith(
+        "no share agrees with these reports at 95 %: 10 of 300 reports were yes, where the design makes at least 50"
+    )
+    assert "(p = 3e-13); the instructions were not followed, or the design was another, or it is chance; do not publish" in note
+    assert note in estimate._repr_html_().replace("&#x27;", "'")
+    row = estimate.to_frame().loc["yes"]
+    assert row["empty"]
+    assert np.isnan(row["low"])
+    assert np.isnan(row["high"])
+    assert row["fit p"] == pytest.approx(3.03e-13, rel=1e-3)
+
+
+@pytest.mark.parametrize("method", ["moment", "mle", "simplex"])
+def test_an_estimate_that_was_pulled_inside_says_it_too(method):
+    estimate = DIE.estimate_counts([10, 290], method=method)
+    assert "at most 250 on average" in estimate.notes[0]
+    assert "no share fits" in repr(estimate)
+
+
+def test_no_interval_is_written_as_a_point():
+    """All counts of 300 through a die: once 0.000 to 0.000 for every count below 38."""
+    for yes in range(301):
+        _, _, _, interval = DIE.estimate_counts([300 - yes, yes]).text_rows()[0]
+        if not interval.startswith("no share fits"):
+            low, high = interval.split(" to ")
+            assert low != high
+
+
+def test_it_is_said_exactly_when_the_interval_is_empty_or_p_is_below_5_percent():
+    for yes in range(301):
+        estimate = DIE.estimate_counts([300 - yes, yes])
+        contradicts = bool(estimate.interval().empty) or estimate.fit.p < 0.05
+        assert ("reports" in " ".join(estimate.notes)) == contradicts
+        assert ("fits" in repr(estimate)) == contradicts
+
+
+def test_a_survey_that_follows_the_design_is_suspected_in_at_most_5_percent():
+    """By enumeration, at the edges and between."""
+    for design, n in ((DIE, 300), (warner(epsilon=1.0), 60), (crosswise("0.15"), 37)):
+        ps = np.array([design.estimate_counts([n - yes, yes]).fit.p for yes in range(n + 1)])
+        for prevalence in (0, 0.02, 0.5, 1):
+            chance = binom.pmf(np.arange(n + 1), n, design.matrix[0, 1] * (1 - prevalence) + design.matrix[1, 1] * prevalence)
+            assert chance @ (ps < 0.05) <= 0.05
+
+
+def test_options_that_belong_together_have_one_p_value_that_allows_for_their_number():
+    """k-ary, 5 options with 0.08 for each that is not the truth: 10 of 300 has a tail of 0.000754517."""
+    shares = Shares.from_support(np.array([10.0, 60, 80, 80, 70]), 300, np.full(5, 0.68), np.full(5, 0.08))
+    assert edge_fit(shares, together=True).p == pytest.approx(10 * 0.000754517, rel=1e-5)
+    each = edge_fit(shares, together=False).p
+    assert each == pytest.approx([0.000754517, 1, 1, 1, 1], rel=1e-5)
+
+
+def test_of_very_many_options_the_farthest_decides():
+    counts = np.full(5000, 100.0)
+    counts[17], counts[4000] = 30, 60
+    shares = Shares.from_support(counts, 1000, np.full(5000, 0.5), np.full(5000, 0.1))
+    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * binom.cdf(30, 1000, 0.1))
+
+
+def test_of_very_many_options_one_beyond_everybody_is_found_too():
+    counts = np.full(5000, 100.0)
+    counts[17], counts[4000] = 560, 97
+    shares = Shares.from_support(counts, 1000, np.full(5000, 0.5), np.full(5000, 0.1))
+    assert edge_fit(shares, together=True).p == pytest.approx(10_000 * binom.sf(559, 1000, 0.5))
+
+
+def test_no_p_value_of_a_fit_is_above_one():
+    """A hair outside: each tail is about one half, and six of them are three."""
+    shares = Shares.from_support(np.array([79.0, 110, 111]), 1000, np.full(3, 0.5), np.full(3, 0.08))
+    assert shares.value[0] < 0
+    assert edge_fit(shares, together=True).p == 1
+    assert wald_fit(Normal(np.array([-0.001, 0.5, 0.501]), np.full(3, 0.05))).p == 1
+
+
+def test_the_normal_fit_counts_two_tails_for_each_of_several_and_one_for_one():
+    """Two standard errors outside, on either side; a share without a value has no fit."""
+    tail = norm.cdf(-2)
+    for outside in (-0.1, 1.1):
+        assert wald_fit(Normal(np.array([outside, 0.4, 0.6]), np.full(3, 0.05))).p == pytest.approx(6 * tail)
+        assert wald_fit(Normal(np.array([outside]), np.array([0.05]))).p == pytest.approx(tail)
+    assert np.isnan(wald_fit(Normal(np.array([np.nan]), np.array([0.05]))).p)
+
+
+def test_the_doubtful_option_is_marked_and_the_p_value_is_that_of_all():
+    estimate = k_ary(["a", "b", "c"], epsilon=2.0).estimate_counts([2, 150, 148])
+    assert "a: -0.1467 ± 0.0069 (no share fits at 95 %); b:" in repr(estimate)
+    assert f"fits badly: {estimate.fit.words()}" in repr(estimate)
+    assert "for 1 of 3 options no share agrees with the reports at 95 %" in estimate.notes[0]
+    assert estimate.to_frame()["empty"].tolist() == [True, False, False]
+
+
+def test_among_many_options_chance_is_named_before_people_are_suspected():
+    oracle = oracles.subset(200, 1.0)
+    counts, n = oracle.simulate_counts(np.eye(200)[0], 2000, np.random.default_rng(3))
+    estimate = oracle.estimate_counts(counts, n)
+    assert np.any(estimate.interval().empty)
+    assert not estimate.fit.doubtful
+    assert "chance alone does this to about 1 in 40 of the options that nobody has" in estimate.notes[0]
+    assert "instructions" not in " ".join(estimate.notes)
+
+
+def test_oracles_boxes_and_one_bit_means_say_it_too():
+    oracle = oracles.subset(["a", "b", "c"], 1.0)
+    assert "no share fits at 95 %" in repr(oracle.estimate_counts([1, 300, 299], 300))
+    boxes = oracles.tick_boxes(["a", "b"], 1.0)
+    estimate = boxes.estimate_counts([1, 50], [100, 100])
+    assert "a: " in repr(estimate)
+    assert "(no share fits at 95 %: p = " in repr(estimate)
+    assert estimate.to_frame()["fit p"]["b"] == 1
+    mean = one_bit((0, 10), 1.0).estimate_counts([300, 10])
+    assert "no mean fits at 95 %" in repr(mean)
+    assert mean.notes[0].startswith("no mean agrees with these reports")
+
+
+def test_a_fit_that_is_no_question_has_no_words():
+    shares = Shares.from_support(np.array([100.0]), 300, np.array([5 / 6]), np.array([1 / 6]))
+    assert fit_notes(edge_fit(shares, together=True), shares) == ()
+    assert not Fit(np.array([np.nan, np.nan]), "").doubtful
+    assert Fit(np.array([np.nan, 0.01]), "").doubtful
+    assert not Fit(np.array([0.03, 0.9]), "").doubtful

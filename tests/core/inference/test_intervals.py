@@ -1,0 +1,227 @@
+"""Coverage by enumeration of all counts: no simulation, so no false alarms."""
+
+import re
+
+import numpy as np
+import pytest
+from scipy.special import betainc
+from scipy.stats import beta, binom, t
+
+from toolkit import Estimate, forced, kuk, warner
+from toolkit.core.inference.intervals import Interval, Normal, Shares, Student, cut, interval_from
+
+PREVALENCES = (0, 0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.3, 0.4, 0.5)
+SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
+
+
+def coverages(method: str, sizes: tuple[int, ...]) -> tuple[list[float], list[float]]:
+    """Coverage and probability of an empty interval in every cell of the grid, for Warner's design."""
+    covered, empty = [], []
+    for epsilon in (0.5, 1.0, 2.0):
+        matrix = warner(epsilon=epsilon).matrix
+        p, q = matrix[1, 1], matrix[0, 1]
+        for n in sizes:
+            low, high = binom.ppf([1e-10, 1 - 1e-10], n, [q, q + 0.5 * (p - q)]).astype(int)
+            counts = np.arange(low, high + 1)
+            ones = np.ones(len(counts))
+            interval = Shares.from_support(counts.astype(float), n, p * ones, q * ones).interval(0.95, method)
+            for prevalence in PREVALENCES:
+                chance = binom.pmf(counts, n, q + (p - q) * prevalence)
+                covered.append(float(chance @ ((interval.low <= prevalence) & (prevalence <= interval.high))))
+                empty.append(float(chance @ interval.empty))
+    return covered, empty
+
+
+def test_the_default_interval_covers_at_least_093() -> None:
+    covered, _ = coverages("wilson", SIZES)
+    assert min(covered) >= 0.93
+
+
+@pytest.mark.parametrize("method", ["wilson", "exact", "bayes", "wald"])
+def test_the_documented_coverage_is_what_enumeration_gives(method: str) -> None:
+    covered, empty = coverages(method, SIZES)
+    documented = re.search(rf"{method} +([\d.]+) +([\d.]+) +([\d.]+)", Estimate.interval.__doc__ or "")
+    assert documented is not None
+    found = (min(covered), float(np.mean(covered)), max(empty))
+    assert [f"{number:.3f}" for number in found] == list(documented.groups())
+
+
+def test_the_exact_interval_is_guaranteed_and_the_bayes_interval_never_empty() -> None:
+    assert min(coverages("exact", (50, 200, 1000))[0]) >= 0.95
+    covered, empty = coverages("bayes", (50, 200))
+    assert max(empty) == 0
+    assert min(covered) > 0.87
+
+
+@pytest.mark.parametrize(("count", "n"), [(30, 100), (60, 100), (480, 1000), (999, 1000), (0, 50)])
+def test_the_bayes_interval_is_the_shortest_of_the_truncated_beta(count: int, n: int) -> None:
+    p, q = 0.75, 0.25
+    interval = warner(p).estimate_counts([n - count, count]).interval(0.9, "bayes")
+    low, high = q + (p - q) * interval.low, q + (p - q) * interval.high
+    inside = betainc(count + 1, n - count + 1, p) - betainc(count + 1, n - count + 1, q)
+    if inside > 1e-9:  # else the closed form has lost its digits, which is why a grid is used
+        mass = (betainc(count + 1, n - count + 1, high) - betainc(count + 1, n - count + 1, low)) / inside
+        assert mass == pytest.approx(0.9, abs=1e-4)
+    density = beta(count + 1, n - count + 1).pdf
+    if low > q + 1e-6 and high < p - 1e-6:
+        assert density(low) == pytest.approx(density(high), rel=0.05)
+    elif low <= q + 1e-6:
+        assert density(low) >= density(high) * 0.95
+
+
+def test_wilson_agrees_with_the_textbook_for_a_direct_question() -> None:
+    """Wilson's limits for 8 of 10 at 95 %: 0.4902 and 0.9433 (Newcombe 1998)."""
+    shares = Shares.from_support(np.array([8.0]), 10, np.array([1.0]), np.array([0.0]))
+    interval = shares.interval(0.95, "wilson")
+    assert (round(interval.low, 4), round(interval.high, 4)) == (0.4902, 0.9433)
+
+
+def test_clopper_pearson_agrees_with_the_textbook_for_a_direct_question() -> None:
+    """Clopper and Pearson's limits for 8 of 10 at 95 %: 0.4439 and 0.9748."""
+    interval = Shares.from_support(np.array([8.0]), 10, np.array([1.0]), np.array([0.0])).interval(0.95, "exact")
+    assert (round(interval.low, 4), round(interval.high, 4)) == (0.4439, 0.9748)
+    extremes = Shares.from_support(np.array([0.0, 10.0]), 10, np.ones(2), np.zeros(2)).interval(0.95, "exact")
+    assert (extremes.low[0], extremes.high[1]) == (0, 1)
+
+
+def test_a_wider_level_gives_a_wider_interval() -> None:
+    estimate = kuk(0.8, 0.2, draws=3).estimate_counts([30, 20, 20, 10])
+    for method in ("wilson", "exact", "bayes", "wald"):
+        widths = [estimate.interval(level, method).width for level in (0.5, 0.9, 0.99)]
+        assert widths == sorted(widths)
+
+
+def test_normal_intervals_are_not_cut() -> None:
+    interval = interval_from(Normal(-1.0, 0.5), 0.95, None)
+    assert interval.low == pytest.approx(-1.98, abs=1e-3)
+    assert interval.method == "wald"
+
+
+@pytest.mark.parametrize("level", [0, 1, 95, -0.5])
+def test_levels_are_checked(level: float) -> None:
+    with pytest.raises(ValueError, match="`level` must lie strictly"):
+        warner(0.7).estimate_counts([5, 5]).interval(level)
+
+
+def test_an_interval_prints_its_limits_level_and_method() -> None:
+    assert repr(Interval(0.25, 0.5)) == "Interval(low=0.25, high=0.5, level=0.95, method='wald')"
+
+
+def test_an_interval_is_unpacked_into_its_limits() -> None:
+    low, high = interval = warner(0.7).estimate_counts([55, 45]).interval()
+    assert (low, high) == (interval.low, interval.high)
+
+
+def test_an_empty_interval_has_no_limits_and_never_a_width_of_zero() -> None:
+    interval = forced("1/6", "1/6").estimate_counts([290, 10]).interval()
+    assert interval.empty is True
+    assert all(np.isnan(limit) for limit in interval)
+    assert np.isnan(interval.width)
+    assert repr(interval) == "Interval(empty, level=0.95, method='wilson': the data contradict every value at this level)"
+
+
+def test_of_several_intervals_the_empty_ones_have_no_limits() -> None:
+    interval = Shares.from_support(np.array([10.0, 100.0]), 300, np.full(2, 5 / 6), np.full(2, 1 / 6)).interval(0.95, "exact")
+    assert interval.empty.tolist() == [True, False]
+    assert np.isnan(interval.low).tolist() == [True, False]
+    assert "nan where empty" in repr(interval)
+
+
+def test_rounding_contradicts_nothing() -> None:
+    assert cut(-1e-9, -1e-17, (0.0, 1.0), 0.95, "wald").empty is False
+    assert cut(-1e-9, -1e-11, (0.0, 1.0), 0.95, "wald").empty is True
+
+
+def test_uncut_limits_are_there_for_differences_and_tests() -> None:
+    """A die, 260 no and 40 yes: Wilson's limits are -0.101 and 0.0147."""
+    low, high = forced("1/6", "1/6").estimate_counts([260, 40]).basis.limits(0.95, "wilson")
+    assert (low[0], high[0]) == pytest.approx((-0.101, 0.0147), abs=5e-4)
+
+
+def test_students_interval_is_the_textbooks_and_has_none_where_all_answers_are_equal() -> None:
+    low, high = Student(10.0, 2.0, 4).interval(0.95, "t")
+    assert (low, high) == pytest.approx(t.interval(0.95, 4, 10, 2))
+    for silent in (Student(10.0, 0.0, 4), Student(10.0, float("nan"), 0)):
+        assert all(np.isnan(limit) for limit in silent.interval(0.95, "t"))
+    low, high = Student(np.array([1.0, 2.0]), np.array([0.0, 1.0]), 9).interval(0.9, "t")
+    assert np.isnan(low).tolist() == [True, False]
+
+
+def test_some_shares_alone_keep_their_intervals() -> None:
+    both = Shares.from_support(np.array([40.0, 100.0]), 300, np.full(2, 5 / 6), np.full(2, 1 / 6))
+    one = both.rows(np.array([1]))
+    for method in both.methods:
+        assert one.interval(0.9, method).low == both.interval(0.9, method).low[1]
+    joint = warner(0.7).joint(warner(0.8)).estimate_counts([5, 6, 7, 8]).basis
+    assert "bayes" not in joint.rows(np.array([0, 2])).methods
+
+
+def among(p: float, least: float, greatest: float, n: int) -> Shares:
+    """All counts of n reports for an option that p of its holders and from `least` to `greatest` of the others report."""
+    count, rows = np.arange(n + 1.0), np.ones((n + 1, 1))
+    dummy = np.full(n + 1, 0.5)
+    return Shares(
+        value=dummy,
+        se=dummy,
+        n=n,
+        spread_given=dummy,
+        spread_without=dummy,
+        counts=np.stack([count, n - count], axis=1),
+        given=rows * [p, 1 - p],
+        without=rows * [least, 1 - least],
+        without_range=(np.full(n + 1, least), np.full(n + 1, greatest)),
+    )
+
+
+@pytest.mark.parametrize("n", [7, 40])
+def test_exact_intervals_and_tails_are_guaranteed_whatever_the_others_have_instead(n: int) -> None:
+    """By enumeration: 0.8 from those who have the option, 0.1 to 0.3 from the others."""
+    shares = among(0.8, 0.1, 0.3, n)
+    low, high = shares.limits(0.95, "exact")
+    for share in (0, 0.05, 0.3, 0.6, 0.95, 1):
+        _, below, above = shares.tails(share, "exact")
+        for other in (0.1, 0.2, 0.3):
+            chance = binom.pmf(np.arange(n + 1), n, share * 0.8 + (1 - share) * other)
+            assert chance @ (low > share + 1e-12) <= 0.025 + 1e-12
+            assert chance @ (high < share - 1e-12) <= 0.025 + 1e-12
+            for level in (0.001, 0.025, 0.2):
+                assert chance @ (below <= level) <= level
+                assert chance @ (above <= level) <= level
+
+
+def test_reports_that_do_not_tell_an_option_from_every_other_exclude_no_share() -> None:
+    """0.25 from those who have it and up to 0.3 from others: many reports may come from those, and few from anybody."""
+    for greatest in (0.25, 0.3):
+        shares = among(0.25, 0.1, greatest, 20)
+        low, high = shares.limits(0.95, "exact")
+        assert (low.tolist(), high.tolist()) == ([0] * 21, [1] * 21)
+        for null in (0.0, 0.5, 1.0):
+            _, below, above = shares.tails(null, "exact")
+            assert (below.tolist(), above.tolist()) == ([1] * 21, [1] * 21)
+
+
+def test_the_standard_error_of_a_share_divides_by_one_less_than_the_reports() -> None:
+    """As the sample variance of the scores does; a report alone has none."""
+    shares = Shares.from_support(np.array([3.0]), 8, np.array([0.75]), np.array([0.25]))
+    scores = (np.repeat([1.0, 0.0], [3, 5]) - 0.25) / 0.5
+    assert shares.se[0] == pytest.approx(scores.std(ddof=1) / np.sqrt(8))
+    assert np.isnan(Shares.from_support(np.array([1.0]), 1, np.array([0.75]), np.array([0.25])).se[0])
+
+
+@pytest.mark.parametrize("n", [10**6, 10**9, 10**12])
+def test_the_posterior_of_very_many_reports_is_as_narrow_as_its_standard_error(n: int) -> None:
+    """Far narrower than the first grid, whose nearest point may lie anywhere beside it."""
+    for share in (0.3, 0.37654, 0.99):
+        shares = Shares.from_support(np.array([n * (0.25 + 0.5 * share)]), n, np.array([0.75]), np.array([0.25]))
+        low, high = shares.interval(0.95, "bayes")
+        assert (low, high) == pytest.approx(tuple(shares.interval(0.95, "wald")), abs=0.02 * shares.se[0])
+
+
+def test_a_design_whose_reports_speak_against_the_option_has_the_intervals_of_the_opposite_reports() -> None:
+    """0.1 of those who have it and 0.6 of the others: the same as 0.9 and 0.4 of the other reports."""
+    count, ones = np.arange(21.0), np.ones(21)
+    one = Shares.from_support(count, 20, 0.1 * ones, 0.6 * ones)
+    other = Shares.from_support(20 - count, 20, 0.9 * ones, 0.4 * ones)
+    for method in ("exact", "wilson"):
+        assert np.array(one.limits(0.9, method)) == pytest.approx(np.array(other.limits(0.9, method)))
+        assert np.array(one.tails(0.3, method)) == pytest.approx(np.array(other.tails(0.3, method)))

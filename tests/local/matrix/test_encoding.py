@@ -1,0 +1,162 @@
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from toolkit import k_ary, kuk, warner
+from toolkit.local.matrix.encoding import encode, tally
+
+YES_NO = ("no", "yes")
+SECRET = "my-secret-answer"  # noqa: S105
+
+BOOLEAN = [
+    [True, False, True],
+    (True, False, True),
+    np.array([True, False, True]),
+    np.array([True, False, True], dtype=object),
+    pd.Series([True, False, True], index=[7, 7, 9]),
+    pd.Series([True, False, True], dtype="boolean"),
+    pd.Series([True, False, True], dtype="bool[pyarrow]"),
+    pl.Series([True, False, True]),
+]
+CODES = [
+    [1, 0, 1],
+    [1.0, 0.0, 1.0],
+    np.array([1, 0, 1], dtype=np.uint8),
+    pd.Series([1, 0, 1], dtype="Int64"),
+    pd.Series([1, 0, 1], dtype="int64[pyarrow]"),
+    pd.Series([1, 0, 1], dtype=object),
+    pl.Series([1, 0, 1], dtype=pl.Int8),
+]
+TEXT = [
+    ["yes", "no", "yes"],
+    np.array(["yes", "no", "yes"]),
+    pd.Series(["yes", "no", "yes"]),
+    pd.Series(["yes", "no", "yes"], dtype="string"),
+    pd.Series(["yes", "no", "yes"], dtype="string[pyarrow]"),
+    pd.Series(["yes", "no", "yes"], dtype=pd.CategoricalDtype(["yes", "no", "other"])),
+    pl.Series(["yes", "no", "yes"]),
+    pl.Series(["yes", "no", "yes"], dtype=pl.Categorical),
+    pl.Series(["yes", "no", "yes"], dtype=pl.Enum(["yes", "no"])),
+]
+
+
+@pytest.mark.parametrize(
+    "values", [*BOOLEAN, *CODES, *TEXT], ids=lambda v: f"{type(v).__module__.split('.')[0]} {getattr(v, 'dtype', '')}"
+)
+def test_answers_are_read_whatever_holds_them(values: object) -> None:
+    assert encode(values, YES_NO, "answers").codes.tolist() == [1, 0, 1]
+    assert tally(values, YES_NO, "answers").tolist() == [1, 2]
+
+
+@pytest.mark.parametrize(("values", "kind"), [(BOOLEAN[2], "b"), (CODES[2], "u"), (TEXT[1], "U"), (TEXT[2], "U")])
+def test_reports_are_of_the_same_kind_as_the_answers(values: object, kind: str) -> None:
+    reports = warner("3/4").randomize(values)
+    assert isinstance(reports, np.ndarray)
+    assert reports.dtype.kind == kind
+    if kind == "u":
+        assert reports.dtype == np.uint8
+
+
+@pytest.mark.parametrize(("answer", "kinds"), [(True, bool), ("yes", str), (1, int), (np.True_, bool)])
+def test_one_answer_gives_one_report(answer: object, kinds: type) -> None:
+    assert isinstance(warner("3/4").randomize(answer), kinds)
+
+
+def test_more_reports_than_answers_come_as_numbers() -> None:
+    reports = kuk(0.8, 0.2, draws=4).randomize([True] * 100, np.random.default_rng(1))
+    assert reports.dtype.kind == "i"
+    assert set(reports.tolist()) <= set(range(5))
+
+
+def test_numbers_are_labels_where_the_options_are_numbers() -> None:
+    design = k_ary([1, 2, 3, 4, 5], epsilon=2.0)
+    assert encode([1, 5], design.options, "answers").codes.tolist() == [0, 4]
+    assert set(design.randomize([1, 5] * 50).tolist()) <= {1, 2, 3, 4, 5}
+    with pytest.raises(ValueError, match="must be among the options"):
+        design.randomize([0])
+
+
+def test_option_labels_may_be_mixed_and_sorted_in_any_order() -> None:
+    labels = ("zebra", 7, "ant", 3)
+    assert encode(["ant", "zebra"], labels, "answers").codes.tolist() == [2, 0]
+    assert encode([3, 7], labels, "answers").codes.tolist() == [3, 1]
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        [True, None],
+        ["yes", None],
+        [1.0, float("nan")],
+        ["yes", float("nan")],
+        pd.Series([True, None], dtype="boolean"),
+        pd.Series(["yes", pd.NA], dtype="string"),
+        pd.Series([1.0, np.nan]),
+        [pd.NaT, 1],
+        pl.Series([True, None]),
+        pl.Series([1.0, float("nan")]),
+        np.ma.array([1, 0], mask=[False, True]),
+    ],
+)
+def test_missing_answers_get_an_error_that_names_the_remedy(values: object) -> None:
+    with pytest.raises(
+        ValueError, match=r"answers must not be missing, got 1 missing of 2: drop them first .*'no answer' an option"
+    ):
+        warner("3/4").randomize(values)
+
+
+@pytest.mark.parametrize(
+    ("values", "error", "message"),
+    [
+        ([SECRET, "no"], ValueError, "1 of 2 that are not"),
+        (np.array([SECRET, SECRET]), ValueError, "2 of 2 that are not"),
+        ([2, 0, -1], ValueError, "2 of 3 outside"),
+        (np.array([2**40, 0]), ValueError, "1 of 2 outside"),
+        (np.array([2**64 - 1], dtype=np.uint64), ValueError, "1 of 1 outside"),
+        ([0.5, 1], ValueError, "whole codes"),
+        ([float("inf")], ValueError, "whole codes"),
+        ([], ValueError, "at least one"),
+        (np.zeros((2, 2)), ValueError, "one-dimensional"),
+        ([True, "yes"], TypeError, "all of one kind"),
+        (np.array([True, "yes"], dtype=object), TypeError, "all of one kind"),
+        ([b"yes"], TypeError, "booleans, codes or labels"),
+        (np.array(["2020-01-01"], dtype="datetime64[D]"), TypeError, "booleans, codes or labels"),
+        ([1j], TypeError, "booleans, codes or labels"),
+    ],
+)
+def test_bad_answers_are_counted_never_quoted(values: object, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message) as caught:
+        warner("3/4").randomize(values)
+    assert SECRET not in str(caught.value)
+
+
+def test_booleans_answer_only_questions_with_two_options() -> None:
+    with pytest.raises(TypeError, match="two options only"):
+        k_ary(["a", "b", "c"], epsilon=1).randomize([True, False])
+    with pytest.raises(TypeError, match="given as the options are"):
+        k_ary([1, 2, 3], epsilon=1).randomize(["1", "2"])
+
+
+def test_a_read_only_or_strided_array_is_welcome() -> None:
+    answers = np.array([0, 1, 1, 0, 1, 1], dtype=np.int16)
+    answers.setflags(write=False)
+    assert warner("3/4").randomize(answers[::2]).dtype == np.int16
+    assert warner("3/4").randomize(answers.astype(bool)[::-1]).dtype == bool
+
+
+def test_codes_of_every_width_are_counted_alike_and_labels_that_are_numbers_stay_labels() -> None:
+    """Eight-byte codes are counted without a copy; what is out of range, missing or a label takes the same way as ever."""
+    codes = np.random.default_rng(1).integers(0, 5, 300_000)
+    wanted = np.bincount(codes, minlength=5).tolist()
+    for kind in (np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float64):
+        assert tally(codes.astype(kind), ("a", "b", "c", "d", "e"), "reports").tolist() == wanted
+    assert tally(codes + 1, (1, 2, 3, 4, 5), "reports").tolist() == wanted
+    assert tally(codes % 2, ("no", "yes"), "reports").tolist() == np.bincount(codes % 2).tolist()
+    for wrong in (np.array([0, 5]), np.array([-1, 0]), np.array([0, 10**15])):
+        with pytest.raises(ValueError, match="1 of 2 outside"):
+            tally(wrong, ("a", "b", "c", "d", "e"), "reports")
+    with pytest.raises(ValueError, match="at least one entry"):
+        tally(np.array([], dtype=np.int64), ("a", "b", "c"), "reports")
+    with pytest.raises(ValueError, match="1 missing of 3"):
+        tally(np.ma.MaskedArray([0, 1, 2], mask=[False, True, False]), ("a", "b", "c"), "reports")

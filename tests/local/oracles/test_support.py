@@ -1,0 +1,54 @@
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from toolkit import Pure
+from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
+
+
+def test_the_variance_is_that_of_a_binomial_seen_through_p_and_q() -> None:
+    support = Support.independent(Fraction(3, 4), Fraction(1, 4))
+    seen = 0.25 + 0.5 * 0.2
+    assert support.variance(np.array([0.2]))[0] == pytest.approx(seen * (1 - seen) / 0.25)
+    assert support.variance(np.array([0.2]), "fixed")[0] == pytest.approx(seen * (1 - seen) / 0.25 - 0.2 * 0.8)
+
+
+def test_covariances_of_exclusive_shares_follow_from_how_often_two_are_supported_together() -> None:
+    """Independent bits: Pr(both) = f_u pq + f_v pq + (1 - f_u - f_v) q**2, by the definition of covariance."""
+    p, q, shares = 0.5, 0.2, np.array([0.5, 0.3, 0.2])
+    both = shares[0] * p * q + shares[1] * p * q + shares[2] * q * q
+    means = q + (p - q) * shares
+    expected = (both - means[0] * means[1]) / (p - q) ** 2
+    assert Support.independent(Fraction(1, 2), Fraction(1, 5)).covariance(shares)[0, 1] == pytest.approx(expected)
+
+
+def test_people_are_a_sample_or_always_the_same() -> None:
+    rng, shares = np.random.default_rng(1), np.array([0.5, 0.3, 0.2])
+    assert people_with(shares, 7, rng, "fixed").tolist() == [4, 2, 1]  # the nearest to 3.5, 2.1 and 1.4
+    assert people_with(shares, 9, rng, "fixed").tolist() == [4, 3, 2]  # the nearest to 4.5, 2.7 and 1.8
+    assert len({tuple(people_with(shares, 50, rng, "sample")) for _ in range(20)}) > 1
+    assert people_with(shares, 50, rng, "sample").sum() == 50
+
+
+@pytest.mark.parametrize("bad", [[0.5, 0.6], [0.5], [-0.1, 1.1], [[0.5, 0.5]]])
+def test_shares_are_checked(bad: object) -> None:
+    with pytest.raises(ValueError, match="`shares` must"):
+        checked_shares(bad, 2, "shares")
+
+
+@pytest.mark.parametrize("bad", [[5, 11], [-1, 2], [1, 2, 3]])
+def test_counts_are_checked(bad: object) -> None:
+    with pytest.raises(ValueError, match="`counts` must"):
+        checked_support(bad, 10, 2)
+
+
+def test_exclusive_options_have_one_p_value_that_allows_for_their_number() -> None:
+    """No report for the first of three options, where a fifth of 40 would come by chance: 2 * 3 times its tail."""
+    support = Support.independent(Fraction(1, 2), Fraction(1, 5))
+    found = support.estimate(np.array([0.0, 12, 14]), 40, ("a", "b", "c"), Pure(1), "unary", "moment")
+    assert found.fit.p == pytest.approx(2 * 3 * binom.cdf(0, 40, 0.2))
+    assert found.contradicted
+    two = support.estimate(np.array([20.0, 0]), 40, ("a", "b"), Pure(1), "unary", "simplex")
+    assert two.fit.p == pytest.approx(binom.cdf(0, 40, 0.2))

@@ -1,0 +1,70 @@
+"""Delta of shuffled reports, against exact convolution with fractions."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+
+from tests.core.enumeration import exact_matrix, true_delta
+from toolkit import k_ary
+from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at
+
+
+@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("options", [3, 4])
+def test_the_blanket_of_k_options_is_never_below_the_truth_and_the_third_answer_never_above(n, options):
+    design = k_ary(options, epsilon=1.0)
+    lie = Fraction(int(design.weights[0, 1]), design.denominator)
+    pair = Pair.forced(1 - options * lie, lie, lie, (options - 2) * lie)
+    for epsilon in (0.1, 0.4, 0.8):
+        exact = float(true_delta(exact_matrix(design), n, epsilon))
+        assert blanket(pair, n, 1e-6)(epsilon) >= exact
+        assert blanket(pair, n, 1e-6, third=True)(epsilon) <= exact * (1 + 1e-6) + 1e-9
+
+
+def test_the_blanket_is_the_exact_mean_of_its_hinge():
+    """E[(sum of scores)+] / n over the exact multinomial law of the scores, at n = 6; the grid may only add."""
+    pair, n, epsilon = Pair.forced(Fraction(2, 5), Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)), 6, 0.3
+    gain, loss, toll = pair.scores(epsilon)
+    chances = [0.1, 0.2, 0.3, 0.4]
+    exact = 0.0
+    for i, j, third in itertools.product(range(n + 1), repeat=3):
+        left = n - i - j - third
+        if left >= 0:
+            ways = math.factorial(n) / math.prod(math.factorial(x) for x in (i, j, third, left))
+            chance = ways * math.prod(c**x for c, x in zip(chances, (i, j, third, left), strict=True))
+            exact += chance * max(gain * i - loss * j - toll * third, 0) / n
+    found = blanket(pair, n, 1e-6)(epsilon)
+    assert exact <= found <= exact * 1.05
+
+
+def test_what_the_window_of_the_crowd_leaves_out_is_added():
+    """A ten thousandth of delta, also where nothing else is left, just below the epsilon of a report."""
+    pair = Pair.any_randomizer(1.0)
+    for delta in (1e-3, 1e-9):
+        assert blanket(pair, 1000, delta)(0.9999) >= 1e-4 * delta
+        assert blanket(pair, 1000, delta)(1.0001) == 0
+
+
+def test_clones_hold_for_a_randomizer_that_is_no_forced_design():
+    """A 2-option, 3-report randomizer with a report that tells nothing, by enumeration."""
+    matrix = [[Fraction(1, 2), Fraction(1, 6), Fraction(1, 3)], [Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)]]
+    for n, epsilon in itertools.product((2, 4, 7), (0.1, 0.4, 0.8)):
+        assert blanket(Pair.any_randomizer(math.log(3)), n, 1e-6)(epsilon) >= float(true_delta(matrix, n, epsilon))
+
+
+@pytest.mark.parametrize("guess", [1e-3, 0.2, 0.6, 2.0])
+def test_epsilon_is_found_where_delta_is_nothing_on_most_of_the_way(guess):
+    """The design's own epsilon may be far below the bound that is searched: secants alone crawl, and ended at 0.23."""
+
+    def at(epsilon):
+        return max(0.9 * math.exp(-8 * epsilon) - 0.9 * math.exp(-8 * 0.67), 0)
+
+    found = epsilon_at(at, 1e-5, 4.0, guess)
+    assert at(found) == pytest.approx(1e-5, rel=1e-8)
+
+
+def test_epsilon_is_nothing_where_delta_is_never_above():
+    assert epsilon_at(lambda epsilon: 0.01 * math.exp(-epsilon), 0.01, 1.0, 0.3) == 0
+    assert epsilon_at(lambda epsilon: 0.01 * math.exp(-epsilon), 0.009, 1.0, 0.3) == pytest.approx(math.log(10 / 9), rel=1e-7)

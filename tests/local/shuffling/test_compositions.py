@@ -1,0 +1,120 @@
+"""The worst of all compositions, against going through all of them."""
+
+import itertools
+import math
+import time
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from tests.core.tallies import worst_delta
+from toolkit.local.shuffling import compositions as others
+from toolkit.local.shuffling.compositions import EACH, HEADROOM, worst_composition
+from toolkit.local.shuffling.tally import Side, deltas
+
+YES_NO = {
+    "warner 1.3": (Fraction(786, 1000), Fraction(214, 1000)),
+    "die": (Fraction(5, 6), Fraction(1, 6)),
+    "skewed": (Fraction(2, 3), Fraction(1, 6)),
+    "rare": (Fraction(1, 2), Fraction(1, 50)),
+    "opposite": (Fraction(1, 4), Fraction(3, 4)),
+}
+
+
+def local(yes, no):
+    high, low = max(yes, no), min(yes, no)
+    return max(math.log(high / low), math.log((1 - low) / (1 - high)))
+
+
+@pytest.mark.parametrize("name", YES_NO)
+@pytest.mark.parametrize(("n", "delta"), [(2, 0.05), (10, 1e-2), (50, 1e-5), (301, 1e-8), (700, 1e-5)])
+def test_the_bracket_holds_the_worst_of_all_compositions_to_five_digits(name, n, delta):
+    yes, no = YES_NO[name]
+    least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
+    below, above = worst_delta(max(yes, no), min(yes, no), n, least, epsilon)
+    assert above <= delta <= below
+    assert epsilon <= least * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("name", ["warner 1.3", "skewed"])
+def test_beyond_the_compositions_that_are_looked_at_one_by_one_the_bracket_is_narrow(name):
+    (yes, no), n, delta = YES_NO[name], 2 * EACH, 1e-6
+    least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
+    below, above = worst_delta(yes, no, n, least, epsilon)
+    assert above <= delta <= below
+    assert epsilon <= least * (1 + 1.01 * HEADROOM)
+
+
+@pytest.mark.parametrize("name", YES_NO)
+@pytest.mark.parametrize("n", [10**4, 10**6])
+def test_no_composition_of_many_people_is_above(name, n):
+    """Ends, middles and two thousand drawn at random, in both directions."""
+    yes, no = max(YES_NO[name]), min(YES_NO[name])
+    delta = 1e-7
+    least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
+    assert least <= epsilon <= least * (1 + 1.01 * HEADROOM)
+    holders = np.concatenate([[0, 1, 2, n - 2, n - 1], np.random.default_rng(3).integers(0, n, 2000)]).astype(float)
+    for side in (Side(yes, no), Side(1 - no, 1 - yes)):
+        assert deltas(side, holders, n - 1 - holders, epsilon, delta).max() <= delta
+
+
+def test_the_worst_composition_need_not_be_all_alike():
+    """Why all are gone through: a mixed crowd may lie better on the grid of counts than a uniform one."""
+    side, n, gains = Side(Fraction(3, 4), Fraction(1, 4)), 13, []
+    holders = np.arange(float(n))
+    for epsilon in np.linspace(0.05, 0.9, 30):
+        found = deltas(side, holders, n - 1 - holders, float(epsilon), 0.01)
+        gains.append(found.max() / max(found[0], found[-1]) - 1)
+    assert max(gains) > 0.05
+
+
+@pytest.mark.parametrize("worst", [0, 1, 123_456, 999_999])
+def test_one_bad_composition_among_a_million_is_found(monkeypatch, worst):
+    """An invented delta that falls when people are added, and is too large up to 0.5 for one composition alone."""
+
+    def invented(_side, alike, unlike, epsilon, delta):
+        return np.where((alike <= worst) & (unlike <= 999_999 - worst) & (epsilon < 0.5), 2 * delta, 0.0)
+
+    monkeypatch.setattr(others, "deltas", invented)
+    least, epsilon = worst_composition(Fraction(3, 4), Fraction(1, 4), 10**6, 1e-6, 1.1)
+    assert least <= 0.5 <= epsilon <= 0.5 * (1 + 1.01 * HEADROOM)
+
+
+def test_a_million_people_take_less_than_a_second():
+    """Processor time, of the slowest of the designs; some 0.02 s on the machine it was written on."""
+    for yes, no in YES_NO.values():
+        start = time.process_time()
+        worst_composition(yes, no, 10**6, 1e-6, local(yes, no))
+        assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("name", ["warner 1.3", "rare"])
+@pytest.mark.parametrize("middle", [300, EACH])
+def test_more_people_hide_better_across_what_once_was_and_what_is_a_boundary(name, middle):
+    yes, no = YES_NO[name]
+    found = [worst_composition(yes, no, n, 1e-6, local(yes, no))[1] for n in range(middle - 2, middle + 4)]
+    for before, after in itertools.pairwise(found):
+        assert before * 0.98 <= after <= before * (1 + 1.01 * HEADROOM)
+
+
+@pytest.mark.parametrize("delta", [1e-12, 1e-60, 1e-200])
+def test_tiny_deltas_are_met_from_above_too(delta):
+    yes, no = YES_NO["skewed"]
+    least, epsilon = worst_composition(yes, no, 40, delta, local(yes, no))
+    assert least <= epsilon <= local(yes, no)
+    assert worst_delta(yes, no, 40, epsilon)[0] <= delta * (1 + 1e-9) + 1e-15
+
+
+def test_where_delta_hardly_falls_the_search_still_ends():
+    """Two people of nearly certain reports: over most epsilons delta is the same to six digits."""
+    yes, no = 1 - Fraction(1, 10**6), Fraction(1, 10**6)
+    flat = float(worst_delta(yes, no, 2, 5.0)[0])
+    for delta in (flat * (1 - 1e-7), flat, flat * (1 + 1e-7)):
+        least, epsilon = worst_composition(yes, no, 2, delta, local(yes, no))
+        assert worst_delta(yes, no, 2, epsilon)[0] <= delta * (1 + 1e-12)
+        assert worst_delta(yes, no, 2, least)[0] >= delta * (1 - 1e-12)
+
+
+def test_a_large_delta_needs_no_epsilon():
+    assert worst_composition(Fraction(3, 4), Fraction(1, 4), 10**6, 0.1, 1.1) == (0, 0)

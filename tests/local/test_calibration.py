@@ -1,0 +1,43 @@
+import math
+from fractions import Fraction
+
+import pytest
+
+from toolkit.core.rounding import log_up
+from toolkit.local.calibration import checked_epsilon, named, odds, threshold_above
+
+
+@pytest.mark.parametrize("epsilon", [1e-6, 0.1, "1/3", 1, math.log(3), 7.5, 22])
+@pytest.mark.parametrize(("inside", "outside"), [(1, 1), (1, 999), (5, 3), (100, 1)])
+def test_odds_are_on_the_private_side_and_fit_into_32_bits(epsilon: object, inside: int, outside: int) -> None:
+    if epsilon == 22 and outside == 999:
+        return  # the odds leave no room for a thousand others
+    a, b = odds(epsilon, inside=inside, outside=outside)
+    assert inside * a + outside * b <= 2**32
+    assert a > b
+    assert (
+        Fraction(repr(log_up(Fraction(a, b)))) <= Fraction(epsilon)
+        if isinstance(epsilon, str)
+        else log_up(Fraction(a, b)) <= epsilon
+    )
+
+
+def test_an_epsilon_without_a_float_is_given_a_little_less() -> None:
+    assert checked_epsilon("1/3") < Fraction(1, 3)
+    assert Fraction(1, 3) - checked_epsilon("1/3") < Fraction(1, 10**15)
+
+
+@pytest.mark.parametrize("epsilon", [0, -1, 23, "x", float("inf"), 1e-300])
+def test_what_no_draw_can_keep_is_refused(epsilon: object) -> None:
+    with pytest.raises(ValueError, match="`epsilon` must"):
+        odds(epsilon, inside=1, outside=1)
+
+
+def test_a_threshold_never_lies_less_than_asked() -> None:
+    for factor in (Fraction(3), Fraction(27183, 10000), Fraction(10**6)):
+        assert Fraction(threshold_above(factor), 2**32) >= 1 / (factor + 1) > Fraction(threshold_above(factor) - 1, 2**32)
+
+
+def test_options_may_be_a_number_or_labels() -> None:
+    assert named(3) == (0, 1, 2)
+    assert named(["a", "b"]) == ("a", "b")

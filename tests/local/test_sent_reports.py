@@ -1,0 +1,89 @@
+import numpy as np
+import pytest
+
+from tests.survey.samples import DESIGNS
+from toolkit import k_ary, warner
+from toolkit.core.randomness import drawer
+from toolkit.local import numeric, oracles
+
+KINDS = {
+    "design": (k_ary(["a", "b", "c"], epsilon=1.0), 2),
+    "set": (oracles.subset(12, 1.0), 3),
+    "set of one": (oracles.subset(4, 2.0), 3),
+    "boxes": (oracles.tick_boxes(["x", "y", "z"], 1.0), [0, 2]),
+    "bit": (numeric.one_bit((0, 80), 1.0), 5),
+    "long budget": (numeric.local_laplace((0, 80), np.log(3)), 5),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_report_is_one_that_the_randomizer_accepts_and_can_be_estimated_from(kind):
+    randomizer, truth = KINDS[kind]
+    draw = drawer(np.random.default_rng(2))
+    reports = [randomizer.report(truth, draw) for _ in range(60)]
+    assert all(randomizer.accepts(report) for report in reports)
+    assert randomizer.estimate_sent(reports).n == 60
+
+
+def test_a_designs_report_is_its_map_of_one_draw():
+    design, given = warner(p="3/4"), []
+
+    def draw(bound):
+        given.append(bound)
+        return 3
+
+    assert design.report(0, draw) == design.report_codes(0, 3) == 1
+    assert given == [design.denominator]
+
+
+def test_draws_are_even_below_any_bound_and_come_from_the_system_without_a_generator():
+    draw = drawer(np.random.default_rng(1))
+    assert {draw(3) for _ in range(60)} == {0, 1, 2}
+    assert 0 <= drawer()(2**70) < 2**70
+    assert len({drawer()(2**64) for _ in range(5)}) == 5
+
+
+def test_the_estimate_from_what_was_sent_is_that_of_the_counts():
+    assert warner(p="3/4").estimate_sent([1] * 40 + [0] * 60).value == warner(p="3/4").estimate_counts([60, 40]).value
+
+
+TICKS = ("random_box", "capped_boxes")
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
+    """Every kind of randomizer; some reports come twice in the list, too."""
+    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    truth = [0] if name in TICKS else 1
+    kinds = [randomizer.report(truth, draw) for _ in range(40)]
+    times = [1 + number % 5 for number in range(40)]
+    short = randomizer.estimate_sent(kinds, times)
+    long = randomizer.estimate_sent([kind for kind, count in zip(kinds, times, strict=True) for _ in range(count)])
+    assert short.n == long.n == sum(times)
+    for one, other in ((short.value, long.value), (short.se, long.se), (short.cov, long.cov)):
+        assert np.allclose(one, other, rtol=1e-12, atol=1e-15, equal_nan=True)
+    assert np.allclose(short.interval().low, long.interval().low, equal_nan=True)
+
+
+@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("times", [[1], [1, -1], [0, 0], [1, 1.5], [2**53, 2**53]])
+def test_how_often_each_report_came_must_be_counts_of_each(name, times):
+    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    kinds = [randomizer.report([0] if name in TICKS else 1, draw) for _ in range(2)]
+    with pytest.raises((ValueError, TypeError), match=r"`(counts|times)` must"):
+        randomizer.estimate_sent(kinds, times)
+
+
+@pytest.mark.parametrize("name", ["local_hash", "unary", "capped_boxes"])
+def test_how_often_each_report_came_is_kept_with_it_when_work_is_done_in_pieces(name, monkeypatch):
+    """Pieces of 16 reports instead of many thousands, and numbers that differ from piece to piece."""
+    randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
+    kinds = [randomizer.report([0] if name in TICKS else 1, draw) for _ in range(60)]
+    times = [1 + number // 10 for number in range(60)]
+    whole = randomizer.estimate_sent(kinds, times)
+    monkeypatch.setattr(oracles.hashing, "CHUNK", 64)
+    monkeypatch.setattr(oracles.bits, "rows_at_once", lambda _: 16)
+    pieces = randomizer.estimate_sent(kinds, times)
+    assert pieces.n == whole.n == sum(times)
+    assert np.array_equal(pieces.value, whole.value)
+    assert np.allclose(pieces.cov, whole.cov, rtol=1e-12, atol=1e-15)

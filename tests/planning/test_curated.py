@@ -1,0 +1,74 @@
+"""The margins of a curator are those of sampling error plus Laplace noise, not of a bell curve of the same variance."""
+
+import math
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.special import ndtr, ndtri
+
+from toolkit import warner
+from toolkit.planning.accuracy import Case
+from toolkit.planning.curated import Curated, quantile, tail
+
+
+def integrated(x, sd):
+    """The same probability for noise of scale 1, by numerical integration."""
+
+    def at(noise):
+        return math.exp(-abs(noise)) / 2 * ndtr((noise - x) / sd)
+
+    cuts = sorted({-40.0, 40.0, *(c for c in (0.0, x, x - 6 * sd, x + 6 * sd) if -40 < c < 40)})
+    return sum(quad(at, low, high, epsabs=1e-13, epsrel=1e-11, limit=400)[0] for low, high in pairwise(cuts))
+
+
+@pytest.mark.parametrize("sd", [1e-6, 1e-3, 0.1, 1.0, 3.0, 30.0, 1e4])
+@pytest.mark.parametrize("x", [-5.0, -0.3, 0.0, 0.01, 0.5, 1.0, 3.0])
+def test_the_tail_of_the_sum_is_the_integral(x, sd):
+    x *= max(sd, 1.0)
+    assert float(tail(x, sd, 1.0)) == pytest.approx(integrated(x, sd), abs=1e-9)
+
+
+def test_with_one_source_of_error_it_is_the_law_of_that_source():
+    assert float(quantile(0.025, 0.0, 2.0)) == pytest.approx(2 * math.log(20), rel=1e-12)
+    assert float(quantile(0.025, 2.0, 0.0)) == pytest.approx(2 * ndtri(0.975), rel=1e-12)
+    assert float(quantile(0.025, 1e9, 1.0)) == pytest.approx(1e9 * ndtri(0.975), rel=1e-9)
+    assert float(quantile(0.7, 1.0, 1.0)) == pytest.approx(-float(quantile(0.3, 1.0, 1.0)), rel=1e-14)
+    assert float(quantile(0.025, 0.0, 0.0)) == 0
+
+
+def test_a_simulated_curator_stays_within_the_margin_95_percent_of_the_time():
+    """200,000 releases, where the noise governs: 4 standard errors, false-alarm rate 6e-5. 1.96 standard errors hold 93.8 %."""
+    rng, size = np.random.default_rng(12), 200_000
+    curated = Curated(Case(warner, 0.02, 0.95).accuracy(0.1).without_noise(), 10.0)
+    n = 100
+    errors = rng.normal(0, math.sqrt(0.02 * 0.98 / n), size) + rng.laplace(0, 10 / n, size)
+    inside = np.mean(np.abs(errors) <= curated.margin(n))
+    assert inside == pytest.approx(0.95, abs=4 * math.sqrt(0.95 * 0.05 / size))
+    bell = np.mean(np.abs(errors) <= 1.959964 * math.sqrt(curated.variance(n).item()))
+    assert bell < 0.95 - 8 * math.sqrt(0.95 * 0.05 / size)
+
+
+@pytest.mark.parametrize("sides", [1, 2])
+def test_a_simulated_test_of_a_curator_has_its_size_and_power(sides):
+    """200,000 releases each; 4 standard errors, false-alarm rate 6e-5 each."""
+    rng, size, n = np.random.default_rng(13), 200_000, 300
+    curated = Curated(Case(warner, 0.1, 0.9, detect=0.2, sides=sides).accuracy(0.1).without_noise(), 10.0)
+    edge = float(quantile(0.1 / sides, math.sqrt(0.09 / n), 10 / n))
+    for truth, expected in ((0.1, 0.1 / sides), (0.2, curated.power(n))):
+        found = rng.normal(truth, math.sqrt(truth * (1 - truth) / n), size) + rng.laplace(0, 10 / n, size)
+        assert np.mean(found - 0.1 > edge) == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / size))
+
+
+def test_the_variances_of_both_sources_add_up():
+    direct = Case(warner, 0.1, 0.95).accuracy(1.0).without_noise()
+    assert Curated(direct, 3.0).variance(50).item() == pytest.approx(0.09 / 50 + 2 * (3 / 50) ** 2, rel=1e-12)
+
+
+def test_without_noise_it_is_direct_questioning():
+    direct = Case(warner, 0.1, 0.95, detect=0.2).accuracy(1.0).without_noise()
+    curated = Curated(direct, 0.0)
+    assert curated.margin(500) == pytest.approx(direct.margin(500), rel=1e-12)
+    assert curated.power(500) == pytest.approx(direct.formula(500), rel=1e-12)
+    assert curated.without_noise() is direct

@@ -1,0 +1,92 @@
+"""What one report teaches: odds, bets, guesses and tests are within what epsilon says."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit import Design, forced, k_ary, kuk, mangat, triangular, unrelated, warner
+from toolkit.planning.disclosure import bet, guess_rate, guess_rate_of, learned, people_at_equal_epsilon, roc, roc_limit
+
+DESIGNS = [warner("3/4"), warner("1/4"), forced("1/6", "1/3"), unrelated(0.7, 0.3), kuk("4/5", "1/5", draws=2)]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+@pytest.mark.parametrize("prior", [0.01, 0.1, 0.5, 0.9])
+def test_beliefs_odds_and_bets_follow_bayes_and_stay_within_epsilon(design, prior):
+    steps = learned(design, prior)
+    assert sum(step.chance for step in steps) == pytest.approx(1)
+    assert sum(step.chance * step.after for step in steps) == pytest.approx(prior)
+    for step in steps:
+        odds = step.after / (1 - step.after) / (prior / (1 - prior))
+        assert odds == pytest.approx(step.odds_factor)
+        assert abs(math.log(step.odds_factor)) <= design.epsilon + 1e-12
+        assert step.stake_factor <= bet(design.epsilon) + 1e-12
+    assert max(abs(math.log(step.odds_factor)) for step in steps) == pytest.approx(design.epsilon)
+
+
+def test_a_fair_bet_on_a_rare_answer_gains_nearly_all_that_epsilon_allows():
+    assert max(step.stake_factor for step in learned(warner("3/4"), 1e-9)) == pytest.approx(bet(math.log(3)))
+
+
+def test_an_insurer_reads_a_sentence():
+    yes = learned(warner("3/4"), 0.1)[1]
+    assert str(yes) == (
+        "of people who report “yes”, about 25 in 100 have it; before the report it was 10. "
+        "Nothing more can be concluded about this person."
+    )
+
+
+def test_a_proof_that_the_answer_is_no_is_a_factor_of_zero():
+    assert learned(triangular("1/4"), 0.1)[0].odds_factor == 0
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=str)
+def test_the_best_guess_is_within_its_limit_and_warner_attains_it(design):
+    assert guess_rate_of(design) <= guess_rate(design.epsilon) + 1e-12
+    assert guess_rate_of(warner(epsilon=design.epsilon)) == pytest.approx(guess_rate(design.epsilon), rel=1e-8)
+
+
+@pytest.mark.parametrize("design", [*DESIGNS, mangat("1/2")], ids=str)
+def test_no_test_leaves_the_region_of_epsilon_and_every_subset_of_reports_is_under_the_curve(design):
+    corners = roc(design)
+    assert corners[0].tolist() == [0, 0]
+    assert corners[-1] == pytest.approx([1, 1])
+    if math.isfinite(design.epsilon):
+        assert np.all(corners[:, 1] <= roc_limit(corners[:, 0], design.epsilon) + 1e-12)
+    reports = range(len(design.report_options))
+    for size in range(len(design.report_options) + 1):
+        for chosen in itertools.combinations(reports, size):
+            false, found = design.matrix[:, list(chosen)].sum(axis=1)
+            assert found <= np.interp(false, corners[:, 0], corners[:, 1]) + 1e-12
+
+
+def test_warner_is_the_best_two_by_two_design_at_every_epsilon_by_search():
+    """All 2 x 2 designs on a grid of 24ths: none needs fewer people than Warner's design of the same epsilon."""
+    for s, f in itertools.product(range(1, 24), repeat=2):
+        if s != f:
+            design = Design([[24 - f, f], [24 - s, s]], 24, ("no", "yes"))
+            for prevalence in (0.01, 0.2, 0.5, 0.9):
+                assert people_at_equal_epsilon(design, prevalence) >= 1 - 1e-6
+
+
+def test_the_unrelated_question_at_equal_epsilon():
+    """3.05 / 2.61 times direct questioning at prevalence 0.1."""
+    assert people_at_equal_epsilon(unrelated(0.7, 0.3), 0.1) == pytest.approx(3.05 / 2.61, abs=5e-3)
+
+
+def test_what_makes_no_sense_is_refused():
+    with pytest.raises(ValueError, match="two options"):
+        learned(k_ary(3, epsilon=1.0), 0.1)
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        learned(warner("3/4"), 1.1)
+    with pytest.raises(ValueError, match="finite epsilon"):
+        people_at_equal_epsilon(mangat("1/2"), 0.1)
+    with pytest.raises(ValueError, match="negative"):
+        bet(Fraction(-1))
+    with pytest.raises(ValueError, match="shares"):
+        roc_limit([0.5, 1.2], 1.0)
+    with pytest.raises(ValueError, match="two options"):
+        roc(k_ary(3, epsilon=1.0))

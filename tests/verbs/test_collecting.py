@@ -1,0 +1,20 @@
+from tests.survey.samples import survey
+from tests.verbs.shell import said
+from toolkit.survey.background import find
+
+
+def test_status_lists_what_else_runs(folder, capsys):
+    said(capsys, "serve", "exams.toml")
+    said(capsys, "serve", "exams.toml", "--database", "sqlite:///other.db")
+    other = find(f"sqlite:///{folder / 'other.db'}")
+    assert said(capsys, "status").splitlines()[1:] == [f"also running: {other.url} (process {other.pid})"]
+    said(capsys, "close", "--database", "sqlite:///other.db")
+    assert len(said(capsys, "status").splitlines()) == 1
+
+
+def test_invitations_are_printed_once_each(folder, capsys):
+    survey(access="token").save(folder / "exams.toml")
+    said(capsys, "serve", "exams.toml")
+    links = said(capsys, "invite", "3").split()
+    assert len(set(links)) == 3
+    assert all("#t=" in link for link in links)

@@ -1,0 +1,236 @@
+"""How an output becomes a row of numbers: settled once, from the outputs of the search, and then the same for every run.
+
+An output may be a number, a text, nothing, or a list, a mapping or an array of such. Its leaves are found by their paths. Each
+path has a column for its numbers, and one for its kind or label where these vary; the shape of the output has one where it varies.
+A coding is a function of one output. Were it settled anew for each batch, batches would be told apart instead of inputs.
+"""
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, is_dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, cast
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array
+
+Path = tuple[Hashable, ...]
+Look = Callable[[Any], float]
+
+NAN = 8e307  # stands for "not a number", which compares with nothing; differences of such numbers are still floats
+WIDEST = 512
+_LARGEST = NAN / 4  # larger numbers are cut; infinity stands at twice that
+_OTHER = -1.0  # the code of every label that the search saw less than twice
+_ABSENT = "absent"
+_REPEATED = (str, bytes, bool, int, type(None))  # kinds of outputs that are the same again and again
+_NUMBERS = (bool, int, float, Fraction, Decimal, np.number, np.bool_)
+_LEAVES = (str, bytes, type(None), *_NUMBERS)
+_IN_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
+
+
+@dataclass(frozen=True)
+class Coding:
+    """What the columns of a table are.
+
+    Parameters
+    ----------
+    paths : where in an output the numbers of a column are found.
+    labels : for a path, or for the shape (None), the code of each label that was seen there; a column each.
+    shape : of the arrays that all outputs were, if they were numbers of one kind at each place.
+    looks : further numbers to take from an output, by name; they come first.
+    """
+
+    paths: tuple[Path, ...]
+    labels: dict[Path | None, dict[Hashable, float]]
+    shape: tuple[int, ...] | None
+    looks: tuple[tuple[str, Look], ...] = ()
+
+    @classmethod
+    def of(cls, outputs: Sequence[Any], looks: Mapping[str, Look] | None = None) -> "Coding":
+        """The coding that loses nothing that varied among these outputs, but labels that were seen only once.
+
+        >>> Coding.of([3, None, 4, None]).table([5, None, "new"])[:, 1].tolist()
+        [0.0, 1.0, -1.0]
+        """
+        further, shape = tuple((looks or {}).items()), _shape(outputs)
+        if shape is not None:
+            return cls(tuple(np.ndindex(*shape))[:WIDEST], {}, shape, further)
+        numbers, seen = dict[Path, None](), {cast("Path | None", None): Counter[Hashable]()}
+        for output, times in _tally(outputs):
+            leaves, form = opened(output)
+            seen[None][form] += times
+            for path, leaf in leaves.items():
+                if path in seen or len(seen) <= WIDEST:
+                    seen.setdefault(path, Counter())[label(leaf)] += times
+                    if number(leaf) is not None:
+                        numbers[path] = None
+        labels = {path: _codes(counts) for path, counts in seen.items() if len(counts) > 1}
+        return cls(tuple(numbers) or ((),), {path: codes for path, codes in labels.items() if len(codes) > 1}, None, further)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """What the columns are called."""
+        kinds = ("the shape of the output" if path is None else f"the kind of {_place(path)}" for path in self.labels)
+        return (*(name for name, _ in self.looks), *map(_place, self.paths), *kinds)
+
+    def table(self, outputs: Sequence[Any]) -> Array:
+        """One row an output."""
+        body = self._at_once(outputs)
+        if body is None:
+            keys = [_key(output) for output in outputs]
+            known = {key: self._row(key[1]) for key in set(keys) if key is not None}
+            rows = [self._row(output) if key is None else known[key] for key, output in zip(keys, outputs, strict=True)]
+            body = np.array(rows, dtype=np.float64)
+        extra = [[_finite(float(look(output))) for output in outputs] for _, look in self.looks]
+        return np.column_stack([*np.array(extra), body]) if extra else body
+
+    def _at_once(self, outputs: Sequence[Any]) -> Array | None:
+        """The same rows as one by one, where every output is an array of numbers of the shape that all had in the search."""
+        array = _array(outputs) if self.shape is not None else None
+        if array is None or array.shape[1:] != self.shape:
+            return None
+        table = array.astype(float).reshape(len(outputs), -1)[:, :WIDEST]
+        finite = np.where(np.isinf(table), np.copysign(NAN / 2, table), np.clip(table, -_LARGEST, _LARGEST))
+        return np.asarray(np.where(np.isnan(table), NAN, finite))
+
+    def _row(self, output: Any) -> list[float]:
+        leaves, form = opened(output)
+        values = (number(leaves[path]) if path in leaves else None for path in self.paths)
+        row = [NAN if value is None else value for value in values]
+        for path, codes in self.labels.items():
+            found = form if path is None else label(leaves[path]) if path in leaves else _ABSENT
+            row.append(codes.get(found, _OTHER))
+        return row
+
+
+def opened(output: Any) -> tuple[dict[Path, Any], Hashable]:
+    """The leaves of an output by their paths, and its shape: the containers, how long they are, in which order their keys come.
+
+    >>> opened({"a": [1, None], "b": "x"})[0]
+    {('a', 0): 1, ('a', 1): None, ('b',): 'x'}
+    """
+    leaves, form = dict[Path, Any](), list[Hashable]()
+    waiting: list[tuple[Path, Any]] = [((), output)]
+    while waiting:
+        path, part = waiting.pop()
+        inside = _inside(part)
+        if inside is None:
+            leaves[path] = part.item() if isinstance(part, np.ndarray) else part
+        else:
+            form.append((path, type(part).__name__, tuple(inside)))
+            waiting += [((*path, key), value) for key, value in reversed(inside.items())]
+    return leaves, tuple(form)
+
+
+def _inside(part: Any) -> dict[Hashable, Any] | None:
+    """What a container holds, by key or place; None for what is no container."""
+    if isinstance(part, list | tuple):
+        return dict(enumerate(part))
+    if isinstance(part, _LEAVES):
+        return None
+    if hasattr(part, "to_dict") and hasattr(part, "__array__"):  # data frames and series keep their labels
+        part = part.to_dict()
+    if isinstance(part, Mapping):
+        return dict(part)
+    if is_dataclass(part) and not isinstance(part, type):
+        return {field.name: getattr(part, field.name) for field in fields(part)}
+    if isinstance(part, complex):
+        return {"real": part.real, "imag": part.imag}
+    if isinstance(part, set | frozenset):
+        return dict(enumerate(sorted(part, key=repr)))
+    listed = np.asarray(part).tolist() if hasattr(part, "__array__") else None
+    return dict(enumerate(listed)) if isinstance(listed, list) else None
+
+
+def number(leaf: Any) -> float | None:
+    """A leaf as a float that compares with all others; of a text the first number in it; None if there is none.
+
+    >>> number("about 12.5 people"), number(float("nan")) == NAN, number(None)
+    (12.5, True, None)
+    """
+    if type(leaf) is float:
+        return _finite(leaf)
+    if isinstance(leaf, str):
+        found = _IN_TEXT.search(leaf)
+        return _finite(float(found[0])) if found else None
+    if not isinstance(leaf, _NUMBERS):
+        return None
+    try:
+        return _finite(float(cast("float", leaf)))
+    except OverflowError:
+        return _LARGEST if leaf > 0 else -_LARGEST
+    except ValueError:  # a signaling NaN
+        return NAN
+
+
+def label(leaf: Any) -> Hashable:
+    """What a leaf is: of a number its kind, of a text the text, of anything else how it is written."""
+    kind = _kind(type(leaf))
+    return kind if kind is not None else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
+
+
+def _kind(leaf: type) -> str | None:
+    """What kind of number it is, if it is one: Python's and NumPy's are not told apart."""
+    for name, kinds in (("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating))):
+        if issubclass(leaf, kinds):
+            return name
+    return leaf.__name__ if issubclass(leaf, _NUMBERS) else None
+
+
+def _place(path: Path) -> str:
+    return f"entry {', '.join(map(str, path))}" if path else "the output"
+
+
+def _finite(value: float) -> float:
+    if -_LARGEST <= value <= _LARGEST:
+        return value
+    if math.isnan(value):
+        return NAN
+    return math.copysign(NAN / 2, value) if math.isinf(value) else math.copysign(_LARGEST, value)
+
+
+def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
+    """Codes in an order that does not tell which label came first; rare labels share one with those that are yet to come."""
+    kept = sorted((found for found, times in counts.items() if times > 1), key=repr)
+    return {found: float(code) for code, found in enumerate([*kept, _ABSENT])}
+
+
+def _key(output: Any) -> tuple[type, Any] | None:
+    return (type(output), output) if type(output) in _REPEATED else None
+
+
+def _tally(outputs: Sequence[Any]) -> Iterator[tuple[Any, int]]:
+    """Every output, and how often; those of simple kinds once."""
+    keys = Counter(_key(output) for output in outputs)
+    yield from ((key[1], times) for key, times in keys.items() if key is not None)
+    yield from ((output, 1) for output in outputs if _key(output) is None)
+
+
+def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
+    """The shape that all outputs have, if each place holds numbers of one kind; else None."""
+    array = _array(outputs)
+    if array is None:
+        return None
+    columns = [outputs] if array.ndim == 1 else [] if isinstance(outputs[0], np.ndarray) else zip(*outputs, strict=True)
+    kinds = [set(map(_kind, set(map(type, column)))) for column in columns] if array.ndim < 3 else []
+    return array.shape[1:] if all(len(kind) == 1 for kind in kinds) else None
+
+
+def _array(outputs: Sequence[Any]) -> npt.NDArray[Any] | None:
+    """Outputs as one array, if they all are arrays, all lists, all tuples or all numbers, and all of one shape."""
+    kinds = set(map(type, outputs))
+    alike = len(kinds) == 1 and all(kind is np.ndarray or issubclass(kind, list | tuple) for kind in kinds)
+    if not alike and not all(issubclass(kind, _NUMBERS) for kind in kinds):
+        return None
+    if kinds == {np.ndarray} and len({(output.shape, output.dtype) for output in outputs}) > 1:
+        return None
+    try:
+        array = np.array(outputs)
+    except (ValueError, OverflowError):  # of several lengths
+        return None
+    return array if array.dtype.kind in "biuf" else None

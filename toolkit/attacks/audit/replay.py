@@ -1,0 +1,91 @@
+"""Record and replay: the same noise on a neighbour. What then differs is what one person moved.
+
+Noise hides a difference; with the noise frozen it lies open, after one run instead of thousands. For mechanisms that add noise
+the difference of the two outputs is the difference of the statistics, to be held against the declared sensitivity.
+"""
+
+import copy
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from toolkit.attacks.audit.neighbors import named_pairs, pairs_for
+from toolkit.attacks.audit.running import protocol, takes_rng
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, choice, exact, refuse
+from toolkit.core.estimate import Estimate
+
+
+@dataclass(frozen=True)
+class Replay:
+    """One pair of neighbours under one noise.
+
+    Parameters
+    ----------
+    moved : how far the output moved, in the norm; infinite where the outputs do not even have one shape, or one is no number.
+    sensitivity : how far it may move.
+    same_flow : whether both runs used up the same randomness; if not, the noise was not the same and `moved` says little.
+    """
+
+    pair: str
+    moved: float
+    sensitivity: float
+    same_flow: bool
+
+    @property
+    def exceeds(self) -> bool:
+        """Whether one person moved the output further than declared, beyond rounding."""
+        return self.same_flow and self.moved > self.sensitivity * (1 + 1e-6)
+
+
+def replay(
+    mechanism: Any, neighbours: Any = None, *, sensitivity: Number | None = None, norm: str = "l1", seeds: int = 5
+) -> list[Replay]:
+    """Run a mechanism on neighbours with the same noise, and measure how far the output moved.
+
+    Parameters
+    ----------
+    mechanism : as for `audit`; it must take `rng`.
+    neighbours : as for `audit`.
+    sensitivity : as declared; the mechanism's own if left out.
+    norm : "l1" or "l2".
+    seeds : how many noises are tried; the largest movement of each pair is told.
+
+    >>> def mean(salaries, rng):  # said to be of numbers from 0 to 100, and not clamped
+    ...     return np.mean(salaries) + rng.laplace(scale=100 / len(salaries))
+    >>> replay(mean, ([20, 30], [20, 9000]), sensitivity=50)[0].exceeds
+    True
+
+    References: Re:cord-play, arXiv 2602.17454 (2026).
+    """
+    choice(norm, "norm", ("l1", "l2"))
+    if not takes_rng(mechanism):
+        refuse("`mechanism` must take `rng`", "none", "its noise cannot be replayed", TypeError)
+    declared = sensitivity if sensitivity is not None else getattr(mechanism, "sensitivity", None)
+    if declared is None:
+        refuse("`sensitivity` must be given", "none", "the movement is held against it", TypeError)
+    reach = float(exact(declared, "sensitivity"))
+    pairs = named_pairs(neighbours) if neighbours is not None else pairs_for(mechanism)
+    run, _ = protocol(mechanism)
+    found = []
+    for name, (a, b) in pairs.items():
+        tries = [_frozen(run, a, b, seed, norm) for seed in range(seeds)]
+        moved = [distance for distance, same in tries if same] or [distance for distance, _ in tries]
+        found.append(Replay(name, max(moved), reach, any(same for _, same in tries)))
+    return found
+
+
+def _frozen(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool]:
+    first = np.random.default_rng(seed)
+    second = copy.deepcopy(first)
+    outputs = [_numbers(run(a, first)), _numbers(run(b, second))]
+    same = bool(first.bit_generator.state == second.bit_generator.state)
+    if outputs[0].shape != outputs[1].shape or not np.all(np.isfinite(np.concatenate([x.ravel() for x in outputs]))):
+        return np.inf, True
+    gap = np.abs(outputs[0] - outputs[1]).ravel()
+    return float(gap.sum() if norm == "l1" else np.sqrt(gap @ gap)), same
+
+
+def _numbers(output: Any) -> Array:
+    return np.asarray(output.value if isinstance(output, Estimate) else output, dtype=float)

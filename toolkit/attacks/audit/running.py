@@ -1,0 +1,118 @@
+"""How anything is run many times on one input: by protocol, never by what it is called.
+
+An object with `randomize(answers, rng)`, an object with `release(value, rng)`, or a function of the input (and of `rng`, if
+it has a parameter of that name).
+"""
+
+import inspect
+import time
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from toolkit.attacks.audit.coding import WIDEST
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.randomness import Rng
+
+Law = dict[Any, Fraction]
+
+FEWEST = 100
+_PACED = 20
+_CHUNK = 4096
+
+
+class Runner:
+    """Runs a mechanism on a value, as often as it is told to, and counts the runs."""
+
+    def __init__(self, mechanism: Any, rng: Rng) -> None:
+        self._once, self._batch = protocol(mechanism)
+        self._rng, self.runs = rng, 0
+
+    def __call__(self, value: Any, count: int) -> list[Any]:
+        """The outputs of `count` runs."""
+        outputs: list[Any] = []
+        while len(outputs) < count:
+            outputs += self._some(value, min(_CHUNK, count - len(outputs)))
+        self.runs += count
+        return outputs
+
+    def pace(self, values: Sequence[Any], most: int) -> float:
+        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries, as a busy machine only adds.
+
+        How often it is run here depends on no clock, so that a generator is in the same state afterwards on any machine.
+        """
+        size = max(min(_CHUNK // 4 if self._batch is not None else _PACED, most), 1)
+        return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
+
+    def _timed(self, value: Any, count: int) -> float:
+        start = time.perf_counter()
+        self(value, count)
+        return time.perf_counter() - start
+
+    def _some(self, value: Any, count: int) -> list[Any]:
+        if self._batch is None:
+            return [_cut(self._once(value, self._rng)) for _ in range(count)]
+        many = np.repeat(value[None], count, axis=0) if isinstance(value, np.ndarray) else [value] * count
+        outputs = self._batch(many, self._rng)
+        if not isinstance(outputs, np.ndarray):
+            return [_cut(output) for output in outputs]
+        if outputs.dtype == np.uint8 and outputs.ndim == 2:  # packed bits
+            outputs = np.unpackbits(outputs[:, : WIDEST // 8], axis=1, bitorder="little")
+        rows = outputs if outputs.ndim == 1 else outputs.reshape(len(outputs), -1)[:, :WIDEST]
+        return list(rows) if rows.ndim > 1 and rows.dtype.kind in "biuf" else list(rows.tolist())
+
+
+def _cut(output: Any) -> Any:
+    """Of an estimate its value, and of a long array the entries that will be looked at: many runs are kept at once."""
+    output = output.value if isinstance(output, Estimate) else output
+    return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
+
+
+def protocol(mechanism: Any) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
+    """One run on a value; and many runs on a list of values, where the mechanism randomizes each on its own."""
+    if hasattr(mechanism, "randomize"):
+        return mechanism.randomize, mechanism.randomize
+    if hasattr(mechanism, "release"):
+        return mechanism.release, None
+    if not callable(mechanism):
+        refuse(
+            "`mechanism` must have `randomize` or `release`, or be a function of the data",
+            type(mechanism).__name__,
+            "it cannot be run",
+            TypeError,
+        )
+    if not takes_rng(mechanism):
+        return (lambda value, _: mechanism(value)), None
+    needed = inspect.signature(mechanism).parameters["rng"].default is inspect.Parameter.empty
+    own = np.random.default_rng() if needed else None  # a function that cannot do without a Generator gets one
+    return (lambda value, rng: mechanism(value, rng=own if rng is None else rng)), None
+
+
+def takes_rng(mechanism: Any) -> bool:
+    """Whether it can be run with a given source of randomness."""
+    try:
+        method = getattr(mechanism, "randomize", None) or getattr(mechanism, "release", None) or mechanism
+        return "rng" in inspect.signature(method).parameters
+    except (TypeError, ValueError):
+        return False
+
+
+def loss_of(mechanism: Any) -> Loss | None:
+    """What a mechanism says that it costs, if it says so."""
+    loss = getattr(mechanism, "loss", None)
+    return loss if isinstance(loss, Pure | Approx | Zcdp) else None
+
+
+def law_of(mechanism: Any, value: Any) -> Law | None:
+    """The exact law of the output on a value, where the mechanism tells it: integer weights of options by reports, or `law`."""
+    if hasattr(mechanism, "law"):
+        return {output: Fraction(share) for output, share in mechanism.law(value).items()}
+    table, options = getattr(mechanism, "weights", None), getattr(mechanism, "options", ())
+    if not isinstance(table, np.ndarray) or table.ndim != 2 or value not in options:
+        return None
+    row = table[list(options).index(value)]
+    return {report: Fraction(int(w), mechanism.denominator) for report, w in zip(mechanism.report_options, row, strict=True)}

@@ -1,0 +1,81 @@
+"""Columns of polars frames."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.budget.frames.columns import DAY, TICKS, Cells, Column, Kind, whole_kind
+from toolkit.core.arrays import Array, Codes, Mask
+
+
+def polars_column(found: Any) -> Column:
+    """A Series of polars."""
+    kind = kind_of(found.dtype)
+    return Cells(found.to_list, kind) if kind.name == "object" else PolarsColumn(found, kind)
+
+
+def kind_of(dtype: Any) -> Kind:
+    """By the type of polars."""
+    import polars as pl
+
+    if dtype.is_integer():
+        name = str(dtype)
+        return whole_kind(int(name.removeprefix("U").removeprefix("Int")), signed=not name.startswith("U"))
+    if dtype.is_float():
+        return Kind("number", bits=int(str(dtype).removeprefix("Float")))
+    if isinstance(dtype, pl.Datetime):
+        return Kind("moment", tick=TICKS[dtype.time_unit], zoned=dtype.time_zone is not None)
+    if isinstance(dtype, pl.Categorical | pl.Enum):
+        return Kind("text", categorical=True)
+    if isinstance(dtype, pl.Date):
+        return Kind("day", tick=DAY)
+    plain = {pl.Boolean: "truth", pl.Decimal: "number", pl.String: "text", pl.Null: "object", pl.Object: "object"}
+    return Kind(plain.get(dtype.base_type(), "other"))
+
+
+class PolarsColumn(Column):
+    """Read with the methods of polars."""
+
+    def __init__(self, found: Any, kind: Kind) -> None:
+        self._found, self.kind = found, kind
+
+    def _padded(self, dtype: Any) -> Any:
+        """In one piece as another type, with one missing value at the end."""
+        return self._found.cast(dtype, strict=False).extend_constant(None, 1).rechunk()
+
+    def floats(self) -> Array:
+        import polars as pl
+
+        return np.asarray(self._padded(pl.Float64).fill_null(float("nan")).to_numpy()[:-1])
+
+    def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
+        import polars as pl
+
+        shown = self._found.dt.replace_time_zone(None) if local and self.kind.zoned else self._found
+        held = pl.UInt64 if self.kind.limits[1] == 2**64 - 1 else pl.Int64
+        padded = PolarsColumn(shown.to_physical(), self.kind)._padded(held)
+        return padded.fill_null(0).to_numpy()[:-1], padded.is_null().to_numpy()[:-1]
+
+    def places(self, texts: Sequence[str]) -> Codes:
+        import polars as pl
+
+        found = self._padded(pl.String).replace_strict(list(texts), list(range(len(texts))), default=-1, return_dtype=pl.Int64)
+        return np.asarray(found.fill_null(-1).to_numpy()[:-1])
+
+    def has(self, texts: Sequence[str]) -> Mask:
+        import polars as pl
+
+        return np.asarray(self._padded(pl.String).is_in(list(texts)).fill_null(False).to_numpy()[:-1])
+
+    def missing(self) -> Mask:
+        if self.kind.name == "number":
+            return np.isnan(self.floats())
+        return np.asarray(self._found.extend_constant(None, 1).is_null().to_numpy()[:-1])
+
+    def cells(self) -> list[Any]:
+        return list(self._found.to_list())
+
+    def empty(self) -> Column:
+        return PolarsColumn(self._found.head(0), self.kind)

@@ -1,0 +1,216 @@
+"""Values that an analyst asks for, read once, and fitted to a column by its type: what it can never hold is refused.
+
+A question whose answer is certain to be zero would cost as much as any other. Whether it is one is decided by the type of
+the column, never by what is in it.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.budget.frames import cells
+from toolkit.budget.frames.cells import Day, Moment
+from toolkit.budget.frames.columns import DAY, Column, Kind
+from toolkit.core.arrays import Codes, Mask
+from toolkit.core.checks import refuse
+
+Value: TypeAlias = str | bool | Fraction | Day | Moment
+_FEW = 16  # as many values are compared one after the other; beyond that they are sorted
+_TABLE = 2**16  # whole numbers no further apart are looked up in a table
+_FITS = {
+    "text": (str,),
+    "whole": (Fraction,),
+    "number": (Fraction,),
+    "truth": (bool, Fraction),
+    "moment": (Moment, Day),
+    "day": (Day,),
+    "object": (str, bool, Fraction, Day, Moment),
+    "other": (),
+}
+_WORDS = {str: "text", bool: "a truth value", Fraction: "a number", Day: "a date", Moment: "a date with a time"}
+
+
+@dataclass(frozen=True, repr=False)
+class Range:
+    """From low to high, both included."""
+
+    low: Value
+    high: Value
+
+    def __repr__(self) -> str:
+        return f"between({said(self.low)}, {said(self.high)})"
+
+
+def value_of(wanted: object, name: str) -> Value:
+    """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked for."""
+    found = cells.key(wanted)
+    if found is cells.NOTHING:
+        refuse(f"{name} must not be None, NaN, NA or NaT", "one of them", "write MISSING, from toolkit, to ask for missing values")
+    if isinstance(wanted, bool | np.bool_):
+        return bool(wanted)
+    if isinstance(found, Day | Moment | str):
+        return found
+    if isinstance(found, int | float):
+        if isinstance(found, float) and not math.isfinite(found):
+            refuse(f"{name} must be finite", "an infinite number", "it equals no measured value")
+        return Fraction(wanted) if isinstance(wanted, Decimal | Fraction) else Fraction(found)
+    told = type(wanted).__name__
+    refuse(f"{name} must be text, a number, a truth value, a date or a datetime", told, "nothing else can be compared", TypeError)
+
+
+def said(value: Value) -> str:
+    """A value in the analyst's own words, on one line."""
+    if isinstance(value, Fraction):
+        decimal = _as_float(value, Kind("number"))
+        return repr(decimal) if value.denominator > 1 and decimal == value else str(value)
+    if isinstance(value, Day):
+        return str(np.datetime64(value.days, "D"))
+    if isinstance(value, Moment):
+        seconds, rest = divmod(value.nanoseconds, 10**9)
+        fraction = f".{rest:09d}".rstrip("0").rstrip(".")
+        return f"{np.datetime64(seconds, 's')}{fraction}{' UTC' if value.zoned else ''}"
+    return repr(value)
+
+
+def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
+    """All values can be in a column of this kind, and dates are not mixed with dates that have a time."""
+    for value in values:
+        if not isinstance(value, _FITS[kind.name]) or (isinstance(value, bool) and kind.name in ("whole", "number")):
+            remedy = " or ".join(_WORDS[kind] for kind in _FITS[kind.name]) or "only MISSING can be asked for"
+            refuse(f"{name} holds {kind.words}", _WORDS[type(value)], f"it can never be there; write {remedy}", TypeError)
+        if isinstance(value, Moment) and kind.name == "moment" and value.zoned != kind.zoned:
+            remedy = "give the datetime a time zone" if kind.zoned else "leave the time zone out"
+            refuse(f"{name} holds {kind.words}", "a datetime of the other sort", remedy, TypeError)
+    if kind.name in ("moment", "object") and {Day, Moment} <= {type(value) for value in values}:
+        refuse(f"{name} must be compared with dates or with datetimes", "both", "a date means the whole day, a datetime one moment")
+
+
+def check_clock(column: Column, name: str) -> None:
+    """The engine knows the time zone of a column of moments, whose days are asked for."""
+    try:
+        column.empty().ticks(local=True)
+    except Exception:
+        refuse(f"{name} must have a time zone that is known here", "another", "days begin and end by its clock; compare datetimes")
+
+
+def fitted(value: Value, kind: Kind, name: str) -> Any:
+    """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot hold it."""
+    if kind.name in ("text", "object"):
+        return value
+    if kind.name == "truth":
+        held: Any = Fraction(value)  # type: ignore[arg-type]
+        possible = held in (0, 1)
+    elif kind.name == "number":
+        return _as_float(value, kind)  # type: ignore[arg-type]
+    else:
+        held = _in_ticks(value, kind)
+        possible = held.denominator == 1 and kind.limits[0] <= held <= kind.limits[1]
+    if not possible:
+        refuse(f"a value for {name} must be one that its type can hold", said(value), f"it holds {kind.words}, and never this one")
+    return float(held) if kind.name == "truth" else int(held)
+
+
+def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
+    """The two ends of a range as the column holds them, the next ones inside where it cannot hold them exactly."""
+    if kind.name in ("text", "truth", "other"):
+        refuse(f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError)
+    if kind.name == "object":
+        return asked.low, asked.high
+    if kind.name == "number":
+        return _as_float(asked.low, kind), _as_float(asked.high, kind)  # type: ignore[arg-type]
+    low, high = math.ceil(_in_ticks(asked.low, kind)), math.floor(_in_ticks(asked.high, kind))
+    if low > high or low > kind.limits[1] or high < kind.limits[0]:
+        received = f"{said(asked.low)} to {said(asked.high)}"
+        refuse(f"a range for {name} must hold a value of its type", received, f"it holds {kind.words}, and none lies between")
+    return max(low, kind.limits[0]), min(high, kind.limits[1])
+
+
+def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
+    """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of them."""
+    if column.kind.name == "object":
+        keys = {_key(target): place for place, target in enumerate(targets)}
+        return cells.places(column.cells(), keys, days=days)
+    if column.kind.name == "text":
+        return column.places(targets)
+    values, missing = numeric(column, days=days)
+    found = _places(values, np.array(targets, dtype=values.dtype))
+    np.copyto(found, -1, where=missing)
+    return found
+
+
+def matches(column: Column, targets: Sequence[Any], *, days: bool) -> Mask:
+    """Which values of a column are among the targets."""
+    return column.has(targets) if column.kind.name == "text" else codes(column, targets, days=days) >= 0
+
+
+def within(column: Column, low: Any, high: Any, *, days: bool) -> Mask:
+    """Which values of a column lie between the ends, both included."""
+    if column.kind.name == "object":
+        return np.array([_between(cells.key(cell, days=days), low, high) for cell in column.cells()], dtype=bool)
+    values, missing = numeric(column, days=days)
+    return np.asarray((values >= low) & (values <= high) & ~missing)
+
+
+def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
+    """Values that can be compared as numbers; moments as days of their own time zone where these are asked for."""
+    if column.kind.name in ("number", "truth"):
+        values = column.floats()
+        return values, np.isnan(values)
+    ticks, missing = column.ticks(local=days)
+    coarse = days or column.kind.name == "day"
+    return (ticks // (DAY // column.kind.tick) if coarse and column.kind.tick < DAY else ticks), missing
+
+
+def _in_ticks(value: Value, kind: Kind) -> Fraction:
+    if isinstance(value, Day):
+        return Fraction(value.days)
+    return Fraction(value.nanoseconds, kind.tick) if isinstance(value, Moment) else Fraction(value)
+
+
+def _as_float(value: Fraction, kind: Kind) -> float:
+    """The nearest number that the column can hold: 0.1 finds the nearest float of 32 bits in a column of such."""
+    try:
+        nearest = float(value)
+    except OverflowError:
+        nearest = math.inf if value > 0 else -math.inf
+    with np.errstate(over="ignore"):
+        return float(np.array(nearest).astype(f"f{kind.bits // 8}"))
+
+
+def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
+    found = np.full(len(values), -1, dtype=np.int64)
+    if len(targets) <= _FEW:
+        for place, target in enumerate(targets):
+            np.copyto(found, place, where=values == target)
+        return found
+    if values.dtype.kind in "iu" and int(targets.max()) - int(targets.min()) < _TABLE:
+        low, high = int(targets.min()), int(targets.max())
+        table = np.full(high - low + 2, -1, dtype=np.int64)
+        table[targets - low] = np.arange(len(targets))
+        inside = (values >= low) & (values <= high)
+        return np.asarray(table[np.where(inside, values - low, -1)])
+    order = np.argsort(targets)
+    near = order[np.minimum(np.searchsorted(targets[order], values), len(targets) - 1)]
+    np.copyto(found, near, where=targets[near] == values)
+    return found
+
+
+def _key(value: Value) -> Any:
+    """As `cells.key` gives it for a cell of equal value."""
+    if isinstance(value, bool):
+        return int(value)
+    if isinstance(value, Fraction):
+        return int(value) if value.denominator == 1 else float(value)
+    return value
+
+
+def _between(key: Any, low: Any, high: Any) -> bool:
+    if isinstance(low, Fraction):
+        return isinstance(key, int | float) and low <= key <= high
+    return type(key) is type(low) and low <= key <= high and getattr(key, "zoned", 0) == getattr(low, "zoned", 0)

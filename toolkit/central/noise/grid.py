@@ -1,0 +1,200 @@
+"""Private numbers on a public grid: read, rounded, noise added, handed out; no step looks different for other data.
+
+Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism alone, so that all
+data share one set of outputs and the low bits of a release carry nothing. The exact sum of number and noise is then
+turned into a float or a 64-bit integer; that is a function of the sum alone, and so costs no privacy.
+
+What is refused is refused by type, shape, and being a finite number; no message quotes the number.
+"""
+
+import math
+import sys
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import Number, positive, refuse
+from toolkit.core.sampling.enclosure import floor_log2
+from toolkit.core.sampling.noise import Integers
+
+GRID_BITS = 30
+"""The grid is finer than sensitivity and scale by this many powers of two: rounding costs a billionth of the noise."""
+
+Noisy: TypeAlias = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
+
+_INT64 = np.iinfo(np.int64)
+_EXACT_FLOAT = 2**53
+_SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """A private number or vector, read: `entries` is an int, a Fraction, or an array of int64 or float64."""
+
+    entries: Any
+    whole: bool
+    scalar: bool
+
+    @property
+    def size(self) -> int:
+        return 1 if self.scalar else len(self.entries)
+
+
+def read(value: object, name: str = "value") -> Answer:
+    """A number, or a one-dimensional array or list of numbers.
+
+    The type says whether the numbers are whole; it must not depend on the data. Integers inside arrays and lists are cut
+    to 64 bits, and to 53 bits where a list also holds floats: unlike rounding, that moves no two of them further apart.
+    """
+    if isinstance(value, list | tuple):
+        value = _from_list(value, name)
+    if isinstance(value, np.ma.MaskedArray):
+        refuse(f"`{name}` must not be masked", "a masked array", "decide what stands for the missing entries first", TypeError)
+    if isinstance(value, np.generic) or hasattr(value, "__array__"):
+        value = np.asarray(value)
+        if value.ndim == 0 and _numeric(value):
+            value = value.item()
+    if isinstance(value, np.ndarray):
+        return _from_array(value, name)
+    if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
+        refuse(f"`{name}` must be a number or an array of numbers", type(value).__name__, "noise is added to numbers", TypeError)
+    if isinstance(value, float):
+        _check_finite(math.isfinite(value), name)
+    return Answer(value if isinstance(value, int) else Fraction(value), isinstance(value, int), True)
+
+
+def _numeric(array: npt.NDArray[Any]) -> bool:
+    """Integers, and floats of at most 64 bits: longer ones would be rounded unevenly on the way to the grid."""
+    return array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8)
+
+
+def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[Any]:
+    kinds = {type(entry) for entry in values}
+    if any(issubclass(kind, bool | np.bool_) or not issubclass(kind, int | float | np.integer | np.floating) for kind in kinds):
+        refuse(f"`{name}` must hold integers and floats", "another type", "noise is added to numbers", TypeError)
+    if all(issubclass(kind, int | np.integer) for kind in kinds):
+        return np.array([min(max(int(entry), _INT64.min), _INT64.max) for entry in values], dtype=np.int64)
+    return np.array([_cut_to_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values])
+
+
+def _from_array(array: npt.NDArray[Any], name: str) -> Answer:
+    if not _numeric(array):
+        refuse(f"`{name}` must be an array of integers or floats", f"dtype {array.dtype}", "noise is added to numbers", TypeError)
+    if array.ndim != 1 or array.size == 0:
+        refuse(f"`{name}` must be one-dimensional and not empty", f"shape {array.shape}", "release each part, or flatten it first")
+    if array.dtype.kind == "f":
+        _check_finite(bool(np.isfinite(array).all()), name)
+        return Answer(array.astype(np.float64, copy=False), False, False)
+    if array.dtype == np.uint64:
+        array = np.minimum(array, np.uint64(_INT64.max))
+    return Answer(array.astype(np.int64, copy=False), True, False)
+
+
+def _check_finite(finite: bool, name: str) -> None:
+    if not finite:
+        refuse(f"`{name}` must be finite", "NaN or an infinity", "settle missing and infinite values before a release")
+
+
+def grid_exponent(*sizes: Fraction, bits: int = GRID_BITS) -> int:
+    """The exponent of the grid: the largest power of two not above the smallest of the sizes, divided by 2**bits."""
+    return floor_log2(min(sizes)) - bits
+
+
+def charged(sensitivity: Fraction, size: int, norm: str) -> Fraction:
+    """The sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself in those units.
+
+    Rounding halves up keeps the order and commutes with whole steps, so numbers at most a apart end at most ceil(a)
+    apart. Over `size` entries the ceilings add at most size - 1 to the ceiling of their sum, and at most the root of
+    `size` to their length.
+    """
+    if norm == "l1" or size == 1:
+        return Fraction(math.ceil(sensitivity) + size - 1)
+    return sensitivity + Fraction(math.isqrt(size << 60) + 1, 2**30)
+
+
+NO_NOISE = "what nobody can move needs no noise"
+NO_END = "at 0 no finite noise is enough"
+
+
+def sensible(value: Number, name: str, consequence: str) -> Fraction:
+    """A positive number from 1e-300 to 1e300: so that the noise and its grid are within reach of a float."""
+    number = positive(value, name, consequence)
+    if not _SMALLEST <= number <= _LARGEST:
+        refuse(f"`{name}` must lie between 1e-300 and 1e300", value, "no float could hold the noise")
+    return number
+
+
+def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
+    """Whole number plus whole noise; in an array a sum beyond 64 bits is cut to the nearest 64-bit integer."""
+    if answer.scalar:
+        return int(answer.entries) + int(noise[0])
+    if noise.dtype == object:
+        sums = [min(max(a + n, _INT64.min), _INT64.max) for a, n in zip(answer.entries.tolist(), noise.tolist(), strict=True)]
+        return np.array(sums, dtype=np.int64)
+    total = answer.entries + noise
+    wrapped = ((answer.entries ^ total) & (noise ^ total)) < 0
+    return np.where(wrapped, np.where(noise < 0, _INT64.min, _INT64.max), total)
+
+
+def add_on_grid(answer: Answer, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
+    """Number rounded to the grid, plus noise in units of the grid, as the nearest float to the exact sum.
+
+    In an array both terms are doubles without error, so their floating-point sum is the exact sum, rounded once; the few
+    terms that are not are added as fractions.
+    """
+    if answer.scalar:
+        return _on_grid(Fraction(answer.entries), int(noise[0]), exponent)
+    if answer.whole or noise.dtype == object:
+        pairs = zip(answer.entries.tolist(), noise.tolist(), strict=True)
+        return np.array([_on_grid(Fraction(number), step, exponent) for number, step in pairs])
+    total: npt.NDArray[np.float64]
+    with np.errstate(over="ignore"):
+        total = _rounded(answer.entries, exponent) + np.ldexp(noise.astype(np.float64), exponent)
+    for i in np.flatnonzero(np.abs(noise) > _EXACT_FLOAT):
+        total[i] = _on_grid(Fraction(float(answer.entries[i])), int(noise[i]), exponent)
+    return np.clip(total, -sys.float_info.max, sys.float_info.max)
+
+
+def steps_of(number: Fraction, exponent: int) -> int:
+    """The nearest multiple of 2**exponent, halves up, in steps: floor(number / 2**exponent + 1/2)."""
+    up, down = (1 << -exponent, 1) if exponent < 0 else (1, 1 << exponent)
+    half = number.denominator * down
+    return (2 * number.numerator * up + half) // (2 * half)
+
+
+def gaps_in_steps(answer: Answer, exponent: int) -> npt.NDArray[np.float64]:
+    """How many steps of the grid each entry is below the largest: exact up to 2**53 steps, above rounded once or twice."""
+    with np.errstate(over="ignore"):
+        if answer.whole:  # the difference of two int64 fits into uint64, wrapped or not
+            return np.asarray((answer.entries.max() - answer.entries).view(np.uint64).astype(np.float64))
+        rounded = _rounded(answer.entries, exponent)
+        return np.asarray(np.ldexp(rounded.max() - rounded, -exponent))
+
+
+def _on_grid(number: Fraction, noise: int, exponent: int) -> float:
+    up, down = (1 << -exponent, 1) if exponent < 0 else (1, 1 << exponent)
+    steps = steps_of(number, exponent) + noise
+    try:
+        return steps * down / up
+    except OverflowError:
+        return math.copysign(sys.float_info.max, steps)
+
+
+def _cut_to_float(number: int) -> float:
+    return float(min(max(number, -_EXACT_FLOAT), _EXACT_FLOAT))
+
+
+def _rounded(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
+    """Each value at the nearest multiple of 2**exponent, halves up: floor(x / unit + 1/2) * unit without error.
+
+    The fraction beyond the floor is computed exactly wherever it could be one half, unlike x / unit + 1/2. Values beyond
+    2**53 units are multiples already.
+    """
+    top = math.ldexp(1.0, min(exponent + 53, 1023))
+    small = np.abs(values) < top
+    scaled = np.ldexp(np.where(small, values, 0.0), -exponent)
+    floor = np.floor(scaled)
+    return np.where(small, np.ldexp(floor + (scaled - floor >= 0.5), exponent), values)

@@ -1,0 +1,275 @@
+"""Intervals for shares that are seen through randomization, and for numbers with a standard error.
+
+A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two known rows,
+x * given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to [0, 1]; when nothing
+is left, the data disagree with every share at this level, and the interval says so: it has no limits.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice
+from toolkit.core.checks import level as check_level
+from toolkit.core.inference.posterior import Through, shortest_on_grid
+
+Tails = tuple[Any, Any, Any]
+"""A statistic, and the p-values against "the truth is below the null" and "the truth is above it"."""
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Lower and upper limit, floats or one array each: `low, high = estimate.interval()`.
+
+    `empty` marks where the data contradict every possible value at this level. There are no limits there: both are NaN, since
+    any number in their place, a zero above all, would be printed and believed.
+    """
+
+    low: float | Array
+    high: float | Array
+    level: float = 0.95
+    method: str = "wald"
+    empty: bool | npt.NDArray[np.bool_] = False
+
+    @property
+    def width(self) -> float | Array:
+        return self.high - self.low
+
+    def __iter__(self) -> Iterator[float | Array]:
+        return iter((self.low, self.high))
+
+    def __repr__(self) -> str:
+        low, high = (np.array2string(np.asarray(limit), precision=4, separator=", ") for limit in (self.low, self.high))
+        made = f"level={self.level:g}, method='{self.method}'"
+        if np.ndim(self.low) == 0 and self.empty:
+            return f"Interval(empty, {made}: the data contradict every value at this level)"
+        note = ", nan where empty: the data contradict every value at this level" if np.any(self.empty) else ""
+        return f"Interval(low={low}, high={high}, {made}{note})"
+
+
+def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: str) -> Interval:
+    """The part of an interval that lies `within` what is possible; where there is none, it is empty and has no limits."""
+    slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
+    empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
+    low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
+    if np.ndim(empty):
+        return Interval(low, high, level, method, empty)
+    return Interval(float(low), float(high), level, method, bool(empty))
+
+
+class IntervalBasis(Protocol):
+    """What an estimate keeps so that intervals of any level can be made later; the first method is the default.
+
+    A basis may also have `tails(null, method)`; else a test is made by finding the level at which the interval meets the null.
+    """
+
+    @property
+    def methods(self) -> tuple[str, ...]: ...
+
+    def interval(self, level: float, method: str) -> Interval: ...
+
+
+def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Interval:
+    """The interval of the named method, or of the basis's default."""
+    return basis.interval(check_level(level), choice(method or basis.methods[0], "method", basis.methods))
+
+
+@dataclass(frozen=True, eq=False)
+class Normal:
+    """Value and standard error, nothing else known: the Wald interval, cut to what is possible where `within` says so."""
+
+    value: float | Array
+    se: float | Array
+    within: tuple[float, float] = (-np.inf, np.inf)
+    methods: tuple[str, ...] = ("wald",)
+
+    def interval(self, level: float, method: str) -> Interval:
+        reach = float(ndtri(0.5 + level / 2)) * self.se
+        return cut(self.value - reach, self.value + reach, self.within, level, method)
+
+    def tails(self, null: float, _method: str) -> Tails:
+        z = _ratio(self.value - null, self.se)
+        return z, ndtr(z), ndtr(-z)
+
+
+@dataclass(frozen=True, eq=False)
+class Student:
+    """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t interval, not cut.
+
+    Where all answers are equal the standard error is zero, and says nothing about the next answer: there is no interval.
+    """
+
+    value: float | Array
+    se: float | Array
+    df: int
+    methods: tuple[str, ...] = ("t",)
+
+    def interval(self, level: float, method: str) -> Interval:
+        reach = float(stdtrit(self.df, 0.5 + level / 2)) * self._error if self.df > 0 else np.nan * self._error
+        return Interval(self.value - reach, self.value + reach, level, method)
+
+    def tails(self, null: float, _method: str) -> Tails:
+        t = (self.value - null) / self._error
+        return t, stdtr(max(self.df, 1), t), stdtr(max(self.df, 1), -t)
+
+    @property
+    def _error(self) -> Any:
+        error = np.where(np.asarray(self.se) > 0, self.se, np.nan)
+        return error if error.ndim else float(error)
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """The intervals of another basis, moved to a new unit: offset + factor * limit, for a positive factor."""
+
+    basis: IntervalBasis
+    factor: float
+    offset: float
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.basis.methods
+
+    def interval(self, level: float, method: str) -> Interval:
+        inner = self.basis.interval(level, method)
+        return replace(inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Shares:
+    """Shares of a sample of n, one row each, estimated by a mean of report scores.
+
+    Parameters
+    ----------
+    value, se : the unbiased estimates and their standard errors.
+    n : the number of reports.
+    spread_given, spread_without : mean squared score of a report from those who have the option, and from the others.
+    counts, given, without : reports of each kind, and their probabilities under "has it" and "has it not".
+    without_range : least and greatest probability of the kinds that speak for the option among those without it.
+    through : the whole matrix and all counts, where the posterior of one share depends on the others.
+    """
+
+    value: Array
+    se: Array
+    n: int
+    spread_given: Array
+    spread_without: Array
+    counts: Array
+    given: Array
+    without: Array
+    without_range: tuple[Array, Array]
+    through: Through | None = None
+    methods: tuple[str, ...] = ("wilson", "exact", "bayes", "wald")
+
+    @classmethod
+    def from_support(cls, counts: Array, n: int, p: Array, q: Array) -> "Shares":
+        """Each count is binomial: a report supports the option with probability p from those who have it, else q."""
+        given, without = np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1)
+        seen, slope = counts / n, p - q
+        scores = np.stack([(1 - q) / slope, -q / slope], axis=1) ** 2
+        return cls(
+            value=(seen - q) / slope,
+            se=_root(seen * (1 - seen), n - 1) / np.abs(slope),
+            n=n,
+            spread_given=(given * scores).sum(axis=1),
+            spread_without=(without * scores).sum(axis=1),
+            counts=np.stack([counts, n - counts], axis=1),
+            given=given,
+            without=without,
+            without_range=(np.where(slope > 0, q, 1 - q), np.where(slope > 0, q, 1 - q)),
+        )
+
+    def interval(self, level: float, method: str) -> Interval:
+        low, high = self.limits(level, method)
+        if len(self.value) == 1:
+            low, high = low[0], high[0]
+        return cut(low, high, (0.0, 1.0), level, method)
+
+    def rows(self, chosen: npt.NDArray[np.intp]) -> "Shares":
+        """Some of the shares, each for itself: a posterior of all together is left behind."""
+        names = ("value", "se", "spread_given", "spread_without", "counts", "given", "without")
+        ends = (self.without_range[0][chosen], self.without_range[1][chosen])
+        methods = tuple(name for name in self.methods if name != "bayes" or self.through is None)
+        some = {name: getattr(self, name)[chosen] for name in names}
+        return replace(self, **some, without_range=ends, through=None, methods=methods)
+
+    def limits(self, level: float, method: str) -> tuple[Array, Array]:
+        """The limits before they are cut to 0 … 1: what differences and tests are made from."""
+        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[method]
+        return make(level)
+
+    def tails(self, null: float, method: str) -> Tails:
+        """The tests that exclude a share exactly when the uncut interval of the same method does."""
+        if method == "exact":
+            below, above = self._binomial_tails(null)
+            z = self.score(null)
+        else:
+            z = self.score(null) if method == "wilson" else _ratio(self.value - null, self.se)
+            below, above = ndtr(z), ndtr(-z)
+        return (z[0], below[0], above[0]) if len(z) == 1 else (z, below, above)
+
+    def _wald(self, level: float) -> tuple[Array, Array]:
+        reach = ndtri(0.5 + level / 2) * self.se
+        return self.value - reach, self.value + reach
+
+    def _wilson(self, level: float) -> tuple[Array, Array]:
+        """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in x."""
+        factor = ndtri(0.5 + level / 2) ** 2 / self.n
+        lead = 1 + factor
+        middle = (2 * self.value + factor * (self.spread_given - self.spread_without)) / (2 * lead)
+        reach = np.sqrt(np.maximum(middle**2 - (self.value**2 - factor * self.spread_without) / lead, 0))
+        return middle - reach, middle + reach
+
+    def score(self, null: float) -> Array:
+        """The estimate's distance from the null in standard errors at the null: Wilson's limits are where it is -z and z."""
+        variance = null * self.spread_given + (1 - null) * self.spread_without - null**2
+        return np.asarray(_ratio(self.value - null, np.sqrt(np.maximum(variance, 0) / self.n)))
+
+    def _spoken(self) -> tuple[Array, Array]:
+        """How many reports speak for the option, and how probable such a report is from those who have it."""
+        speaks = self.given > self.without
+        return np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
+
+    def _binomial_tails(self, null: float) -> tuple[Array, Array]:
+        """The greatest chance of as few, and of as many, reports for the option, whatever the others have instead."""
+        (count, p), (least, greatest) = self._spoken(), self.without_range
+        fewest, most = np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1)
+        below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
+        above = np.where(count > 0, bdtrc(np.maximum(count - 1, 0), self.n, most), 1)
+        return np.where(p > greatest, below, 1), np.where(p > greatest, above, 1)
+
+    def _exact(self, level: float) -> tuple[Array, Array]:
+        """Clopper and Pearson on the number of reports that speak for the option; coverage is guaranteed."""
+        count, p = self._spoken()
+        tail = (1 - level) / 2
+        low = np.where(count > 0, betaincinv(np.maximum(count, 1), self.n - count + 1, tail), 0)
+        high = np.where(count < self.n, betaincinv(count + 1, np.maximum(self.n - count, 1), 1 - tail), 1)
+        least, greatest = self.without_range
+        with np.errstate(divide="ignore", invalid="ignore"):
+            low, high = (low - greatest) / (p - greatest), (high - least) / (p - least)
+        return np.where(p > greatest, low, 0), np.where(p > greatest, high, 1)
+
+    def _bayes(self, level: float) -> tuple[Array, Array]:
+        """The shortest interval that holds `level` of the posterior from a flat prior."""
+        if self.through is not None:
+            return self.through.shortest(level)
+        pairs = [shortest_on_grid(c, g, w, level) for c, g, w in zip(self.counts, self.given, self.without, strict=True)]
+        low, high = np.array(pairs).T
+        return low, high
+
+
+def _ratio(distance: Any, error: Any) -> Any:
+    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        found = np.where(np.asarray(distance) == 0, np.where(np.isnan(error), np.nan, 0.0), np.asarray(distance) / error)
+    return found if found.ndim else float(found)
+
+
+def _root(variance: Array, divisor: int) -> Array:
+    """Standard errors; one report alone has none."""
+    return np.sqrt(variance / divisor) if divisor > 0 else np.full_like(variance, np.nan)

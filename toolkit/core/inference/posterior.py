@@ -1,0 +1,135 @@
+"""Posteriors of shares from a flat prior, seen through randomization: one share on a grid, several by draws.
+
+A flat prior on one share is even on 0 to 1. A flat prior on several shares that sum to one is even on the simplex: then no
+share is taken as known while another is looked at. Draws start from a fixed seed, so the same reports always give the
+same interval.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import xlogy
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+
+OPTIONS_LIMIT = 16
+"""Beyond this many options drawing takes longer than anybody waits, and the prior outweighs the reports."""
+
+_CHAINS, _KEPT = 100, 500
+_TOUCHING = 0.002  # an interval that begins within this share of the draws begins at the edge
+
+
+def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) -> tuple[float, float]:
+    """The shortest interval that holds `level` of the posterior of one share x, on a grid laid over where the likelihood is.
+
+    Reports follow x * given + (1 - x) * without. With two kinds of report this posterior is a truncated Beta; the grid serves
+    every number of kinds, and does not lose its digits when the truncation leaves only the far tail.
+    """
+
+    def log_likelihood(x: Array) -> Array:
+        mixture = np.multiply.outer(x, given) + np.multiply.outer(1 - x, without)
+        return np.asarray(xlogy(counts, mixture).sum(axis=-1))
+
+    grid = np.linspace(0, 1, 513)
+    for _ in range(6):  # each round keeps the part within e**-40 of the mode and looks closer
+        height = log_likelihood(grid)
+        inside = np.flatnonzero(height >= height.max() - 40)
+        first, last = max(inside[0] - 1, 0), min(inside[-1] + 1, len(grid) - 1)
+        if last - first >= len(grid) // 2:
+            break
+        grid = np.linspace(grid[first], grid[last], len(grid))
+    grid = np.linspace(grid[first], grid[last], 4001)
+    height = log_likelihood(grid)
+    density = np.exp(height - height.max())
+    mass = np.concatenate([[0], np.cumsum((density[1:] + density[:-1]) / 2)])
+    mass /= mass[-1]
+    tails = np.linspace(0, 1 - level, 401)
+    lows, highs = np.interp(tails, mass, grid), np.interp(tails + level, mass, grid)
+    best = int(np.argmin(highs - lows))
+    return float(lows[best]), float(highs[best])
+
+
+@dataclass(frozen=True, eq=False)
+class Through:
+    """Reports of several options seen through a matrix Pr(report | truth), and the covariance of the unbiased shares."""
+
+    matrix: Array
+    counts: Array
+    cov: Array
+
+    def shortest(self, level: float) -> tuple[Array, Array]:
+        """For each share the shortest interval that holds `level` of the posterior of all shares together."""
+        k = len(self.matrix)
+        if k > OPTIONS_LIMIT:
+            refuse(f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix', k, 'use "wilson" or "exact"')
+        return shortest_of(simplex_draws(self.matrix, self.counts[None, :], self.cov[None, :, :])[0], level)
+
+
+def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
+    """For each column the shortest interval that holds `level` of its rows; one that all but touches 0 or 1 reaches it."""
+    ordered = np.sort(draws, axis=0)
+    held = int(np.ceil(level * len(ordered)))
+    first = np.argmin(ordered[held - 1 :] - ordered[: len(ordered) - held + 1], axis=0)
+    low, high = (np.take_along_axis(ordered, first[None] + end, axis=0)[0] for end in (0, held - 1))
+    touch = _TOUCHING * len(ordered)
+    return np.where(first <= touch, 0, low), np.where(len(ordered) - held - first <= touch, 1, high)
+
+
+def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT) -> Array:
+    """Draws of shares x with density proportional to the likelihood of the counts under x P: survey, draw, share.
+
+    Hit and run: each step draws a point on a random chord of the simplex, by slice sampling, which needs no tuning and
+    is exact however narrow the likelihood is. The log-likelihood is concave, so the slice is one segment. Directions follow the
+    estimate's covariance, and every other step the line between two vertices, which finds its way along the edges.
+
+    Parameters
+    ----------
+    counts, cov : of one survey a row: reports of each kind, and the covariance of the unbiased shares.
+    chains, kept : independent chains for each survey, and draws kept of each after a start of 100 + 20 k steps.
+    """
+    surveys, k = len(counts), len(matrix)
+    rng = np.random.default_rng(0)
+    tallies = np.repeat(counts, chains, axis=0)
+    roots = np.repeat(_roots(cov), chains, axis=0)
+    x = rng.dirichlet(np.ones(k), size=surveys * chains)
+    held = np.empty((kept, surveys * chains, k))
+    for step in range(-100 - 20 * k, kept):
+        if step % 2:
+            direction = np.einsum("sij,sj->si", roots, rng.standard_normal((len(x), k)))
+        else:
+            pairs = rng.random((len(x), k)).argsort(axis=1)
+            direction = (pairs == 0) * 1.0 - (pairs == 1)
+        x = _step(x, direction, matrix, tallies, rng)
+        if step >= 0:
+            held[step] = x
+    return held.reshape(kept, surveys, chains, k).transpose(1, 0, 2, 3).reshape(surveys, kept * chains, k)
+
+
+def _roots(cov: Array) -> Array:
+    """Square roots of covariances: directions that spread as the estimate does, and stay where shares sum to one."""
+    values, vectors = np.linalg.eigh(cov)
+    return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None, :])
+
+
+def _step(x: Array, direction: Array, matrix: Array, counts: Array, rng: np.random.Generator) -> Array:
+    """One draw for each row, on the chord through x, from the part of it where the likelihood is above a random height."""
+    direction = direction / np.abs(direction).max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.where(direction != 0, -x / direction, np.inf)
+    low = np.where(direction > 0, ends, -np.inf).max(axis=1)
+    high = np.where(direction < 0, ends, np.inf).min(axis=1)
+    here, along = x @ matrix, direction @ matrix
+    height = xlogy(counts, here).sum(axis=1) - rng.standard_exponential(len(x))
+    place, open_rows = np.zeros(len(x)), np.arange(len(x))
+    while len(open_rows):
+        tried = low[open_rows] + (high - low)[open_rows] * rng.random(len(open_rows))
+        reports = np.maximum(here[open_rows] + tried[:, None] * along[open_rows], 0)
+        inside = xlogy(counts[open_rows], reports).sum(axis=1) >= height[open_rows]
+        place[open_rows[inside]] = tried[inside]
+        outside, tried = open_rows[~inside], tried[~inside]
+        low[outside] = np.where(tried < 0, tried, low[outside])
+        high[outside] = np.where(tried < 0, high[outside], tried)
+        open_rows = outside
+    moved = np.maximum(x + place[:, None] * direction, 0)
+    return np.asarray(moved / moved.sum(axis=1, keepdims=True))

@@ -1,0 +1,58 @@
+"""Integer odds from an epsilon, rounded to the private side: the bridge from a promise to the draws that keep it."""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, labels, positive, refuse, whole
+from toolkit.core.rounding import best_below, exp_below
+
+Options: TypeAlias = int | Sequence[str | int]
+"""Labels, or only their number."""
+
+_MOST = 22
+
+
+def checked_epsilon(epsilon: Number) -> Fraction:
+    """The epsilon that was asked for, within what 32-bit draws can keep, as the decimal digits of a float.
+
+    A third has no float, and a randomizer must not say that it costs more than it was given: it gets a little less.
+
+    >>> checked_epsilon(0.1), checked_epsilon("1/3") < Fraction(1, 3)
+    (Fraction(1, 10), True)
+    """
+    asked = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
+    if asked > _MOST:
+        refuse(f"`epsilon` must be at most {_MOST}", epsilon, "beyond it a 32-bit draw almost never hides anything")
+    number = float(asked)
+    while Fraction(repr(number)) > asked:
+        number = math.nextafter(number, 0)
+    return Fraction(repr(number))
+
+
+def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
+    """Weights a > b, with a / b as near below e**epsilon as `inside` * a + `outside` * b <= 2**32 allows.
+
+    >>> odds(1.0, inside=1, outside=1)[0] / odds(1.0, inside=1, outside=1)[1] < 2.718281829
+    True
+    """
+    factor = exp_below(checked_epsilon(epsilon))
+    a, b = best_below(factor, others=-(-outside // inside), limit=DENOMINATOR_LIMIT // inside)
+    if a == b:
+        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer")
+    return a, b
+
+
+def threshold_above(factor: Fraction) -> int:
+    """The least whole t with t / 2**32 at least 1 / (factor + 1): a probability of lying, rounded to the private side."""
+    return -(-DENOMINATOR_LIMIT * factor.denominator // (factor.numerator + factor.denominator))
+
+
+def named(options: Options) -> tuple[str | int, ...]:
+    """Labels, or the codes 0 … k-1 when only their number is given."""
+    if isinstance(options, int | np.integer):
+        return tuple(range(whole(options, "options", least=2)))
+    return labels(options, "options")

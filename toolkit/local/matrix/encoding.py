@@ -1,0 +1,226 @@
+"""Answers and reports, however they are given, as codes 0 … k-1.
+
+Lists, NumPy arrays, pandas and polars Series of booleans, codes or labels are all accepted; neither library is imported
+to do so. Messages count what is wrong and never quote an answer.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array, Codes, Labels
+from toolkit.core.checks import is_missing, refuse
+from toolkit.core.sampling.categorical import CHUNK
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """Codes, and what they were given as, so that a result can be returned as the same kind."""
+
+    codes: Codes  # of the smallest signed type
+    kind: str  # "boolean", "code" or "label"
+    given: np.dtype[Any]
+    scalar: bool
+
+    def like(self, codes: Codes, labels: Labels) -> Any:
+        """Codes of `labels` as the kind of thing that was given."""
+        if self.kind == "boolean" and len(labels) == 2:
+            result = codes.astype(bool)
+        elif self.kind == "label":
+            result = np.array(labels)[codes]
+        else:
+            fits = self.given.kind in "iu" and len(labels) - 1 <= np.iinfo(self.given).max
+            result = codes.astype(self.given if fits else np.intp, copy=False)
+        return result[0].item() if self.scalar else result
+
+
+def encode(values: Any, labels: Labels, what: str) -> Encoded:
+    """Codes of `values` among `labels`; `what` names them in errors ("answers", "reports")."""
+    _refuse_missing(values, what)
+    array = _as_array(values)
+    scalar = array.ndim == 0
+    array = array.reshape(1) if scalar else array
+    if array.ndim != 1:
+        refuse(f"{what} must be one-dimensional", f"{array.ndim} dimensions", "there is one answer a person")
+    if array.size == 0:
+        refuse(f"{what} must hold at least one entry", "none", "there is nothing to work on")
+    array = _typed(array, what)
+    if array.dtype.kind == "b":
+        if len(labels) != 2:
+            refuse(
+                f"booleans can stand for {what} of two options only", f"{len(labels)} options", "give labels or codes", TypeError
+            )
+        return Encoded(array.view(np.int8), "boolean", array.dtype, scalar)
+    if array.dtype.kind in "iu" and not _numbers_are_labels(labels):
+        return Encoded(_checked_codes(array, labels, what), "code", array.dtype, scalar)
+    return Encoded(_find(array, labels, what), "label", array.dtype, scalar)
+
+
+def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDArray[np.int64]:
+    """How often each label occurs, in the order of the labels; each value once, or as many `times` as is said."""
+    if times is None and (counted := _counted_as_they_are(values, labels)) is not None:
+        return counted
+    encoded = encode(values, labels, what)
+    if times is not None:
+        return times_each(encoded.codes, checked_times(times, len(encoded.codes)), len(labels))
+    if len(labels) == 2:
+        last = int(np.count_nonzero(encoded.codes))
+        return np.array([len(encoded.codes) - last, last], dtype=np.int64)
+    counts = np.zeros(len(labels), dtype=np.int64)
+    for start in range(0, len(encoded.codes), CHUNK):
+        counts += np.bincount(encoded.codes[start : start + CHUNK], minlength=len(labels))
+    return counts
+
+
+def _counted_as_they_are(values: Any, labels: Labels) -> npt.NDArray[np.int64] | None:
+    """Codes of the machine's own width are counted without being copied; None for all else, and for codes out of range."""
+    if type(values) is not np.ndarray or values.ndim != 1 or values.dtype != np.intp:
+        return None
+    if values.size == 0 or _numbers_are_labels(labels):
+        return None
+    counts = np.zeros(len(labels), dtype=np.int64)
+    for start in range(0, len(values), CHUNK):
+        part = values[start : start + CHUNK]
+        if part.min() < 0 or part.max() >= len(labels):
+            return None
+        counts += np.bincount(part, minlength=len(labels))
+    return counts
+
+
+def _numbers_are_labels(labels: Labels) -> bool:
+    """Whether whole numbers mean labels, as in points 1 … 5, and not codes."""
+    return any(isinstance(label, int) for label in labels) and labels != tuple(range(len(labels)))
+
+
+def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]:
+    """Numbers of reports of each kind, whole and not all zero."""
+    numbers = np.asarray(counts)
+    if numbers.shape != (kinds,):
+        refuse(
+            f"`counts` must hold one number for each of {kinds} reports",
+            f"shape {numbers.shape}",
+            "they are in the order of report_options",
+        )
+    if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
+        refuse("`counts` must be whole numbers", f"other values of type {numbers.dtype}", "they count reports", TypeError)
+    if numbers.min() < 0:
+        refuse("`counts` must not be negative", "a negative count", "they count reports")
+    if numbers.sum() == 0:
+        refuse("`counts` must hold at least one report", "none", "there is nothing to estimate from")
+    return numbers.astype(np.float64)
+
+
+def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
+    """How often each of so many reports came: whole numbers, not all zero, that sum to what floats hold exactly."""
+    numbers = checked_counts(times, kinds)
+    if numbers.sum() > 2**53:
+        refuse("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
+    return numbers.astype(np.int64)
+
+
+def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int) -> npt.NDArray[np.int64]:
+    """How often each code came, when each entry stands for so many `times`."""
+    return np.bincount(codes, times, minlength=kinds).astype(np.int64)
+
+
+def _refuse_missing(values: Any, what: str) -> None:
+    missing, total = _missing(values)
+    if missing:
+        refuse(
+            f"{what} must not be missing",
+            f"{missing} missing of {total}",
+            "drop them first (for example with .dropna()), or make 'no answer' an option of the design",
+        )
+
+
+def _missing(values: Any) -> tuple[int, int]:
+    if hasattr(values, "null_count"):  # polars
+        floats = values.dtype.is_float()
+        return int(values.null_count()) + (int(values.is_nan().sum() or 0) if floats else 0), len(values)
+    if hasattr(values, "isna"):  # pandas
+        return int(values.isna().sum()), len(values)
+    if isinstance(values, np.ma.MaskedArray):
+        return int(np.ma.getmaskarray(values).sum()), values.size
+    array = _as_array(values)
+    if array.dtype.kind == "f":
+        return int(np.isnan(array).sum()), array.size
+    if array.dtype.kind == "O":
+        return sum(is_missing(value) for value in array.ravel()), array.size
+    return 0, array.size
+
+
+def _as_array(values: Any) -> npt.NDArray[Any]:
+    """Series give their own array; lists become objects, because NumPy would silently turn a mixed list into text."""
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    return values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+
+
+def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
+    """Objects as what they hold, whole floats as integers; everything else refused."""
+    if array.dtype.kind == "O":
+        kinds = {bool if isinstance(value, bool | np.bool_) else type(value) for value in array}
+        if kinds == {bool}:
+            return array.astype(bool)
+        if all(issubclass(kind, str) for kind in kinds):
+            return array
+        if bool not in kinds and all(issubclass(kind, int | np.integer) for kind in kinds):
+            return array.astype(np.int64)
+        if bool not in kinds and all(issubclass(kind, int | float | np.number) for kind in kinds):
+            array = array.astype(np.float64)
+    if array.dtype.kind == "f":
+        if not np.all(np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)):
+            refuse(f"{what} given as floats must be whole codes", "fractions or infinities", "codes are 0, 1, 2, …")
+        return array.astype(np.int64)
+    if array.dtype.kind in "biuUT":
+        return array
+    refuse(f"{what} must be booleans, codes or labels, all of one kind", "something else", "it cannot be read", TypeError)
+
+
+def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
+    codes, outside = np.empty(len(array), dtype=small_type(len(labels))), 0
+    for start in range(0, len(array), CHUNK):
+        part = array[start : start + CHUNK]
+        if part.min() < 0 or part.max() >= len(labels):
+            outside += int(np.count_nonzero((part < 0) | (part >= len(labels))))
+        codes[start : start + CHUNK] = part
+    if outside:
+        rule = f"{what} given as codes must lie in 0 … {len(labels) - 1}"
+        refuse(rule, f"{outside} of {array.size} outside", "they stand for no option")
+    return codes
+
+
+def small_type(k: int) -> np.dtype[np.signedinteger]:
+    """The smallest signed integer type that holds k codes and a mark."""
+    return np.min_scalar_type(-k - 1)
+
+
+def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
+    """Positions of labels. The order of sorting strings and numbers never mixes: an array holds one kind."""
+    textual = array.dtype.kind not in "iu"
+    table = {label: code for code, label in enumerate(labels) if isinstance(label, str) == textual}
+    if not table:
+        refuse(f"{what} must be given as the options are", "text" if textual else "numbers", "no option is of that kind", TypeError)
+    known = np.array(list(table), dtype=object if array.dtype.kind == "O" else None)
+    order = np.argsort(known)
+    place = np.minimum(np.searchsorted(known[order], array), len(known) - 1)
+    position = order[place]
+    unknown = int(np.count_nonzero(known[position] != array))
+    if unknown:
+        shown = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
+        refuse(f"{what} must be among the options ({shown})", f"{unknown} of {array.size} that are not", "check spelling and case")
+    return np.array(list(table.values()), dtype=small_type(len(labels)))[position]
+
+
+def distribution(given: Any, options: int, name: str) -> Array:
+    """A share for each option; of two options the second alone is enough."""
+    shares = np.asarray(given, dtype=np.float64)
+    if shares.ndim == 0 and options == 2:
+        shares = np.array([1 - float(shares), float(shares)])
+    if shares.shape != (options,):
+        refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
+    if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
+        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, "it is a distribution of the answers")
+    return shares

@@ -1,0 +1,125 @@
+"""The unbiased estimator of a design, its covariance, and what its intervals rest on: linear algebra on one matrix.
+
+Rows are truths, columns are reports: P[truth, report]. With x the shares of the truths, reports follow x P. A score
+matrix G[report, truth] with P G = 1 makes the mean score of the reports an unbiased estimate of x.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array
+from toolkit.core.inference.intervals import Shares
+from toolkit.core.inference.posterior import Through
+
+Integers = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Forced:
+    """A design in which a report is the truth with weight `truth`, else option j with weight forced[j].
+
+    Every 2 x 2 design has this form (with `truth` negative when reports lean to the opposite), and so has every k-ary one.
+    """
+
+    truth: int
+    forced: Integers
+
+
+def forced_form(weights: Integers) -> Forced | None:
+    """The forced form of integer weights, or None if they have none."""
+    k, reports = weights.shape
+    if k != reports:
+        return None
+    forced = np.where(np.arange(k) == 0, weights[1], weights[0])
+    truth = np.diag(weights) - forced
+    off_diagonal = ~np.eye(k, dtype=bool)
+    same = np.all(np.where(off_diagonal, weights == forced, True)) and np.all(truth == truth[0])
+    return Forced(int(truth[0]), forced) if same else None
+
+
+def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
+    """G[report, truth] with P G = 1.
+
+    A square matrix has only its inverse. With more reports than truths there is a choice; weighting the reports by the
+    inverse of their probability at equal shares gives the best unbiased estimate near equal shares, and keeps the sum at one.
+    """
+    k = len(matrix)
+    if form is not None:
+        return (np.eye(k) - form.forced / denominator) * (denominator / form.truth)
+    if matrix.shape[0] == matrix.shape[1]:
+        return np.asarray(np.linalg.inv(matrix), dtype=np.float64)
+    weighted = (matrix / matrix.mean(axis=0)).T
+    return np.asarray(weighted @ np.linalg.inv(matrix @ weighted))
+
+
+def covariance(score: Array, reports: Array, shares: Array, form: Forced | None, *, fixed_respondents: bool = False) -> Array:
+    """Covariance of one report's scores, from the shares of the reports and those of the truths.
+
+    For a random sample of respondents this holds both sampling and randomization; for fixed respondents the
+    randomization alone. In the forced form the scores of a report differ by 1 / truth in one place, which saves a product
+    of three tables.
+    """
+    spread = np.diag(reports) - np.outer(reports, reports)
+    cov = spread * float(score[0, 0] - score[1, 0]) ** 2 if form is not None else score.T @ spread @ score
+    return np.asarray(cov - (np.diag(shares) - np.outer(shares, shares)) if fixed_respondents else cov)
+
+
+def information_covariance(matrix: Array, shares: Array) -> Array:
+    """Large-sample covariance of the maximum-likelihood estimate for one report: the inverse Fisher information."""
+    reports = np.maximum(shares @ matrix, np.finfo(float).tiny)
+    return np.asarray(np.linalg.inv((matrix / reports) @ matrix.T) - np.outer(shares, shares))
+
+
+def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | None) -> Shares:
+    """What intervals are made from: one row an option, or the last option's row alone for a binary design."""
+    n, k = int(counts.sum()), len(matrix)
+    options = np.array([1]) if k == 2 else np.arange(k)
+    if form is not None:
+        p, q = np.diag(matrix)[options], (matrix.sum(axis=0) - np.diag(matrix))[options] / (k - 1)
+        return Shares.from_support(counts[options], n, p, q)
+    return _general_interval_basis(matrix, score, counts, n, options)
+
+
+def _general_interval_basis(matrix: Array, score: Array, counts: Array, n: int, options: npt.NDArray[np.intp]) -> Shares:
+    """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k > 2 only."""
+    value = counts @ score / n
+    mixture = _mixtures(np.clip(value, 0, None), len(matrix))[options]
+    given, without = matrix[options], mixture @ matrix
+    others = [np.delete(matrix, option, axis=0) for option in options]
+    speaks = [given[i] > other.max(axis=0) for i, other in enumerate(others)]
+    if len(matrix) > 2:  # two kinds of report: those that speak for the option more than for any other, and the rest
+        table = np.array([[_halves(row, mask) for row in (counts, given[i], without[i])] for i, mask in enumerate(speaks)])
+        kinds, given_kinds, without_kinds = table[:, 0], table[:, 1], table[:, 2]
+    else:
+        kinds, given_kinds, without_kinds = counts[None, :], given, without
+    among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
+    squares = score[:, options].T ** 2
+    spread = (counts @ score[:, options] ** 2 / n - value[options] ** 2) * (n / (n - 1) if n > 1 else np.nan)
+    likely = (counts + 1) / (n + len(counts))  # one more of each, so that reports of a single kind have a spread, too
+    cov = covariance(score, likely, likely @ score, None) / n
+    return Shares(
+        value=value[options],
+        se=np.sqrt(np.maximum(spread, 0) / n),
+        n=n,
+        spread_given=(given * squares).sum(axis=1),
+        spread_without=(without * squares).sum(axis=1),
+        counts=kinds,
+        given=given_kinds,
+        without=without_kinds,
+        without_range=(np.array([q.min() for q in among_others]), np.array([q.max() for q in among_others])),
+        through=Through(matrix, counts, cov) if len(matrix) > 2 else None,
+    )
+
+
+def _halves(row: Array, mask: npt.NDArray[np.bool_]) -> tuple[float, float]:
+    return float(row[mask].sum()), float(row[~mask].sum())
+
+
+def _mixtures(shares: Array, k: int) -> Array:
+    """Row j: how those without option j divide over the other options."""
+    rows = np.tile(shares, (k, 1)) * (1 - np.eye(k))
+    empty = rows.sum(axis=1) <= 0
+    rows[empty] = 1 - np.eye(k)[empty]
+    return np.asarray(rows / rows.sum(axis=1, keepdims=True))

@@ -1,0 +1,90 @@
+"""Tables of probabilities as integers: exact where 32 bits allow, else rounded to the private side.
+
+An epsilon that was promised of a table must not grow when the table is written in integers. So each report's weights are kept
+between two whole numbers whose ratio is at most that of the table's worst report, and every row is shared out within them.
+"""
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import Number, probability, refuse, whole
+from toolkit.core.rounding import integer_rows
+
+Rows: TypeAlias = Sequence[Sequence[Fraction]]
+
+
+TABLE_LIMIT = 2048
+"""Options up to which a table with a row and a column for each is made: 32 megabytes. Beyond, only rows are kept."""
+
+
+def in_lowest_terms(weights: npt.ArrayLike, denominator: int) -> tuple[npt.NDArray[np.int64], int]:
+    """The same table over the least denominator, read-only; anything but a table of integers is refused."""
+    table = np.asarray(weights)
+    if table.ndim != 2 or table.dtype.kind not in "iu":
+        received = f"{table.ndim} dimensions of {table.dtype}"
+        refuse("`weights` must be a table of integers", received, "rows are truths, columns reports")
+    common = math.gcd(int(np.gcd.reduce(table, axis=None)), whole(denominator, "denominator"))
+    table = table.astype(np.int64) // common
+    table.setflags(write=False)
+    return table, int(denominator) // common
+
+
+def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
+    """Exact rows that sum to one, from fractions, texts and floats; what rounding left over goes to the largest cell."""
+    rows = [[probability(cell, "matrix") for cell in row] for row in matrix]
+    if len({len(row) for row in rows}) != 1:
+        refuse("`matrix` rows must have one length", "several", "each truth can give each report")
+    for row in rows:
+        total = sum(row, Fraction(0))
+        if abs(total - 1) > Fraction(len(row), 10**9):
+            refuse("each row of `matrix` must sum to 1", float(total), "a person sends exactly one report")
+        row[row.index(max(row))] += 1 - total
+    return rows
+
+
+def largest_odds(rows: Rows) -> Fraction | None:
+    """The largest ratio of a report's probabilities under two truths; None where a zero makes it infinite.
+
+    >>> largest_odds([[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]])
+    Fraction(3, 1)
+    """
+    columns = [(min(column), max(column)) for column in zip(*rows, strict=True) if any(column)]
+    return None if any(least == 0 for least, _ in columns) else max(most / least for least, most in columns)
+
+
+def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
+    """Integer weights, one row a truth, over one denominator of at most `limit`; their odds are never above the table's own.
+
+    Exact if the denominator fits; else each weight is within some units of its probability times `limit`. With a zero in
+    a column the odds are infinite before and after.
+
+    >>> private_rows([[Fraction(5, 7), Fraction(2, 7)], [Fraction(2, 7), Fraction(5, 7)]], 7)
+    ([[5, 2], [2, 5]], 7)
+    >>> private_rows([[Fraction(5, 7), Fraction(2, 7)], [Fraction(2, 7), Fraction(5, 7)]], 6)  # 4/2, as 5/1 is above 5/2
+    ([[4, 2], [2, 4]], 6)
+    """
+    most = largest_odds(rows)
+    if most is None or math.lcm(*(p.denominator for row in rows for p in row)) <= limit:
+        return integer_rows(rows, limit)
+    low = [math.ceil(min(column) * limit) for column in zip(*rows, strict=True)]
+    high = [math.floor(most * least) for least in low]
+    if not sum(low) <= limit <= sum(high):
+        refuse("the rows must tell the truths apart", f"rows that {limit} parts make equal", "the reports would say nothing")
+    return [_shared_out(row, limit, low, high) for row in rows], limit
+
+
+def _shared_out(row: Sequence[Fraction], total: int, low: Sequence[int], high: Sequence[int]) -> list[int]:
+    """Whole parts of `total`, each within its limits and near its share: largest remainders first."""
+    parts = [min(max(math.floor(p * total), least), most) for p, least, most in zip(row, low, high, strict=True)]
+    while spare := total - sum(parts):
+        step = 1 if spare > 0 else -1
+        free = [j for j, part in enumerate(parts) if (part < high[j] if step > 0 else part > low[j])]
+        free.sort(key=lambda j: step * (parts[j] - row[j] * total))  # the farthest on the other side of its share first
+        for j in free[: abs(spare)]:
+            parts[j] += step
+    return parts

@@ -1,0 +1,182 @@
+"""The one core of all oracles: a report supports each option or not, and counting the support is enough.
+
+A report supports an option with probability p if it is the sender's answer, else with probability q. With C reports of
+n supporting an option, its share is estimated by (C/n - q) / (p - q), without bias. How often two options are
+supported together gives the covariances.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.estimate import Estimate, boundary_note
+from toolkit.core.inference.fit import edge_fit, fit_notes
+from toolkit.core.inference.intervals import Shares
+from toolkit.core.loss import Loss
+from toolkit.local.matrix.likelihood import project_onto_simplex
+from toolkit.local.matrix.tables import TABLE_LIMIT
+from toolkit.local.protocol import Respondents
+
+COVARIANCE_LIMIT = TABLE_LIMIT
+"""Beyond this many options covariances between options are left out: their table alone would fill the memory."""
+
+_METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
+
+
+@dataclass(frozen=True)
+class Support:
+    """p and q, and how often two given options are supported together: by someone whose answer is one of them; neither."""
+
+    p: Fraction
+    q: Fraction
+    both_if_one: Fraction
+    both_if_neither: Fraction
+
+    @classmethod
+    def independent(cls, p: Fraction, q: Fraction) -> "Support":
+        """Support of one option says nothing about support of another."""
+        return cls(p, q, p * q, q * q)
+
+    @property
+    def slope(self) -> float:
+        return float(self.p - self.q)
+
+    def interval_basis(self, counts: Array, n: int) -> Shares:
+        """Estimates, standard errors, and what all intervals are made from: p and q are kept once, and not for each option."""
+        k, seen = len(counts), counts / n
+        one = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
+        least, greatest = one.without_range
+        return replace(
+            one,
+            value=(seen - float(self.q)) / self.slope,
+            se=np.sqrt(seen * (1 - seen) / (n - 1)) / self.slope if n > 1 else np.full(k, np.nan),
+            spread_given=np.broadcast_to(one.spread_given, k),
+            spread_without=np.broadcast_to(one.spread_without, k),
+            counts=np.stack([counts, n - counts], axis=1),
+            given=np.broadcast_to(one.given, (k, 2)),
+            without=np.broadcast_to(one.without, (k, 2)),
+            without_range=(np.broadcast_to(least, k), np.broadcast_to(greatest, k)),
+        )
+
+    def score_limits(self) -> tuple[Array, Array]:
+        """What a report adds to the share of an option that it does not support, and of one that it does."""
+        return np.array(-float(self.q) / self.slope), np.array((1 - float(self.q)) / self.slope)
+
+    def variance(self, shares: Array, respondents: Respondents = "sample") -> Array:
+        """Variance of each estimated share for one respondent: lam (1-lam) / (p-q)**2 with lam = q + x (p-q).
+
+        For fixed respondents the part x (1-x) that comes from choosing them falls away.
+        """
+        seen = float(self.q) + shares * self.slope
+        fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
+        return np.asarray(seen * (1 - seen) / self.slope**2 - (shares * (1 - shares) if fixed else 0))
+
+    def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
+        """Covariances of the estimated shares of exclusive options, for one respondent."""
+        if len(shares) > COVARIANCE_LIMIT:
+            refuse(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), "use `variance`: it takes one row")
+        # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the memory's sake.
+        neither = self.both_if_neither - self.q**2
+        one = self.both_if_one - self.p * self.q
+        covariance = np.add.outer(shares, shares)
+        covariance *= float(one - neither) / self.slope**2
+        covariance += float(neither) / self.slope**2
+        if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
+            covariance -= np.outer(shares, shares)
+        np.fill_diagonal(covariance, self.variance(shares, respondents))
+        return covariance
+
+    def risk(self, k: int) -> float:
+        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst case."""
+        return k * float(self.variance(np.array([1 / k]))[0])
+
+    def estimate(self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str) -> Estimate:
+        """Shares of exclusive options; of two options the share of the last, as for a binary design."""
+        choice(method, "method", tuple(_METHODS))
+        everybody = self.interval_basis(counts, n)
+        shares = everybody.value
+        binary, spread = len(options) == 2, self._spread(shares, n)
+        basis = self.interval_basis(counts[1:], n) if binary else everybody
+        fit = edge_fit(basis, together=True)
+        notes = fit_notes(fit, basis)
+        if method == "moment" and not notes:
+            notes = display_note(basis.value)
+        if method == "simplex":
+            shares = project_onto_simplex(shares)
+        return Estimate(
+            value=float(shares[1]) if binary else shares,
+            se=float(everybody.se[1]) if binary else everybody.se,
+            labels=options[1:] if binary else options,
+            cov=spread[1:, 1:] if binary and spread is not None else spread,
+            n=n,
+            loss=loss,
+            covers="sampling and randomization",
+            method=f"{name}, {_METHODS[method]}",
+            notes=notes + covariance_note(len(options)),
+            basis=basis,
+            fit=fit,
+        )
+
+    def _spread(self, shares: Array, n: int) -> Array | None:
+        """Estimated covariances of the shares: NaN from a single report, and none where the table would be too large."""
+        if len(shares) > COVARIANCE_LIMIT:
+            return None
+        if n == 1:
+            return np.full((len(shares),) * 2, np.nan)
+        found = self.covariance(shares)
+        found /= n - 1
+        return found
+
+
+def covariance_note(k: int) -> tuple[str, ...]:
+    """Say so where there are too many options for a table of covariances."""
+    return (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",) if k > COVARIANCE_LIMIT else ()
+
+
+def display_note(shares: Array) -> tuple[str, ...]:
+    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap likelihood."""
+    value = float(shares[0]) if len(shares) == 1 else shares
+    return boundary_note(value, inside="simplex")
+
+
+def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Respondents) -> npt.NDArray[np.int64]:
+    """How many of n people have each answer: a random sample, or always the same as near to the shares as can be."""
+    if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
+        return rng.multinomial(n, shares / shares.sum())
+    whole_parts = np.floor(shares * n).astype(np.int64)
+    spare = n - int(whole_parts.sum())
+    whole_parts[np.argsort(whole_parts - shares * n)[:spare]] += 1
+    return whole_parts
+
+
+def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> Array:
+    """One share for each option, from 0 to 1; they sum to one where the options exclude each other."""
+    shares = np.asarray(given, dtype=np.float64)
+    if shares.ndim == 0 and k == 2 and exclusive:
+        shares = np.array([1 - float(shares), float(shares)])
+    if shares.ndim == 0 and not exclusive:
+        shares = np.full(k, float(shares))
+    if shares.shape != (k,):
+        refuse(f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
+    if not np.all((shares >= 0) & (shares <= 1)):
+        refuse(f"`{name}` must be shares from 0 to 1", "others", "they describe the answers")
+    if exclusive and abs(shares.sum() - 1) > 1e-9:
+        refuse(f"`{name}` must sum to 1", float(shares.sum()), "it is a distribution of the answers")
+    return shares
+
+
+def checked_support(counts: Any, n: object, k: int) -> tuple[Array, int]:
+    """How many reports support each option, and how many reports there are."""
+    reports, numbers = whole(n, "n"), np.asarray(counts)
+    if numbers.shape != (k,):
+        refuse(f"`counts` must hold one number for each of {k} options", f"shape {numbers.shape}", "they are in option order")
+    if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
+        refuse("`counts` must be whole numbers", f"other values of type {numbers.dtype}", "they count reports", TypeError)
+    if numbers.min() < 0 or numbers.max() > reports:
+        refuse(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
+    return numbers.astype(np.float64), reports

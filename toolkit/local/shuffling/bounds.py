@@ -1,0 +1,150 @@
+"""How likely shuffled reports tell two answers of one person apart, when n people's reports hide each other.
+
+Delta belongs to an epsilon: it is the largest gap Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where the two laws differ
+in one person's answer. The *blanket* bounds it from above for every answer of the others: a report
+is at least as likely as its least likely case, so with that probability it is drawn without regard to its sender's answer;
+an observer who is told which reports were not drawn so can only do better, and the others form a crowd of known law.
+With scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at most E[(sum of the n scores)+] / n.
+"""
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from toolkit.core.arrays import Array
+from toolkit.local.shuffling.binomial_tails import UNSURE, binomial_hinge, binomial_window
+
+Delta = Callable[[float], float]
+"""Delta as a function of epsilon, from above."""
+
+_BEYOND = 1e-4  # of delta: what each of two windows leaves out, which is added
+_GRAIN = 0.1  # standard deviations; how coarsely the reports that speak for neither answer are counted
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two answers x and x' of one person, by what their reports look like and how the others can be counted on.
+
+    own, other : probability of the report that speaks for x when x is true, and when x' is; and mirrored, `own_too`, `other_too`.
+    least, least_too : how likely any other person gives these reports, whatever their answer; `rest` the same of all others.
+    """
+
+    own: float
+    other: float
+    least: float
+    own_too: float
+    other_too: float
+    least_too: float
+    rest: float = 0.0
+
+    @classmethod
+    def forced(cls, truth: Fraction, first: Fraction, second: Fraction, rest: Fraction) -> "Pair":
+        """Reports that are the truth with one probability, else drawn from a fixed law."""
+        one, two, three = float(first), float(second), float(rest)
+        return cls(float(truth + first), one, one, float(truth + second), two, two, three)
+
+    @classmethod
+    def any_randomizer(cls, epsilon: float) -> "Pair":
+        """Whatever the reports are, if each has local loss epsilon (Feldman, McMillan and Talwar 2021, theorem 3.1)."""
+        keep, lie, least = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon)), math.exp(-epsilon) / 2
+        return cls(keep, lie, least, keep, lie, least)
+
+    def scores(self, epsilon: float) -> tuple[float, float, float]:
+        """What a report for x adds, what one for x' and what any other takes away."""
+        factor = math.exp(epsilon)
+        return (
+            (self.own - factor * self.other) / self.least,
+            (factor * self.own_too - self.other_too) / self.least_too,
+            math.expm1(epsilon),
+        )
+
+    def guess(self, n: int, delta: float) -> float:
+        """About what epsilon will be: some standard deviations of the loss."""
+        gaps = (self.own - self.other) ** 2 / self.least + (self.own_too - self.other_too) ** 2 / self.least_too
+        return 0.7 * math.sqrt(2 * math.log(1 / delta) * gaps / n)
+
+
+def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool = False) -> Delta:
+    """The blanket's delta; `most` summands make a quick approximation of it.
+
+    `third=True` is not a bound: it is the true delta when all others hold one third answer, so the truth is not below it.
+    """
+    both = pair.least + pair.least_too
+    share, aside = pair.least / both, pair.rest / (1 - both) if pair.rest else 0.0
+    people = min(n, 10**9)  # more people hide no worse than a billion
+    beyond = _BEYOND * delta * pair.least / pair.own  # the sum of scores is at most n own / least
+    totals, chances = binomial_window(people, both, beyond)
+    if len(totals) > most:
+        step = -(-len(totals) // most)
+        totals, chances = totals[::step], chances[::step] / chances[::step].sum()
+    others = people - totals
+    deepest = float(np.sqrt(totals.max() * share * (1 - share)))
+
+    def at(epsilon: float) -> float:
+        gain, loss, toll = pair.scores(epsilon)
+        if gain <= 0:
+            return 0.0
+        offsets = loss * totals + toll * aside * others
+        nodes: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
+        if pair.rest and not third:
+            nodes = _uncounted(int(others.max()), aside, beyond, _GRAIN * (gain + loss) * deepest / toll if toll else math.inf)
+        sums = [
+            weight * float(chances @ binomial_hinge(totals, share, gain + loss, np.maximum(offsets + toll * node, 0)))
+            for node, weight in nodes
+        ]
+        return sum(sums) / people * (1 + UNSURE) + 2 * _BEYOND * delta
+
+    return at
+
+
+@functools.lru_cache(maxsize=256)
+def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
+    counts, chances = binomial_window(trials, share, min(beyond, 1e-18))  # so that the mean, too, is that of the whole law
+    return counts - float(counts @ chances), chances
+
+
+def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[tuple[float, float], ...]:
+    """A binomial count less its mean, on a grid: each value split between its neighbours so that the mean is kept.
+
+    A hinge is convex, so its mean over the coarser law is above that over the law itself.
+    """
+    values, chances = _centred(trials, share, beyond)
+    step = min(max(grain, 1.0), float(values[-1] - values[0]) + 1)
+    places = (values - values[0]) / step
+    below = np.floor(places).astype(np.intp)
+    part = places - below
+    weights = np.bincount(below, chances * (1 - part), minlength=below[-1] + 2) + np.bincount(
+        below + 1, chances * part, minlength=below[-1] + 2
+    )
+    return tuple((float(values[0] + step * i), float(weight)) for i, weight in enumerate(weights) if weight > 0)
+
+
+def epsilon_at(at: Delta, delta: float, local: float, guess: float) -> float:
+    """Where a falling function of epsilon meets delta, to nine digits of delta, or 0 if it is never above.
+
+    Secants of its logarithm, kept between bounds; where one does not come twice as near as the last, the bounds are halved.
+    """
+    if at(0.0) <= delta:
+        return 0.0
+    goal, low, high, nearest = math.log(delta), 0.0, local, math.inf
+    before = min(local / 2, guess)
+    now, value = before * 1.1, log_of(at(before)) - goal
+    for _ in range(100):
+        height = log_of(at(now)) - goal
+        low, high = (now, high) if height > 0 else (low, now)
+        if abs(height) < 1e-9 or high - low < 1e-13 * high:
+            break
+        following = now + height * (now - before) / (value - height) if value != height else math.inf
+        if abs(height) > nearest / 2 or not low < following < high:
+            following = (low + high) / 2
+        before, value, now, nearest = now, height, following, abs(height)
+    return now
+
+
+def log_of(value: float) -> float:
+    """The logarithm of a delta, far below any where delta is nothing."""
+    return math.log(value) if value > 0 else -1e4

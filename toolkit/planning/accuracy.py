@@ -1,0 +1,200 @@
+"""How precise a survey is: margin and power as functions of epsilon and n, for every randomizer by one protocol."""
+
+import inspect
+import math
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtr, ndtri
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, exact, refuse
+from toolkit.local.design import has_matrix
+from toolkit.local.protocol import Randomizer
+from toolkit.planning.conditions import Field
+from toolkit.planning.families import Family, is_randomizer, member, not_above
+from toolkit.planning.power import MOST_COUNTED, ScoreTest, score_tests
+
+
+class Precision(Protocol):
+    """What n people are worth: what a search for their number asks."""
+
+    @property
+    def field(self) -> Field: ...
+
+    @property
+    def counted(self) -> ScoreTest | None: ...
+
+    def margin(self, n: Any) -> Any: ...
+
+    def power(self, n: Any) -> Any: ...
+
+
+@dataclass(frozen=True)
+class Spread:
+    """The variance of one person's contribution, by its sources; one entry for each option.
+
+    `alike` is the noise of a mean if all gave the same answer, where their standard deviation is not known: the noise of
+    some randomizers is largest then, and a finite population spares none of it.
+    """
+
+    noise: Array
+    sampling: Array
+    alike: Array | None = None
+
+    def left(self, part: Any) -> Array:
+        """The variance when so much of the sampling variance is left, at the spread of answers that makes it largest."""
+        found = self.noise + self.sampling * part
+        return np.asarray(found if self.alike is None else np.maximum(found, self.alike))
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """What n people are worth with one randomizer. `shift` is the distance to tell, `other` the spread there.
+
+    `counted` is the test whose power is counted from the binomial law, where there is one; `counted_directly` is that of
+    direct questioning.
+    """
+
+    field: Field
+    level: float
+    here: Spread
+    other: Spread | None = None
+    shift: Array | None = None
+    sides: int = 2
+    counted: ScoreTest | None = None
+    counted_directly: ScoreTest | None = None
+
+    def variance(self, n: Any, spread: Spread | None = None) -> Array:
+        """Variance of the estimate when n people answer; n may be an array, options are the last axis."""
+        people = np.asarray(n, dtype=np.float64)[..., None]
+        return np.asarray((spread or self.here).left(self.field.left(people)) / self.field.behind(people))
+
+    def margin(self, n: Any) -> Any:
+        """Half the width of the interval of the given level, of the option with the widest."""
+        found = ndtri(0.5 + self.level / 2) * np.sqrt(self.variance(n).max(axis=-1))
+        return float(found) if np.ndim(n) == 0 else found
+
+    def power(self, n: Any) -> Any:
+        """Probability that the test of the given level tells `detect` from `prevalence`: counted, or by the normal formula."""
+        if np.ndim(n):
+            return np.array([self.power(people) for people in np.asarray(n).tolist()])
+        if self.counted is not None and n <= MOST_COUNTED:
+            return self.counted.power(int(n))
+        return self.formula(n)
+
+    def formula(self, n: Any) -> Any:
+        """The power by the normal approximation of the literature, by the option that tells best."""
+        if self.other is None or self.shift is None:
+            refuse("a power needs `detect`", "none", "it is the probability to detect something")
+        before, after = np.sqrt(self.variance(n)), np.sqrt(self.variance(n, self.other))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            reach = (self.shift - critical(self.level, self.sides) * before) / after
+        found = np.where(self.shift > 0, ndtr(np.nan_to_num(reach, nan=-math.inf)), 0).max(axis=-1)
+        return float(found) if np.ndim(n) == 0 else found
+
+    def without_noise(self) -> "Accuracy":
+        """Direct questioning, if everybody told the truth."""
+        return replace(self.with_noise(0.0), counted=self.counted_directly)
+
+    def with_noise(self, variance: float | Array) -> "Accuracy":
+        """The same people with another noise: that of one person's contribution."""
+        loud = np.broadcast_to(variance, self.here.noise.shape)
+        here, other = Spread(loud, self.here.sampling), self.other and Spread(loud, self.other.sampling)
+        return replace(self, here=here, other=other, counted=None)
+
+
+def critical(level: float, sides: int) -> float:
+    """How many standard errors an estimate must be off before the test of this level rejects."""
+    return float(ndtri(level if sides == 1 else 0.5 + level / 2))
+
+
+@dataclass(frozen=True)
+class Case:
+    """One question to plan for: how answers are hidden, what is guessed of them, and the field."""
+
+    source: Family | Randomizer
+    prevalence: Any
+    level: float
+    detect: Any = None
+    sd: Number | None = None
+    field: Field = field(default_factory=Field)
+    sides: int = 2
+
+    @property
+    def fixed(self) -> bool:
+        """Whether the randomizer is given, and with it epsilon; else epsilon chooses it from a family."""
+        return is_randomizer(self.source)
+
+    def randomizer(self, epsilon: float | None) -> Randomizer:
+        """What hides each answer when a person may lose epsilon in all."""
+        if self.fixed:
+            return self.source  # type: ignore[return-value]
+        return member(self.source, not_above(exact(epsilon or 0, "epsilon") / self.field.at_once))  # type: ignore[arg-type]
+
+    def accuracy(self, epsilon: float | None) -> Accuracy:
+        """Margin and power at this epsilon, as functions of n."""
+        randomizer = self._behaved(self.randomizer(epsilon))
+        here = spread_of(randomizer, self.prevalence, self.sd)
+        if self.detect is None:
+            return Accuracy(self.field, self.level, here)
+        gap = np.abs(np.atleast_1d(np.asarray(self.detect, dtype=float)) - np.atleast_1d(np.asarray(self.prevalence, dtype=float)))
+        counted, direct = self._counted(randomizer) or (None, None)
+        other = spread_of(randomizer, self.detect, self.sd)
+        return Accuracy(self.field, self.level, here, other, gap, self.sides, counted, direct)
+
+    def _counted(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
+        """The tests whose reports are binomial: those of one yes/no question to n people of a large population."""
+        if not has_matrix(randomizer) or not self.field.plain:
+            return None
+        before, after = (float(np.atleast_1d(truth)[-1]) for truth in (self.prevalence, self.detect))
+        return score_tests(randomizer.matrix, before, after, critical(self.level, self.sides))
+
+    def _behaved(self, randomizer: Randomizer) -> Randomizer:
+        if self.field.compliance is None:
+            return randomizer
+        if not has_matrix(randomizer):
+            refuse("`compliance` needs a design with a matrix", type(randomizer).__name__, "leave it out, or ask a yes/no question")
+        return self.field.compliance.seen_through(randomizer)
+
+
+def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Spread:
+    """Noise and sampling variance of one person, through `variance` alone.
+
+    Of a mean whose standard deviation is not known both ends are kept: answers as far apart as the bounds allow, and all
+    alike. The variance is linear in between, whatever part of the sampling variance is left, so one of them is the worst.
+    """
+    if randomizer.bounds is None:
+        return _split(randomizer, truth)
+    if "sd" not in inspect.signature(randomizer.variance).parameters:
+        advice = "it estimates a distribution: simulate surveys, as its `variance` does"
+        refuse("a plan must be for shares or for a mean", randomizer.name, advice)
+    if sd is not None:
+        return _split(randomizer, truth, sd=sd)
+    center = float(exact(truth, "prevalence"))
+    low, high = (float(limit) for limit in randomizer.bounds)
+    widest = math.sqrt(max((center - low) * (high - center), 0))
+    return replace(_split(randomizer, truth, sd=widest), alike=_noise(randomizer, truth, sd=0))
+
+
+def _split(randomizer: Randomizer, truth: Any, **sd: Any) -> Spread:
+    total = np.atleast_1d(np.asarray(randomizer.variance(truth, 1, **sd), dtype=np.float64))
+    noise = _noise(randomizer, truth, **sd)
+    return Spread(noise, np.maximum(total - noise, 0))
+
+
+def _noise(randomizer: Randomizer, truth: Any, **sd: Any) -> Array:
+    return np.atleast_1d(np.asarray(randomizer.variance(truth, 1, respondents="fixed", **sd), dtype=np.float64))
+
+
+def margin_grid(family: Family, prevalence: Any, *, epsilons: npt.ArrayLike, ns: npt.ArrayLike, level: float = 0.95) -> Array:
+    """Margins for many epsilons (rows) and numbers of people (columns): for contours and sliders.
+
+    >>> from toolkit import warner
+    >>> margin_grid(warner, 0.5, epsilons=[0.5, 1.0], ns=[100, 400]).round(3).tolist()
+    [[0.4, 0.2], [0.212, 0.106]]
+    """
+    people = np.asarray(ns, dtype=np.float64)
+    return np.array([Case(family, prevalence, level).accuracy(float(e)).margin(people) for e in np.asarray(epsilons)])

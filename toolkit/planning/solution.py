@@ -1,0 +1,139 @@
+"""`Plan`: a solved survey, with everything that follows from it."""
+
+import html
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from toolkit.local.protocol import Randomizer
+from toolkit.planning.accuracy import Case
+from toolkit.planning.search import Target, in_words, people_for
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from toolkit.planning.comparison import Way
+
+
+@dataclass(frozen=True, repr=False)
+class Plan:
+    """How many people, how private, how precise: all quantities, of which `solved` was the unknown.
+
+    n counts reports that arrive; `invited` those to ask so that n arrive. `epsilon` is what one person loses in all,
+    `design` hides each answer. `margin` is half the width of an interval of `level`, and that of the smallest subgroup if
+    one was named. `power` is what n people have, of the test of size 1 - `level` that tells `detect` from `prevalence`, with
+    its estimate on the side of `detect`; the notes say how it was found. `bias` is how far the estimate would be off if the
+    people who do not comply were not corrected for; n and margin are with the correction. `target` is what was asked for,
+    or found.
+    """
+
+    design: Randomizer
+    solved: str
+    epsilon: float
+    n: int
+    margin: float
+    level: float
+    prevalence: Any
+    se: float
+    power: float | None = None
+    detect: Any = None
+    bias: float = 0.0
+    notes: tuple[str, ...] = ()
+    case: Case = field(kw_only=True)
+    target: Target = field(kw_only=True)
+
+    @property
+    def invited(self) -> int:
+        """How many people to ask, given how many of them answer."""
+        return self.case.field.invited(self.n)
+
+    @property
+    def direct_margin(self) -> float:
+        """The margin of n people asked directly, if everybody told the truth."""
+        return float(self.case.accuracy(self.epsilon).without_noise().margin(self.n))
+
+    @property
+    def multiplier(self) -> float:
+        """How many times as many people are needed as if they were asked directly, for the same variance."""
+        accuracy = self.case.accuracy(self.epsilon)
+        direct = accuracy.without_noise().variance(self.n).max()
+        return float(accuracy.variance(self.n).max() / direct) if direct > 0 else math.inf
+
+    def ways(self, delta: float = 1e-6) -> "tuple[Way, ...]":
+        """Direct, local, shuffled and central at this epsilon and n."""
+        from toolkit.planning.comparison import (  # only now: it brings shuffling, and `import toolkit` is light
+            check_delta,
+            four_ways,
+        )
+
+        return four_ways(self.case, self.epsilon, self.n, self.target, check_delta(delta))
+
+    def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
+        """The same promise kept in four ways, side by side: errors, people needed for this plan's goal, and whom to trust.
+
+        Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a person if the
+        shuffler fails. Margins are by the normal approximation, to which the central way adds its Laplace noise as it is.
+        """
+        import pandas as pd
+
+        ways = self.ways(delta)
+        rows = [(w.epsilon, w.delta, w.local_epsilon, w.noise_se, w.se, w.margin, w.n_needed, w.trust) for w in ways]
+        columns = ("epsilon", "delta", "local epsilon", "noise se", "se", "margin", "n needed", "who must be trusted")
+        return pd.DataFrame(rows, columns=columns, index=pd.Index([way.name for way in ways], name="way"))
+
+    def sensitivity(self, prevalences: "tuple[Any, ...] | list[Any] | None" = None) -> "pd.DataFrame":
+        """How the answer moves if the guessed prevalence is wrong: the solved quantity at other truths; NaN: out of reach."""
+        import pandas as pd
+
+        from toolkit.planning.comparison import answers_at, other_guesses
+
+        guesses = tuple(prevalences) if prevalences is not None else other_guesses(self.prevalence)
+        answers = answers_at(self.case, self.solved, self.epsilon, self.n, self.target, guesses)
+        return pd.DataFrame({"prevalence": list(guesses), self.solved: answers})
+
+    @property
+    def shares(self) -> bool:
+        """Whether shares are estimated, with margins in percentage points, or a mean in its own unit."""
+        return self.design.bounds is None
+
+    def direct_n(self) -> int:
+        """How many people direct questioning would need, if everybody told the truth."""
+        return people_for(self.case.accuracy(self.epsilon).without_noise(), self.target)
+
+    def _rows(self) -> list[tuple[str, str]]:
+        rows = [
+            ("people whose reports must arrive", f"{self.n:,}"),
+            ("epsilon, what one person loses at most", f"{self.epsilon:.4g}"),
+            (f"margin at {100 * self.level:g} %", in_words(self.margin, shares=self.shares)),
+            ("the same, asked directly", in_words(self.direct_margin, shares=self.shares)),
+        ]
+        if self.invited != self.n:
+            rows.insert(1, ("people to invite", f"{self.invited:,}"))
+        if self.power is not None:
+            rows.append((f"power to detect {self.detect}", f"{self.power:.3g}"))
+        if self.bias:
+            rows.append(("bias if nobody corrects for those who do not comply", f"{self.bias:+.3g}"))
+        return rows
+
+    def __repr__(self) -> str:
+        power = f", power {self.power:.3g} to detect {self.detect}" if self.power is not None else ""
+        return (
+            f"<Plan: {self.n:,} people, epsilon {self.epsilon:.4g}, margin {in_words(self.margin, shares=self.shares)} "
+            f"at {100 * self.level:g} %{power}; solved for {self.solved}; {self.design.name}>"
+        )
+
+    def _repr_html_(self) -> str:
+        names = {"n": "people whose", "epsilon": "epsilon,", "margin": "margin", "power": "power"}
+        cells = "".join(_row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows())
+        foot = [f"{self.design.name} design; prevalence guessed as {_guess(self.prevalence)}", *self.notes]
+        words = "<br>".join(html.escape(note) for note in foot)
+        return f"<table><tbody>{cells}</tbody><tfoot><tr><td colspan='2' style='text-align:left'>{words}</td></tr></tfoot></table>"
+
+
+def _row(name: str, text: str, *, solved: bool) -> str:
+    shown = f"<strong>{html.escape(text)}</strong>" if solved else html.escape(text)
+    return f"<tr><th style='text-align:left'>{html.escape(name)}</th><td>{shown}</td></tr>"
+
+
+def _guess(prevalence: Any) -> str:
+    return f"{prevalence:g}" if isinstance(prevalence, int | float) else "given shares"

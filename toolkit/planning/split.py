@@ -1,0 +1,139 @@
+"""Split a respondent's budget over a questionnaire."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import level as check_level
+from toolkit.local.protocol import Randomizer
+from toolkit.planning.accuracy import Case
+from toolkit.planning.families import Family, member, not_above
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_GRID = 48
+_SMALLEST_PART = 1e-3  # of the budget: what a question gets at least
+
+
+@dataclass(frozen=True, repr=False)
+class Split:
+    """Epsilon, randomizer and margin of each question. The epsilons add up to at most `epsilon`, exactly.
+
+    `one_random` holds the margins if each person were asked one question, drawn at random, with the whole budget.
+    """
+
+    epsilon: float
+    n: int
+    level: float
+    shares: Mapping[str, float]
+    designs: Mapping[str, Randomizer]
+    margins: Mapping[str, float]
+    one_random: Mapping[str, float]
+
+    @property
+    def largest(self) -> float:
+        """The largest margin."""
+        return max(self.margins.values())
+
+    @property
+    def gain(self) -> float:
+        """How many times fewer people are needed for the largest margin if everybody is asked one random question."""
+        return (self.largest / max(self.one_random.values())) ** 2
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row a question."""
+        import pandas as pd
+
+        rows = {"epsilon": self.shares, "margin": self.margins, "margin, one random question": self.one_random}
+        return pd.DataFrame({name: dict(values) for name, values in rows.items()}, index=pd.Index(list(self.shares)))
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"{name} {share:.3g}" for name, share in self.shares.items())
+        advice = (
+            f"one random question each needs {self.gain:.3g} times fewer"
+            if self.gain > 1
+            else "better than one random question each"
+        )
+        return f"<Split of epsilon {self.epsilon:.4g}: {parts}; largest margin {self.largest:.3g} with {self.n:,} people; {advice}>"
+
+
+def budget_for(
+    questions: Mapping[str, tuple[Family, Any]],
+    *,
+    epsilon: Number,
+    n: int = 1000,
+    level: Number = 0.95,
+    weights: Mapping[str, Number] | None = None,
+) -> Split:
+    """Split epsilon over questions that everybody answers, so that the largest margin is smallest, or by weights.
+
+    Parameters
+    ----------
+    questions : for each name a family (a function of epsilon) and the guessed truth.
+    epsilon : what one person may lose in all.
+    weights : shares of the budget, in any unit; None for the smallest largest margin.
+
+    >>> from toolkit import k_ary, warner
+    >>> from functools import partial
+    >>> asked = {"cheated": (warner, 0.1), "transport": (partial(k_ary, 4), [0.25] * 4)}
+    >>> {name: round(share, 2) for name, share in budget_for(asked, epsilon=2.0).shares.items()}
+    {'cheated': 0.83, 'transport': 1.17}
+    """
+    total = exact(not_above(positive(epsilon, "epsilon")), "epsilon")  # what is said to be split is what is split
+    people, confidence = whole(n, "n"), check_level(level)
+    if not questions:
+        refuse("`questions` must hold at least one question", "none", "there is nothing to split")
+    cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}
+    for name, case in cases.items():
+        if case.fixed:
+            refuse(
+                "each question must be a family, a function of epsilon", f"a fixed design for {name!r}", "its epsilon is not free"
+            )
+    parts = _weighted(questions, weights) if weights is not None else _even_margins(cases, float(total))
+    shares = _exact_shares(parts, total)
+    margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}
+    alone = {name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()}
+    designs = {name: member(family, float(shares[name])) for name, (family, _) in questions.items()}
+    return Split(float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone)
+
+
+def _weighted(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
+    if set(weights) != set(questions):
+        refuse("`weights` must name every question once", "other names", "each question needs its share")
+    return {name: float(positive(weights[name], "weights", "a question without budget tells nothing")) for name in questions}
+
+
+def _even_margins(cases: Mapping[str, Case], total: float) -> dict[str, float]:
+    """The epsilons that use up the budget at one common margin: read off curves of margin against epsilon."""
+    grid = np.geomspace(_SMALLEST_PART * total, total, _GRID)
+    curves = {name: np.log([case.accuracy(e).margin(1) for e in grid]) for name, case in cases.items()}
+
+    def needed(log_margin: float) -> dict[str, float]:
+        return {name: _read(curve, grid, log_margin) for name, curve in curves.items()}
+
+    low, high = max(curve[-1] for curve in curves.values()), max(curve[0] for curve in curves.values())
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (low, middle) if sum(needed(middle).values()) <= total else (middle, high)
+    return needed(high)
+
+
+def _read(curve: Array, grid: Array, log_margin: float) -> float:
+    """The epsilon at a margin, between the points of a falling curve."""
+    return math.exp(float(np.interp(-log_margin, -curve, np.log(grid))))
+
+
+def _exact_shares(parts: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:
+    """Parts in proportion, as floats read by their digits, that add up to at most the total, exactly."""
+    whole_sum = sum(Fraction(part) for part in parts.values())
+    shares = {name: exact(float(Fraction(part) / whole_sum * total), "epsilon") for name, part in parts.items()}
+    while sum(shares.values(), Fraction(0)) > total:
+        shares = {name: exact(math.nextafter(float(share), 0.0), "epsilon") for name, share in shares.items()}
+    return shares

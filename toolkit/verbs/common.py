@@ -1,0 +1,38 @@
+"""What all verbs share: how one is added, which database it means, and how it speaks."""
+
+import argparse
+import os
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from toolkit.survey.collector import Collector
+
+Options = argparse.Namespace
+Verbs = Any
+"""What `argparse` makes of `add_subparsers`; its type is not public."""
+_DATABASE = "sqlite:///survey.db"
+
+
+def add_verb(
+    verbs: Verbs, name: str, run: Callable[[Options], None], told: str, *, database: bool = True
+) -> argparse.ArgumentParser:
+    """One more verb, which calls `run`; with `database` it is about a collection."""
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
+    parser.set_defaults(run=run)
+    if database:
+        known = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
+        told = f"sqlite:///file.db or postgresql://…; else TOOLKIT_DATABASE of the environment, as for a password; else {_DATABASE}"
+        parser.add_argument("--database", default=known, help=told)
+    return parser
+
+
+def collector(options: Options) -> "Collector":
+    """The collection that a verb is about."""
+    from toolkit.survey.collector import Collector
+
+    return Collector.attach(options.database)
+
+
+def say(*lines: str) -> None:
+    print(*lines, sep="\n")  # noqa: T201  # a command speaks on stdout
