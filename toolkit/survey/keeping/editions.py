@@ -75,7 +75,7 @@ def check_amendment(survey: Survey, last: Edition) -> None:
     if changed:
         refuse(
             f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and files",
-            f"another {changed[0]}",
+            f"others in {changed[0]}",
             "reports would no longer be answers to one survey; collect in another database",
         )
 

@@ -81,5 +81,5 @@ def check_version(found: int) -> None:
         refuse(
             f"a collection's tables must be of version {VERSION} for this toolkit",
             f"the older version {found}",
-            "copy the database, then bring it up to date with toolkit.survey.store.migrate(database)",
+            "stop its servers, copy the database, and bring it up to date with `toolkit migrate`",
         )
