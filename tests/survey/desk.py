@@ -54,13 +54,15 @@ class Memory:
     async def put(self, entry: Entry) -> Outcome:
         if self.before is not None:
             await self.before()
+        if self.access == "token" and self.state is not State.CLOSED and entry.pass_ not in self.invited:
+            return Outcome.SPENT
         if entry.key in self.reports:
-            return Outcome.REPEATED if self.reports[entry.key] == entry.body else Outcome.CONFLICT
+            return Outcome.REPEATED
         if self.state is not State.OPEN:
             return Outcome.CLOSED if self.state is State.CLOSED else Outcome.PAUSED
         if self.cap is not None and len(self.reports) >= self.cap:
             return Outcome.FULL
-        if (self.access == "token" and entry.pass_ not in self.invited) or entry.pass_ in self.spent:
+        if entry.pass_ in self.spent:
             return Outcome.SPENT
         self.spent |= {entry.pass_} - {None}
         self.reports[entry.key] = entry.body

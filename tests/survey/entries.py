@@ -9,7 +9,7 @@ from toolkit.survey.keeping.protocol import Entry, Outcome, State, Store
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
-STORED, REPEATED, CONFLICT = Outcome.STORED, Outcome.REPEATED, Outcome.CONFLICT
+STORED, REPEATED = Outcome.STORED, Outcome.REPEATED
 PAUSED, CLOSED, FULL, SPENT = Outcome.PAUSED, Outcome.CLOSED, Outcome.FULL, Outcome.SPENT
 BODY = '{"answers":{"cheated":1},"understood":true}'
 

@@ -90,7 +90,7 @@ def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> N
         assert store.survey() == small_survey(access="token")
         assert store.editions()[0].hash == small_survey(access="token").hash
         store.create(small_survey(access="token"))
-        assert store.add([entry("one", key=bytes(16)), entry(by="a"), entry(by="b")]) == [REPEATED, SPENT, STORED]
+        assert store.add([entry("one", by="a", key=bytes(16)), entry(by="a"), entry(by="b")]) == [REPEATED, SPENT, STORED]
         store.remember("port", "8000")
         store.set_state(State.CLOSED)
         assert store.count() == 2

@@ -14,7 +14,6 @@ import pytest
 
 from tests.survey.entries import (
     CLOSED,
-    CONFLICT,
     FULL,
     PAUSED,
     REPEATED,
@@ -144,7 +143,7 @@ def test_a_report_is_stored_once_however_often_it_is_sent(store: Store) -> None:
     one = entry("first")
     assert store.add([one]) == [STORED]
     assert store.add([one]) == [REPEATED]
-    assert store.add([entry("second", key=one.key)]) == [CONFLICT]
+    assert store.add([entry("second", key=one.key)]) == [REPEATED]
     assert list(store.reports()) == ["first"]
     assert store.count() == 1
 
@@ -153,7 +152,7 @@ def test_a_batch_counts_as_if_its_entries_had_come_one_by_one(store: Store) -> N
     opened(store, cap=2)
     one, two = entry("1"), entry("2")
     batch = [one, one, entry("x", key=one.key), two, entry("3"), two, one]
-    assert store.add(batch) == [STORED, REPEATED, CONFLICT, STORED, FULL, REPEATED, REPEATED]
+    assert store.add(batch) == [STORED, REPEATED, REPEATED, STORED, FULL, REPEATED, REPEATED]
     assert store.add([]) == []
     assert store.count() == 2
 
@@ -166,7 +165,7 @@ def test_only_an_open_collection_takes_reports_but_repeats_are_always_answered(s
     assert store.add([one]) == [STORED]
     for state, refused in ((State.PAUSED, PAUSED), (State.CLOSED, CLOSED)):
         store.set_state(state)
-        assert store.add([entry(), one, entry("other", key=one.key)]) == [refused, REPEATED, CONFLICT]
+        assert store.add([entry(), one, entry("other", key=one.key)]) == [refused, REPEATED, REPEATED]
     assert store.count() == 1
 
 
@@ -247,8 +246,8 @@ def test_a_token_is_not_spent_by_a_report_that_is_not_stored(store: Store) -> No
     store.set_state(State.PAUSED)
     assert store.add([entry(by="a")]) == [PAUSED]
     store.set_state(State.OPEN)
-    assert store.add([first, entry(by="a"), entry("other", by="a", key=first.key)]) == [STORED, FULL, CONFLICT]
-    assert store.add([entry(by="a"), entry(by="nobody's")]) == [FULL, FULL]
+    assert store.add([first, entry(by="a"), entry("other", by="a", key=first.key)]) == [STORED, FULL, REPEATED]
+    assert store.add([entry(by="a"), entry(by="nobody's")]) == [FULL, SPENT]
 
 
 def test_inviting_again_gives_no_second_chance(store: Store) -> None:
@@ -322,7 +321,7 @@ def test_of_servers_that_race_with_one_key_one_stores_it(store: Store, connect: 
         same = entry(f"{round_}")
         assert Counter(raced(stores, [[same]] * 4)) == {STORED: 1, REPEATED: 3}
         key = entry().key
-        assert Counter(raced(stores, [[entry(f"{i}", key=key)] for i in range(4)])) == {STORED: 1, CONFLICT: 3}
+        assert Counter(raced(stores, [[entry(f"{i}", key=key)] for i in range(4)])) == {STORED: 1, REPEATED: 3}
     assert store.count() == 20 == len(list(store.reports()))
 
 

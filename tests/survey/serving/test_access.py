@@ -117,7 +117,7 @@ def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
         mine = payload(it.survey, survey=it.page, token=it.tokens[0])
         assert [it.send(mine), it.send(mine), it.send(mine)] == [201] * 3
         assert it.send(payload(it.survey, survey=it.page, token=it.tokens[0])) == 403  # another report
-        assert it.send({**mine, "answers": {**ANSWERS, "cheated": 1}}) == 409  # a changed one
+        assert it.send({**mine, "answers": {**ANSWERS, "cheated": 1}}) == 201  # a changed one, which is not told from the first
         assert it.send(payload(it.survey, survey=it.page, token=it.tokens[1])) == 201
         assert it.store.count() == 2
 
@@ -142,6 +142,46 @@ def test_of_many_reports_with_one_link_at_the_same_time_one_is_stored(tmp_path):
 
         assert sorted(asyncio.run(rush())) == [201, *[403] * 29]
         assert it.store.count() == 1
+
+
+# Whoever knows a key, from a receipt or over a shoulder, and guesses the report
+
+
+GUESSES = [
+    {},
+    {"answers": {**ANSWERS, "cheated": 1}},
+    {"answers": {**ANSWERS, "tried": [0, 0]}},
+    {"answers": {**ANSWERS, "note": None}},
+    {"understood": False},
+]
+
+
+def guesses(it, mine, token):
+    """The answers to every guess at a stored report, the right one among them, by somebody with this token."""
+    passing = {} if it.survey.access == "open" else {"token": token}
+    return [asked(it.app, "POST", "/report", sent({**mine, **guess, **passing})) for guess in GUESSES]
+
+
+@pytest.mark.parametrize("state", [State.OPEN, State.PAUSED, State.CLOSED])
+@pytest.mark.parametrize("access", ["open", "token", "blind"])
+def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_path, key, access, state):
+    """With the person's own token, with another good one, with an invented one: all guesses are answered alike."""
+    with desk(tmp_path, access, key=key if access == "blind" else None) as it:
+        own, other = ([it.token(one) for one in it.tokens] if access == "blind" else it.tokens)[:2]
+        mine = payload(it.survey, survey=it.page) if access == "open" else payload(it.survey, survey=it.page, token=own)
+        assert it.send(mine) == 201
+        before = list(it.store.reports())
+        it.store.set_state(state)
+        invented = {"nonce": "00" * 32, "signature": "11" * 256} if access == "blind" else invitations(1)[0]
+        for token in (own, other, invented):
+            first, *rest = guesses(it, mine, token)
+            assert rest == [first] * len(rest)
+        assert it.send(mine) == 201  # the person's own phone, which did not hear the answer
+        assert list(it.store.reports()) == before
+        if access != "open" and state is not State.CLOSED:  # who has no token does not even learn that the key is there
+            unknown = {**mine, "key": secrets.token_hex(16)}
+            assert guesses(it, mine, invented) == guesses(it, unknown, invented)
+            assert guesses(it, mine, invented)[0].status == 403
 
 
 def test_there_is_nothing_to_sign_without_blind_tokens(tmp_path):

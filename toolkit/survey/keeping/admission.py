@@ -1,10 +1,13 @@
 """What becomes of each report of a batch: one pure function, the same for every database.
 
-The order of the checks is a promise to phones. A key that is there already comes first: a phone that did not hear our
-answer sends again, and must hear that all is well although its token is spent by now, the cap reached or the collection closed.
+The order of the checks is a promise to phones. A key that is there already comes before all but one: a phone that did not hear
+our answer sends again, and must hear that all is well although its token is spent by now, the cap reached or the collection
+closed. Its body is not compared with the stored one: the answer would tell whoever knows a key which guess of a report is right.
+First of all comes the token, spent or not: who never had one learns nothing, not even that a key is there. (Closing
+removes the tokens, and with them this check; that a key is there is then the most that somebody who knows it can learn.)
 """
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Sequence, Set
 from dataclasses import dataclass, field
 
 from toolkit.survey.keeping.protocol import Entry, Outcome, State
@@ -34,20 +37,22 @@ class Decision:
     passes: set[bytes] = field(default_factory=set)
 
 
-def decide(batch: Sequence[Entry], head: Head, *, held: int, found: Mapping[bytes, str], known: Set[bytes]) -> Decision:
+def decide(
+    batch: Sequence[Entry], head: Head, *, held: int, found: Set[bytes], known: Set[bytes], invited: Set[bytes] = frozenset()
+) -> Decision:
     """Take the entries one after the other, as if each had come alone.
 
-    `held` is the number of reports in the store, `found` those with a key of this batch; `known` are the passes of this
-    batch that are unspent (token mode) or that are spent (blind mode).
+    `held` is the number of reports in the store, `found` the keys of this batch that are there; `known` are the passes of this
+    batch that are unspent (token mode) or that are spent (blind mode), `invited` those that were ever handed out (token mode).
 
     >>> head = Head("ab", "open", 1, State.OPEN)
     >>> one, other = Entry(bytes(16), "1"), Entry(bytes([1] * 16), "2")
-    >>> [outcome.value for outcome in decide([one, one, other], head, held=0, found={}, known=set()).outcomes]
+    >>> [outcome.value for outcome in decide([one, one, other], head, held=0, found=set(), known=set()).outcomes]
     ['stored', 'repeated', 'full']
     """
     made = Decision()
     for entry in batch:
-        outcome = _outcome(entry, head, held, found, known, made)
+        outcome = _outcome(entry, head, held, found, known, invited, made)
         if outcome is Outcome.STORED:
             made.reports[entry.key] = entry.body
             if head.access != "open" and entry.pass_ is not None:  # in open mode a pass means nothing and is not kept
@@ -56,10 +61,13 @@ def decide(batch: Sequence[Entry], head: Head, *, held: int, found: Mapping[byte
     return made
 
 
-def _outcome(entry: Entry, head: Head, held: int, found: Mapping[bytes, str], known: Set[bytes], made: Decision) -> Outcome:
-    before = found.get(entry.key, made.reports.get(entry.key))
-    if before is not None:
-        return Outcome.REPEATED if before == entry.body else Outcome.CONFLICT
+def _outcome(
+    entry: Entry, head: Head, held: int, found: Set[bytes], known: Set[bytes], invited: Set[bytes], made: Decision
+) -> Outcome:
+    if head.access == "token" and head.state is not State.CLOSED and entry.pass_ not in invited:
+        return Outcome.SPENT
+    if entry.key in found or entry.key in made.reports:
+        return Outcome.REPEATED
     if head.state is not State.OPEN:
         return Outcome.CLOSED if head.state is State.CLOSED else Outcome.PAUSED
     if head.cap is not None and held + len(made.reports) >= head.cap:

@@ -47,7 +47,9 @@ class Session(Protocol):
     def standing(self) -> tuple[int, Pool]:
         """Both."""
 
-    def found(self, keys: Sequence[bytes]) -> dict[bytes, str]: ...
+    def found(self, keys: Sequence[bytes]) -> set[bytes]:
+        """Those that are there, but for the pool; their bodies are not looked at."""
+
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]: ...
     def keep(self, reports: dict[bytes, str]) -> set[bytes]:
         """Store and count them; the keys that are not stored because somebody else, who shares the collection, was faster."""
@@ -56,6 +58,7 @@ class Session(Protocol):
         """Write the pool and what leaves it, and count so many reports more."""
 
     def invite(self, hashes: Sequence[bytes]) -> None: ...
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]: ...
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         """Those that were invited, and are not among the spent ones."""
 
@@ -170,9 +173,7 @@ class Collection:
         found = session.found(sorted({entry.key for entry in batch}))
         made = decide(batch, head, held=0, found=found, known=set())
         late = session.keep(dict(sorted(made.reports.items()))) if made.reports else set()
-        if late:
-            made = decide(batch, head, held=0, found={**found, **session.found(sorted(late))}, known=set())
-        return made
+        return decide(batch, head, held=0, found=found | late, known=set()) if late else made
 
     def count(self) -> int:
         with self._lock, self._engine.reading() as session:
@@ -269,9 +270,12 @@ def _alone(session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
     """Nobody else writes meanwhile. With tokens, reports and passes join the pool, and others leave it: see `mixing.py`."""
     held, pool = session.standing()
     keys = sorted({entry.key for entry in batch})
-    found = {**session.found(keys), **{key: pool.reports[key] for key in keys if key in pool.reports}}
-    known = _known(session, head.access, pool, sorted({entry.pass_ for entry in batch if entry.pass_ is not None}))
-    made = decide(batch, head, held=held, found=found, known=known)
+    found = session.found(keys) | (pool.reports.keys() & set(keys))
+    passes = sorted({entry.pass_ for entry in batch if entry.pass_ is not None})
+    known = _known(session, head.access, pool, passes)
+    others = sorted(set(passes) - known) if head.access == "token" else []
+    invited = known | session.invited(others) if others else known
+    made = decide(batch, head, held=held, found=found, known=known, invited=invited)
     if made.reports and head.access == "open":
         session.keep(dict(sorted(made.reports.items())))
     elif made.reports:

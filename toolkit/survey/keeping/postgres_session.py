@@ -77,8 +77,8 @@ class PostgresSession:
         held, content = self._row("SELECT (SELECT coalesce(sum(reports), 0) FROM tally), content FROM pool")
         return int(held), Pool.read(content)
 
-    def found(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        return dict(self._connection.execute("SELECT key, body FROM report WHERE key = ANY (%s)", [list(keys)]).fetchall())
+    def found(self, keys: Sequence[bytes]) -> set[bytes]:
+        return self._hashes("SELECT key FROM report WHERE key = ANY (%s)", keys)
 
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
         query = "SELECT key, body FROM report WHERE key > %s ORDER BY key LIMIT %s"
@@ -97,13 +97,15 @@ class PostgresSession:
     def invite(self, hashes: Sequence[bytes]) -> None:
         self._connection.execute("INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING", [list(hashes)])
 
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
+        return self._hashes("SELECT hash FROM invited WHERE hash = ANY (%s)", hashes)
+
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         query = "SELECT hash FROM invited WHERE hash = ANY (%s) AND NOT EXISTS (SELECT FROM spent WHERE spent.hash = invited.hash)"
-        return {row[0] for row in self._connection.execute(query, [list(hashes)])}
+        return self._hashes(query, hashes)
 
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        rows = self._connection.execute("SELECT hash FROM spent WHERE hash = ANY (%s)", [list(hashes)])
-        return {row[0] for row in rows}
+        return self._hashes("SELECT hash FROM spent WHERE hash = ANY (%s)", hashes)
 
     def setting(self, name: str) -> str | None:
         row = self._row("SELECT value FROM setting WHERE name = %s", name)
@@ -127,3 +129,6 @@ class PostgresSession:
 
     def _row(self, query: str, *values: object) -> Any:
         return self._connection.execute(sql.SQL(query), values).fetchone()
+
+    def _hashes(self, query: str, wanted: Sequence[bytes]) -> set[bytes]:
+        return {row[0] for row in self._connection.execute(sql.SQL(query), [list(wanted)])}

@@ -33,8 +33,7 @@ class Outcome(Enum):
     """What became of one report. STORED and REPEATED are both good news: it is there, once."""
 
     STORED = "stored"
-    REPEATED = "repeated"  # the same key with the same body was there already
-    CONFLICT = "conflict"  # the same key with another body was there already
+    REPEATED = "repeated"  # the same key was there already, whatever its body: to compare them would tell what was stored
     PAUSED = "paused"  # draft or paused: later, perhaps
     CLOSED = "closed"
     FULL = "full"  # the survey's cap is reached

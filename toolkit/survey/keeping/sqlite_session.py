@@ -60,8 +60,8 @@ class SqliteSession:
     def standing(self) -> tuple[int, Pool]:
         return self.held(), self.pool()
 
-    def found(self, keys: Sequence[bytes]) -> dict[bytes, str]:
-        return dict(self._each("SELECT key, body FROM report WHERE key = ?", keys))
+    def found(self, keys: Sequence[bytes]) -> set[bytes]:
+        return {row[0] for row in self._each("SELECT key FROM report WHERE key = ?", keys)}
 
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
         query = "SELECT key, body FROM report WHERE key > ? ORDER BY key LIMIT ?"
@@ -83,6 +83,9 @@ class SqliteSession:
 
     def invite(self, hashes: Sequence[bytes]) -> None:
         self._database.executemany("INSERT OR IGNORE INTO invited VALUES (?)", [(one,) for one in hashes])
+
+    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
+        return {row[0] for row in self._each("SELECT hash FROM invited WHERE hash = ?", hashes)}
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         query = "SELECT hash FROM invited WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM spent WHERE hash = ?1)"

@@ -41,7 +41,6 @@ _LOG = logging.getLogger("toolkit.survey")
 _TYPES = {".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
 _RAW_HEADERS = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
 _REFUSALS = {
-    Outcome.CONFLICT: (409, "Another report has this key already."),
     Outcome.PAUSED: (503, "This survey is not open at the moment: please try again later."),
     Outcome.CLOSED: (410, "This survey is closed."),
     Outcome.FULL: (410, "This survey has as many reports as it asked for, and takes no more."),
