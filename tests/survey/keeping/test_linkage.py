@@ -109,7 +109,7 @@ def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: 
 def test_the_log_of_a_file_would_tie_all_tokens_to_their_reports_if_it_were_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(SqliteEngine, "forget", lambda _: None)
+    monkeypatch.setattr(SqliteEngine, "wipe", lambda _: None)
     path = tmp_path / "survey.db"
     store = collecting(f"sqlite:///{path}")
     arrive(store, 1)
@@ -123,7 +123,7 @@ def test_the_log_of_a_server_that_was_killed_before_it_was_wiped_is_wiped_by_the
     path = tmp_path / "survey.db"
     killed = collecting(f"sqlite:///{path}")
     with monkeypatch.context() as patch:
-        patch.setattr(SqliteEngine, "forget", lambda _: None)
+        patch.setattr(SqliteEngine, "wipe", lambda _: None)
         arrive(killed, 1)
     assert path.with_name("survey.db-wal").stat().st_size > 0
     following = open_store(f"sqlite:///{path}")

@@ -102,6 +102,26 @@ def test_settings_are_kept_with_the_collection(store: Store, connect: Connect) -
     assert connect().setting("other") is None
 
 
+def test_a_setting_is_kept_once_or_swapped_for_what_was_read(store: Store, connect: Connect) -> None:
+    opened(store)
+    other = connect()
+    assert (store.once("issuer", "a"), other.once("issuer", "b")) == ("a", "a")
+    assert store.swap("shown", None, "1")
+    assert not other.swap("shown", None, "2")
+    assert other.swap("shown", "1", "2")
+    store.set_state(State.CLOSED)
+    assert (other.setting("shown"), other.setting("issuer")) == (None, "a")  # what was shown tells earlier reports from later ones
+    assert not other.swap("issuer", "a", "b")
+
+
+def test_rows_are_reports_with_their_keys_in_the_pool_or_not(store: Store) -> None:
+    invited(store, *(f"{i}" for i in range(30)))
+    entries = [entry(f"{i}", by=f"{i}") for i in range(30)]
+    store.add(entries)
+    assert list(store.rows()) == sorted((one.key, one.body) for one in entries)
+    assert list(store.reports()) == [body for _, body in store.rows()]
+
+
 def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) -> None:
     stores = [connect() for _ in range(6)]
     with ThreadPoolExecutor(6) as pool:

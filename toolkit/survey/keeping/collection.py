@@ -22,6 +22,8 @@ from toolkit.survey.spec import Survey
 PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
 
+_SHOWN = "shown"  # how settings begin that say which reports a reader has seen
+
 _NEXT = {
     State.DRAFT: (State.OPEN, State.CLOSED),
     State.OPEN: (State.PAUSED, State.CLOSED),
@@ -66,6 +68,9 @@ class Session(Protocol):
 
     def setting(self, name: str) -> str | None: ...
     def remember(self, name: str, value: str) -> None: ...
+    def forget(self, beginning: str) -> None:
+        """Remove the settings whose name begins so."""
+
     def issued(self, invitation: bytes) -> bytes | None: ...
     def issue(self, invitation: bytes, blinded: bytes) -> None: ...
 
@@ -83,7 +88,7 @@ class Engine(Protocol):
     def making(self) -> AbstractContextManager[Session]:
         """As `writing`, where there may be nothing yet: `head` is then None; a database of something else is refused."""
 
-    def forget(self) -> None:
+    def wipe(self) -> None:
         """Wipe what the database's own log tells of the last commits, as far as it is ours to wipe."""
 
     def finish(self) -> None:
@@ -153,6 +158,7 @@ class Collection:
                 if state is not State.CLOSED:
                     session.move(state)
                 elif not head.swept:
+                    session.forget(_SHOWN)
                     session.sweep()
             if state is State.CLOSED:
                 self._engine.finish()
@@ -165,7 +171,7 @@ class Collection:
                 head = self._head(session)
                 made = self._shared(session, head, batch) if self._is_shared else _alone(session, head, batch)
             if 0 < len(made.passes) < LEAST:
-                self._engine.forget()
+                self._engine.wipe()
             return made.outcomes
 
     def _shared(self, session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
@@ -181,6 +187,9 @@ class Collection:
             return session.held()
 
     def reports(self) -> Iterator[str]:
+        return (body for _, body in self.rows())
+
+    def rows(self) -> Iterator[tuple[bytes, str]]:
         after = b""
         while True:
             with self._lock, self._engine.reading() as session:
@@ -189,7 +198,7 @@ class Collection:
                 page = sorted([*session.page(after, PAGE), *pooled])[:PAGE]
             if not page:
                 return
-            yield from (body for _, body in page)
+            yield from page
             after = page[-1][0]
 
     def invite(self, hashes: Iterable[bytes]) -> None:
@@ -209,7 +218,7 @@ class Collection:
             with self._engine.writing() as session:
                 good = self._issue(session, invitation, blinded)
             if good:
-                self._engine.forget()
+                self._engine.wipe()
             return good
 
     def _issue(self, session: Session, invitation: bytes, blinded: bytes) -> bool:
@@ -235,6 +244,13 @@ class Collection:
         with self._lock, self._engine.writing(patient=True) as session:
             self._head(session)
             session.remember(name, value)
+
+    def swap(self, name: str, before: str | None, after: str) -> bool:
+        with self._lock, self._engine.writing(patient=True) as session:
+            if self._head(session).state is State.CLOSED or session.setting(name) != before:
+                return False
+            session.remember(name, after)
+            return True
 
     def once(self, name: str, value: str) -> str:
         with self._lock, self._engine.writing(patient=True) as session:

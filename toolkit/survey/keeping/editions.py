@@ -16,6 +16,11 @@ from toolkit.survey.keeping.protocol import Edition
 from toolkit.survey.spec import Survey
 
 _AMENDABLE = ("title", "consent", "words")
+_CORRECTED = (
+    "reports cannot be mixed; take another database. To correct a text of an open survey, close that collection, which keeps its "
+    "reports, and collect the corrected survey in a new one; where designs and options are the same, estimate() takes both tables, "
+    "one below the other"
+)
 
 
 def toolkit_version() -> str:
@@ -57,7 +62,7 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
     if received is None:
         return
     if _changed(survey, last):
-        refuse("a database holds one collection", "one of another survey", "reports cannot be mixed; take another database")
+        refuse("a database holds one collection", "one of another survey", _CORRECTED)
     if _changed(survey, last, allowed=()):
         same = "if it is the same survey with corrected words, amend the collection (toolkit serve --amend)"
         refuse("a database holds one collection", "one of another survey", f"take another database; or, {same}")

@@ -118,7 +118,7 @@ class PostgresEngine:
     def finish(self) -> None:
         """Nothing is left to do: closing was one transaction."""
 
-    def forget(self) -> None:
+    def wipe(self) -> None:
         """Nothing that we could do: the log of changes is the server's own."""
 
     def migrate(self) -> int:

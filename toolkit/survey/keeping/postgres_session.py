@@ -115,6 +115,14 @@ class PostgresSession:
         query = "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
         self._connection.execute(query, [name, value])
 
+    def forget(self, beginning: str) -> None:
+        """The table gets a new file: deleted rows, and earlier versions of them, would lie in the old one until it is vacuumed."""
+        rows = self._connection.execute("SELECT name, value FROM setting ORDER BY name").fetchall()
+        self._connection.execute("TRUNCATE setting")
+        for name, value in rows:
+            if not name.startswith(beginning):
+                self.remember(name, value)
+
     def issued(self, invitation: bytes) -> bytes | None:
         row = self._row("SELECT blinded FROM issued WHERE invitation = %s", invitation)
         return None if row is None else row[0]

@@ -119,6 +119,9 @@ class Store(Protocol):
     def reports(self) -> Iterator[str]:
         """Their bodies, in the order of their random keys; no lock is held between two of them."""
 
+    def rows(self) -> Iterator[tuple[bytes, str]]:
+        """The same, each with its key."""
+
     def invite(self, hashes: Iterable[bytes]) -> None:
         """Let in whoever has the token with this SHA-256. One that was let in before is not let in again, spent or not."""
 
@@ -130,6 +133,12 @@ class Store(Protocol):
 
     def remember(self, name: str, value: str) -> None:
         """Keep a setting with the collection, whoever serves it next."""
+
+    def swap(self, name: str, before: str | None, after: str) -> bool:
+        """Keep a setting if it still is what it was before and the collection is not closed; whether that was so.
+
+        Settings whose name begins with "shown" go when the collection is closed: they tell earlier reports from later ones.
+        """
 
     def once(self, name: str, value: str) -> str:
         """Keep a setting if there is none, and say which there is."""

@@ -76,7 +76,7 @@ class SqliteEngine:
         with self._transaction("BEGIN IMMEDIATE", _PATIENCE if patient else _WAIT) as session:
             yield session
         if self._telling:
-            self.forget()
+            self.wipe()
 
     @contextmanager
     def making(self) -> Iterator["SqliteSession"]:
@@ -86,7 +86,7 @@ class SqliteEngine:
         with self.writing(patient=True) as session:
             yield session
 
-    def forget(self) -> None:
+    def wipe(self) -> None:
         """Bring the log's pages into the file, and empty it. What was committed is safe in any case."""
         if self._database is not None:
             self._telling = True
@@ -153,7 +153,7 @@ class SqliteEngine:
             raise
         self._database, self._file = database, self._identity()
         if not self._readonly:
-            self.forget()  # whoever had it before may have been killed between a commit and its end
+            self.wipe()  # whoever had it before may have been killed between a commit and its end
         return self._database
 
     def _open(self, mode: str, *, ours: bool = True) -> sqlite3.Connection:

@@ -101,6 +101,9 @@ class SqliteSession:
     def remember(self, name: str, value: str) -> None:
         self._database.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
 
+    def forget(self, beginning: str) -> None:
+        self._database.execute("DELETE FROM setting WHERE substr(name, 1, ?) = ?", (len(beginning), beginning))
+
     def issued(self, invitation: bytes) -> bytes | None:
         row = self._row("SELECT blinded FROM issued WHERE invitation = ?", invitation)
         return None if row is None else row[0]
