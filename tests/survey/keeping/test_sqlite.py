@@ -307,6 +307,26 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Sto
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
+def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(store: Store, path: Path, monkeypatch) -> None:
+    """What was committed is on the disk, whatever becomes of the log; a full disk may keep it from being brought into the file."""
+    opened(store, access="token").invite([sha("a"), sha("b")])
+    store.count()
+
+    def failing(database: sqlite3.Connection, statement: str, wait: float) -> bool:
+        if "checkpoint" in statement:
+            raise sqlite3.OperationalError("disk I/O error")
+        return insist(database, statement, wait)
+
+    insist = sqlite._insist
+    with monkeypatch.context() as broken:
+        broken.setattr(sqlite, "_insist", failing)
+        assert store.add([entry(by="a")]) == [STORED]
+    assert path.with_name("survey.db-wal").stat().st_size > 0
+    assert store.add([entry(by="b")]) == [STORED]
+    assert path.with_name("survey.db-wal").stat().st_size == 0
+    assert store.count() == 2
+
+
 def test_a_database_that_may_not_grow_is_said_and_recovers(store: Store) -> None:
     opened(store)
     with store._engine.writing() as session:

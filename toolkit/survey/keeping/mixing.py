@@ -11,8 +11,9 @@ What remains to somebody who reads once: the lots know nothing of each other, an
 were in the pool when a pass left it, the pass belongs to any one report that left with it with a probability of at most 1 / n,
 n >= 20, and to any other report with at most 1 / 20. A pass that is still in the pool belongs to any one report with at most
 1 / (people in the pool), and they are at least 10 as soon as 10 have answered. That holds even if the order in which people
-came is known from elsewhere. Whoever reads twice learns more: who was new between the two readings. Against somebody who
-goes on watching no order of rows helps; that is what blind access is for.
+came is known from elsewhere, as long as nothing tells the order of the reports; what is kept of looks at an open collection
+(settings that begin with "shown") tells earlier reports from later ones. Whoever reads twice learns more: who was new between
+the two readings. Against somebody who goes on watching no order of rows helps; that is what blind access is for.
 
 References
 ----------
