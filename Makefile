@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app test lint notebooks bench clean
+.PHONY: help install lab app test quick lint notebooks rooms bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -23,14 +23,25 @@ lab: $(READY)  ## open JupyterLab on the first notebook
 app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without code
 	@$(BIN)/voila notebooks/06_privacy_accuracy_sample_size.ipynb $(APP_OPTIONS)
 
-test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser
-	@OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0 $(PYTEST_OPTIONS)
-	@$(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with notebooks/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
+# Files stay together on one core; T=tests/budget runs a part, without the notebooks.
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+
+test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
+	@$(PYTEST) $(PYTEST_OPTIONS) $(T)
+	@test -n "$(T)" || $(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with notebooks/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
+
+quick: $(READY) lint  ## style, types and the fast tests, for every save
+	@$(PYTEST) -q -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
 
 lint: $(READY)  ## style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
+	@if command -v node >/dev/null; then for file in toolkit/survey/static/*.js toolkit/show/widgets/static/*.js; do \
+		node --input-type=module --check < $$file || exit 1; done; else echo "node is not there: JavaScript was not checked"; fi
+
+rooms: $(READY)  ## write the table of all files in ARCHITECTURE.md from their first lines
+	@$(BIN)/python .make/rooms.py
 
 notebooks: $(READY)  ## run all notebooks afresh and freeze their outputs
 	@$(BIN)/python notebooks/freeze.py notebooks/*.ipynb

@@ -1,6 +1,7 @@
 """Five floors, arrows down: what may import what, and how large a room may be."""
 
 import ast
+import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -104,3 +105,24 @@ def test_properties_have_one_profile_without_a_deadline_and_with_the_same_exampl
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "settings":
                 assert {keyword.arg for keyword in node.keywords} <= {"max_examples"}, path.name
+
+
+def test_the_table_of_files_is_made_from_their_first_lines() -> None:
+    """Run `make rooms` after a file was added, moved or described anew."""
+    spec = importlib.util.spec_from_file_location("rooms", ROOT / ".make" / "rooms.py")
+    assert spec is not None
+    assert spec.loader is not None
+    rooms = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(rooms)
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    assert page == rooms.with_table(page)
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_folder_can_be_seen_at_a_glance(folder: Path) -> None:
+    assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 14
+
+
+@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=lambda path: str(path.relative_to(ROOT)))
+def test_every_package_says_what_it_is_for(folder: Path) -> None:
+    assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))

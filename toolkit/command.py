@@ -19,7 +19,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         options.run(options)
-    except (ValueError, KeyError, OSError, CollectError, StoreError) as problem:
+    except (ValueError, KeyError, OSError, ImportError, CollectError, StoreError) as problem:
         said = problem.args[0] if isinstance(problem, KeyError) and problem.args else problem
         print(f"toolkit {options.verb}: {said}", file=sys.stderr)  # noqa: T201
         return 2

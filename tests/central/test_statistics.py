@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.central import statistics
+from toolkit.central import sensitivity, statistics
 from toolkit.central.steps import SQUARE_BITS, Bounds
 
 extremes = st.sampled_from([0.0, -0.0, 1.0, -1.0, 80.0, 79.99999999999999, np.inf, -np.inf, 5e-324, 1e308, -1e308, 2.0**53, 0.1])
@@ -251,3 +251,21 @@ def test_the_denominator_of_a_quantile_is_bounded_whatever_is_asked() -> None:
         assert abs(near - q) <= Fraction(1, 2**21)
     with pytest.raises(ValueError, match="denominator of `q` must be at most"):
         statistics.rank_scores(Bounds.of((0, 1), 8), Fraction(1, 2**20 + 1), "replace")
+
+
+@pytest.mark.parametrize("bounds", [(0, 8), (-3, 5), ("1/4", "5/4")])
+def test_what_a_curator_charges_for_is_what_the_sensitivities_say(bounds: object) -> None:
+    """Two files state them, one in steps and one in the column's unit; this holds them together. All bounds lie on the grid."""
+    limits, n = Bounds.of(bounds), 50
+
+    def reach(statistic: statistics.Statistic) -> Fraction:
+        return statistic.sensitivity * statistic.factor
+
+    for relation in ("replace", "add_remove"):
+        public = n if relation == "replace" else None
+        assert reach(statistics.total(limits, relation, public)) == sensitivity.total(bounds, neighbors=relation).l1
+        assert statistics.histogram(3, relation).sensitivity == sensitivity.histogram(neighbors=relation).l1
+        assert statistics.binned([0, 1, 2], relation)[0].sensitivity == sensitivity.histogram(neighbors=relation).l1
+        assert statistics.count().sensitivity == sensitivity.count(neighbors=relation).l1
+    assert reach(statistics.mean(limits, n)) == sensitivity.mean(bounds, n, neighbors="replace").l1
+    assert reach(statistics.variance(limits, n)) == sensitivity.variance(bounds, n, neighbors="replace").l1

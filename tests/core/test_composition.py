@@ -289,7 +289,7 @@ def test_missing_package_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPat
     loaded = [name for name in sys.modules if name.startswith("dp_accounting.")]  # by a test before this one
     for name in ("dp_accounting", "dp_accounting.pld", *loaded):
         monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(ImportError, match="pip install dp-accounting"):
+    with pytest.raises(ImportError, match=r"pip install .privacy-survey-toolkit\[accounting\]"):
         compose([Pure(0.1)] * 5, 1e-6, "pld")
 
 

@@ -71,3 +71,25 @@ def test_another_unit_is_that_of_the_covariance_too() -> None:
     )
     assert moved.value.tolist() == [15, 25]
     assert np.sqrt(np.diag(moved.cov)) == pytest.approx(moved.se) == [30, 40]
+
+
+def test_a_monotone_function_of_an_estimate_has_the_delta_error_and_the_mapped_limits():
+    found = warner("3/4").estimate_counts([600, 400])
+    odds = found.map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2)
+    assert odds.value == pytest.approx(0.3 / 0.7)
+    assert odds.se == pytest.approx(found.se / 0.7**2)
+    for method in ("wilson", "exact", "bayes", "wald"):
+        assert list(odds.interval(method=method)) == pytest.approx([end / (1 - end) for end in found.interval(method=method)])
+    falling = found.map(lambda p: 1 - p, lambda p: -np.ones_like(p))
+    low, high = found.interval()
+    assert list(falling.interval()) == pytest.approx([1 - high, 1 - low])
+    assert falling.se == pytest.approx(found.se)
+    assert "not unbiased" in odds.notes[-1]
+
+
+def test_a_function_of_several_entries_maps_each_and_their_covariances():
+    found = k_ary(3, epsilon=1.0).estimate_counts([500, 300, 200])
+    squared = found.map(np.square, lambda p: 2 * p)
+    assert squared.value == pytest.approx(found.value**2)
+    assert squared.cov == pytest.approx(found.cov * np.outer(2 * found.value, 2 * found.value))
+    assert squared.se == pytest.approx(np.sqrt(np.diag(squared.cov)))

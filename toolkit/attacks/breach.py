@@ -4,6 +4,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolkit.core.extras import extra
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -35,7 +37,7 @@ def table(breaches: Sequence[Breach]) -> "pd.DataFrame":
     >>> table([Breach("differencing", "two means", "who left", "their salary", 1.0, "share found")]).shape
     (1, 6)
     """
-    import pandas as pd
+    pd = extra("pandas")
 
     columns = ["attack", "what was released", "what the attacker knew", "what they learned", "score", "of what"]
     rows = [[b.attack, b.released, b.knew, b.learned, b.score, b.measure] for b in breaches]

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from toolkit.attacks.classes import alone, checked_columns, codes, column_names, joined, singletons
 from toolkit.core.arrays import Array, Codes
 from toolkit.core.checks import refuse, whole
+from toolkit.core.extras import extra
 from toolkit.core.progress import chunks
 
 if TYPE_CHECKING:
@@ -27,7 +28,7 @@ class Profile:
     rows: int
 
     def to_frame(self) -> "pd.DataFrame":
-        import pandas as pd
+        pd = extra("pandas")
 
         table = [(" + ".join(names), len(names), share, round(share * self.rows)) for names, share in self.shares.items()]
         return pd.DataFrame(table, columns=["columns", "number", "share unique", "rows unique"])
@@ -110,7 +111,7 @@ def link(anonymous: Any, public: Any, on: Sequence[str]) -> Links:
 
 def _stacked(first: Any, second: Any) -> Any:
     if hasattr(first, "dtype") and type(first).__module__.startswith("pandas"):
-        import pandas as pd
+        pd = extra("pandas")
 
         return pd.concat([first, second], ignore_index=True)
     return np.concatenate([np.asarray(first), np.asarray(second)])

@@ -17,7 +17,7 @@ from toolkit.budget.frames.frame import Frame
 from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
-from toolkit.central.ratio import Composed, quotient
+from toolkit.central.ratio import Composed, from_moments
 from toolkit.central.release import SEEDED
 from toolkit.central.selection import Exponential
 from toolkit.central.statistics import Statistic
@@ -239,13 +239,7 @@ class Curator:
             return tuple(part.of(sums) for part in parts)
 
         noisy = mechanism.release(self._paid(mechanism, label, computed), rng=source)
-        width = float(limits.high - limits.low)
-        if len(parts) == 2:
-            middle = float((limits.least + -(-limits.span // 2)) * limits.step)
-            estimate = quotient(noisy, factor=float(limits.step), offset=middle, limits=(float(limits.low), float(limits.high)))
-        else:
-            estimate = quotient(noisy, factor=float(limits.step**2), offset=0.0, limits=(0.0, width**2 / 4))
-        return self._told(estimate, label, how)
+        return self._told(from_moments(noisy, limits), label, how)
 
     def _told(self, estimate: Estimate, label: str, how: str, notes: tuple[str, ...] = ()) -> Estimate:
         names = (label,) if len(estimate.labels) == 1 else estimate.labels

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.budget.charges import parts, symbols
 from toolkit.budget.record import Entry
+from toolkit.core.extras import extra
 from toolkit.core.loss import Loss, shown
 
 if TYPE_CHECKING:
@@ -20,7 +21,7 @@ _COLORS = ("#33648c", "#7fa8c9")  # neighbouring segments differ in lightness, n
 
 def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
     """One row a charge."""
-    import pandas as pd
+    pd = extra("pandas")
 
     names = [_NAMES[symbol] for symbol in symbols(ceiling)]
     rows = [

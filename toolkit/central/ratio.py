@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.central.laplace import Laplace
+from toolkit.central.steps import Bounds
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.loss import Loss, Zcdp
@@ -96,3 +97,12 @@ def quotient(parts: tuple[Estimate, ...], *, factor: float, offset: float, limit
 def _fewest(parts: tuple[Estimate, ...]) -> float:
     """A mean needs one value, a sample variance two; a noisy number may be below."""
     return float(len(parts) - 1)
+
+
+def from_moments(noisy: tuple[Estimate, ...], bounds: Bounds) -> Estimate:
+    """A mean from number and sum, a variance from number, sum and sum of squares: of centred steps, as `statistics.moments`."""
+    low, high = float(bounds.low), float(bounds.high)
+    if len(noisy) == 2:
+        middle = float((bounds.least + -(-bounds.span // 2)) * bounds.step)
+        return quotient(noisy, factor=float(bounds.step), offset=middle, limits=(low, high))
+    return quotient(noisy, factor=float(bounds.step**2), offset=0.0, limits=(0.0, (high - low) ** 2 / 4))

@@ -2,15 +2,17 @@
 
 import html
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse
+from toolkit.core.extras import extra
 from toolkit.core.inference.fit import Fit
-from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, interval_from
+from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
 
@@ -125,13 +127,37 @@ class Estimate:
             basis=Affine(self._basis, factor, offset),
         )
 
+    def map(self, function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Estimate":
+        """A monotone function of the estimate: the standard error by the delta method, the interval by its limits.
+
+        `function` and `derivative` take and return arrays, entry by entry. The interval keeps its coverage, as a monotone
+        function leaves in and out what was in and out; the function of an unbiased estimate is as a rule not unbiased.
+
+        >>> from toolkit import warner
+        >>> odds = warner("3/4").estimate_counts([600, 400]).map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2)
+        >>> round(odds.value, 4), round(odds.se, 4)
+        (0.4286, 0.0633)
+        """
+        with np.errstate(all="ignore"):  # no value there: NaN or infinite, and shown so
+            value = np.asarray(function(np.asarray(self.value)), dtype=np.float64)
+            slope = np.asarray(derivative(np.asarray(self.value)), dtype=np.float64)
+            se = np.abs(slope) * self.se
+        return replace(
+            self,
+            value=value if value.ndim else float(value),
+            se=se if np.ndim(se) else float(se),
+            cov=None if self.cov is None else np.outer(slope, slope) * self.cov,
+            notes=(*self.notes, "a function of an estimate: as a rule not unbiased"),
+            basis=Mapped(self._basis, function),
+        )
+
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """One row a label: estimate, standard error, limits of the interval.
 
         Of reports that could contradict their design there are two more columns: "empty", where no share agrees with the reports
         at this level, so that there are no limits (they are NaN), and "fit p", the p-value of `fit`.
         """
-        import pandas as pd
+        pd = extra("pandas")
 
         rows = self._rows(level)
         names = ("estimate", "se", "low", "high", "empty")

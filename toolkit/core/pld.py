@@ -3,7 +3,6 @@
 An optional package; nothing is imported before it is asked for.
 """
 
-import importlib
 import math
 from collections import Counter
 from collections.abc import Mapping
@@ -11,6 +10,7 @@ from fractions import Fraction
 from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import extra
 from toolkit.core.optimal import unit
 from toolkit.core.rounding import float_up, sum_up
 from toolkit.core.sampling.enclosure import floor_log2
@@ -54,7 +54,4 @@ def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]
 
 
 def _module(name: str) -> Any:
-    try:
-        return importlib.import_module(f"dp_accounting.pld.{name}")
-    except ImportError:
-        refuse("rule='pld' needs the package dp-accounting", "none", "`pip install dp-accounting`, or use rule='best'", ImportError)
+    return extra(f"dp_accounting.pld.{name}")

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from toolkit.core.extras import extra
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Case
 from toolkit.planning.search import Target, in_words, people_for
@@ -74,7 +75,7 @@ class Plan:
         Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a person if the
         shuffler fails. Margins are by the normal approximation, to which the central way adds its Laplace noise as it is.
         """
-        import pandas as pd
+        pd = extra("pandas")
 
         ways = self.ways(delta)
         rows = [(w.epsilon, w.delta, w.local_epsilon, w.noise_se, w.se, w.margin, w.n_needed, w.trust) for w in ways]
@@ -83,7 +84,7 @@ class Plan:
 
     def sensitivity(self, prevalences: "tuple[Any, ...] | list[Any] | None" = None) -> "pd.DataFrame":
         """How the answer moves if the guessed prevalence is wrong: the solved quantity at other truths; NaN: out of reach."""
-        import pandas as pd
+        pd = extra("pandas")
 
         from toolkit.planning.comparison import answers_at, other_guesses
 

@@ -11,6 +11,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import level as check_level
+from toolkit.core.extras import extra
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.accuracy import Case
 from toolkit.planning.families import Family, member, not_above
@@ -49,7 +50,7 @@ class Split:
 
     def to_frame(self) -> "pd.DataFrame":
         """One row a question."""
-        import pandas as pd
+        pd = extra("pandas")
 
         rows = {"epsilon": self.shares, "margin": self.margins, "margin, one random question": self.one_random}
         return pd.DataFrame({name: dict(values) for name, values in rows.items()}, index=pd.Index(list(self.shares)))

@@ -4,6 +4,10 @@ Widgets are in `widgets`. Figures of designs and estimates are in `plots`, those
 attacks in `breaches` and `auditing`, those of the definition in `promises`.
 """
 
+from toolkit.core.extras import check_extras
+
+check_extras("matplotlib", "anywidget", "pandas")  # a sentence, before any of them is imported
+
 from toolkit.show import auditing, breaches, designing, promises, tradeoffs, widgets
 from toolkit.show.plots import design_matrix, estimate_intervals, posterior, repeated_estimates
 from toolkit.show.widgets import *  # noqa: F403 — all of them, and they are listed there

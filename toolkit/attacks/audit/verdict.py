@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolkit.core.extras import extra
 from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:
@@ -73,7 +74,7 @@ class Verdict:
 
     def to_frame(self) -> "pd.DataFrame":
         """The trials, one row each, best first."""
-        import pandas as pd
+        pd = extra("pandas")
 
         names = ("pair", "event", "seen", "n", "other", "m", "epsilon", "delta", "p_value")
         rows = sorted(self.tried, key=lambda trial: (-trial.epsilon, trial.p_value))

@@ -5,7 +5,7 @@ x * given + (1 - x) * without. Every method works on the reports, then maps back
 is left, the data disagree with every share at this level, and the interval says so: it has no limits.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -138,6 +138,25 @@ class Affine:
     def interval(self, level: float, method: str) -> Interval:
         inner = self.basis.interval(level, method)
         return replace(inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high)
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """The intervals of another basis, seen through a monotone function: its values at the limits, in order."""
+
+    basis: IntervalBasis
+    function: Callable[[Any], Any]
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.basis.methods
+
+    def interval(self, level: float, method: str) -> Interval:
+        inner = self.basis.interval(level, method)
+        with np.errstate(all="ignore"):  # a limit where the function has no value is infinite or NaN, and is shown so
+            ends = [np.asarray(self.function(np.asarray(limit)), dtype=np.float64) for limit in inner]
+        low, high = np.minimum(*ends), np.maximum(*ends)
+        return replace(inner, low=low if low.ndim else float(low), high=high if high.ndim else float(high))
 
 
 @dataclass(frozen=True, eq=False)

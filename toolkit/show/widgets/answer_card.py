@@ -18,21 +18,11 @@ from toolkit.local.oracles.boxes import ticked
 from toolkit.local.protocol import Randomizer
 from toolkit.show.canvas import png_bundle
 from toolkit.show.widgets.card_face import card_face, card_picture
-from toolkit.show.widgets.explorer import STATIC, browser_style
-from toolkit.survey import client
+from toolkit.show.widgets.explorer import browser_code, browser_style
 from toolkit.survey.question import Question
 
-_IMPORT = re.compile(r"^import \{.*\} from \".*/randomizer\.js\";\n", re.MULTILINE)
 _NUMBER = re.compile(r"[0-9a-f]{32}")
 _FIELDS = {"kind", "q", "r", "id"}
-
-
-def browser_code() -> str:
-    """One ES module: the randomizer that phones use, byte for byte, then the card; the import between them falls away."""
-    card, removed = _IMPORT.subn("", (STATIC / "answer_card.js").read_text(encoding="utf-8"))
-    if removed != 1:
-        raise RuntimeError("answer_card.js must import randomizer.js once, in one line")
-    return f"{client.asset('randomizer.js').decode()}\n{card}"
 
 
 class AnswerCard(anywidget.AnyWidget):
@@ -54,7 +44,7 @@ class AnswerCard(anywidget.AnyWidget):
     [0, 1, 1]
     """
 
-    _esm = browser_code()
+    _esm = browser_code("answer_card.js")
     _css = browser_style("answer_card.css")
 
     card = traitlets.Dict(read_only=True).tag(sync=True)  # what is shown, and the integers to draw with

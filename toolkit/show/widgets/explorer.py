@@ -9,13 +9,14 @@ from matplotlib.figure import Figure
 
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.show.canvas import png_bundle
+from toolkit.show.widgets.modules import joined
 
 STATIC = Path(__file__).parent / "static"
 
 
 def browser_code(name: str) -> str:
-    """The ES module of a widget: the kit and the pictures that all share, then the widget's own file."""
-    return "\n".join(_text(part) for part in ("kit.js", "pictures.js", name))
+    """The ES module of a widget, with the parts that it imports."""
+    return joined(STATIC / name)
 
 
 def browser_style(name: str) -> str:

@@ -1,0 +1,1 @@
+"""Reports as a frame, counts where the reports are, and who answered."""

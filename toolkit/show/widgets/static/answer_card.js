@@ -1,21 +1,14 @@
 // One question, answered inside a notebook. The true answer lives in this tab, until "Next person" at the latest; the kernel
 // is sent the report and nothing else: { kind: "report", q: question, r: report, id: random number }, once, and the same
-// again until the kernel says that it has it. Python puts randomizer.js in front of this file, the same that phones use.
+// again until the kernel says that it has it. randomizer.js is the one that phones use.
+import { html } from "./elements.js";
 import { below, cell, gridIndex, report, secret, words } from "../../../survey/static/randomizer.js";
 
 const PATIENCE = 4000; // milliseconds until a report is sent again; doubled each time, up to a minute
 const FEW = 8; // up to so many options are buttons, more are a list
 
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) element.setAttribute(name, value);
-  if (element.matches("button, input, select")) element.dataset.lmSuppressShortcuts = "true"; // else JupyterLab takes the keys
-  element.append(...children);
-  return element;
-}
-
 function pressed(label, action, kind) {
-  const button = make("button", { type: "button", class: kind || "choice" }, label);
+  const button = html("button", { type: "button", class: kind || "choice" }, label);
   button.addEventListener("click", (event) => event.detail > 1 || action()); // the second half of a double click is no answer
   return button;
 }
@@ -69,10 +62,10 @@ function orders(card, drawn) {
 
 /** Fields to answer with. `done(answer, answer in words)` is called once, with something the randomizer can take. */
 function fields(card, labels, done) {
-  const problem = make("p", { class: "problem", role: "alert" });
-  const row = (...parts) => [make("div", { class: "row" }, ...parts), problem];
+  const problem = html("p", { class: "problem", role: "alert" });
+  const row = (...parts) => [html("div", { class: "row" }, ...parts), problem];
   if (card.kind === "number") {
-    const box = make("input", { type: "number", step: "any", autocomplete: "off", "aria-label": card.words.number });
+    const box = html("input", { type: "number", step: "any", autocomplete: "off", "aria-label": card.words.number });
     const read = () => {
       const [low, high] = card.bounds;
       const typed = box.value === "" ? NaN : Number(box.value);
@@ -84,22 +77,22 @@ function fields(card, labels, done) {
       event.preventDefault(); // else the same key presses the button that is focused next
       read();
     });
-    return [make("p", { class: "faint" }, card.words.number), ...row(box, pressed(card.words.answer, read))];
+    return [html("p", { class: "faint" }, card.words.number), ...row(box, pressed(card.words.answer, read))];
   }
   if (card.kind === "ticks") {
-    const boxes = labels.map(() => make("input", { type: "checkbox", autocomplete: "off" }));
+    const boxes = labels.map(() => html("input", { type: "checkbox", autocomplete: "off" }));
     const read = () => {
       const codes = labels.map((_, i) => i).filter((i) => boxes[i].checked);
       if (card.most && codes.length > card.most) problem.textContent = card.words.most;
       else done(codes, listed(card, codes));
     };
-    const lines = boxes.map((box, i) => make("label", { class: "tick" }, box, labels[i]));
-    const hint = card.most ? [make("p", { class: "faint" }, card.words.most)] : [];
+    const lines = boxes.map((box, i) => html("label", { class: "tick" }, box, labels[i]));
+    const hint = card.most ? [html("p", { class: "faint" }, card.words.most)] : [];
     return [...hint, ...lines, ...row(pressed(card.words.answer, read))];
   }
   if (labels.length <= FEW) return row(...labels.map((label, i) => pressed(label, () => done(i, label))));
-  const list = make("select", { "aria-label": card.words.choose, autocomplete: "off" });
-  list.append(make("option", { value: "" }, card.words.choose), ...labels.map((label, i) => make("option", { value: i }, label)));
+  const list = html("select", { "aria-label": card.words.choose, autocomplete: "off" });
+  list.append(html("option", { value: "" }, card.words.choose), ...labels.map((label, i) => html("option", { value: i }, label)));
   const read = () => {
     if (list.value === "") problem.textContent = card.words.choose;
     else done(Number(list.value), labels[Number(list.value)]);
@@ -109,9 +102,9 @@ function fields(card, labels, done) {
 
 function render({ model, el }) {
   const card = model.get("card");
-  const place = make("div", { class: "place" });
-  const status = make("p", { class: "status", role: "status" });
-  const root = make("fieldset", { class: "toolkit-card" }, make("legend", {}, card.text), place, status);
+  const place = html("div", { class: "place" });
+  const status = html("p", { class: "status", role: "status" });
+  const root = html("fieldset", { class: "toolkit-card" }, html("legend", {}, card.text), place, status);
   const post = outbox(model, tell);
   let mine = null; // the number of this person's report: never the answer
 
@@ -127,16 +120,16 @@ function render({ model, el }) {
   /** A fresh card. Everything of the person before is gone: nothing outside of these elements ever held it. */
   function ask() {
     mine = null;
-    const before = [card.words[card.mode], card.help, card.instructions].filter(Boolean).map((part) => make("p", {}, part));
-    const odds = make("details", { open: "" }, make("summary", {}, card.words.odds));
-    odds.append(...card.odds.map((part) => make("p", {}, part)));
+    const before = [card.words[card.mode], card.help, card.instructions].filter(Boolean).map((part) => html("p", {}, part));
+    const odds = html("details", { open: "" }, html("summary", {}, card.words.odds));
+    odds.append(...card.odds.map((part) => html("p", {}, part)));
     place.replaceChildren(...before, odds, ...WAYS[card.mode]());
     tell(false);
   }
 
   const WAYS = {
     auto: () => fields(card, card.options, answered),
-    guided: () => [make("div", { class: "row" }, pressed(card.words.turn, turn))],
+    guided: () => [html("div", { class: "row" }, pressed(card.words.turn, turn))],
     physical: tapping,
   };
 
@@ -147,7 +140,7 @@ function render({ model, el }) {
   /** Guided: one draw, and what to tap for each true answer. The card never hears which it was. */
   function turn() {
     const drawn = below(card.randomizer.denominator, words());
-    const told = make("div", { class: "orders", role: "status" }, ...orders(card, drawn).map((part) => make("p", {}, part)));
+    const told = html("div", { class: "orders", role: "status" }, ...orders(card, drawn).map((part) => html("p", {}, part)));
     place.replaceChildren(told, ...tapping());
     focusFirst(place);
   }
@@ -165,10 +158,10 @@ function render({ model, el }) {
 
   function send(sent, path) {
     const steps = [...path, [card.words.we_send, inWords(card, sent)]];
-    const facts = steps.map(([name, value]) => make("div", {}, make("dt", {}, name), make("dd", {}, value)));
+    const facts = steps.map(([name, value]) => html("div", {}, html("dt", {}, name), html("dd", {}, value)));
     place.replaceChildren(
-      make("dl", {}, ...facts),
-      make("p", {}, card.words.once),
+      html("dl", {}, ...facts),
+      html("p", {}, card.words.once),
       pressed(card.words.next, next, "next"),
     );
     mine = secret(16);

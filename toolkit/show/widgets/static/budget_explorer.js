@@ -1,4 +1,7 @@
 // The budget explorer: what does epsilon mean to one person?
+import { set } from "./elements.js";
+import { atLeast, atMost, bound, epsilonSlider, explorer, figure, fill, last, nearest, panel, said, slider } from "./kit.js";
+import { bars, chart, iconArray } from "./pictures.js";
 
 /** The belief whose odds are those of `prior` times `factor`. */
 function believed(prior, factor) {

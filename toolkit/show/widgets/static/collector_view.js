@@ -1,10 +1,12 @@
 // A running collection: how many have answered, and what do they say so far? Asks the kernel again while it is on the screen.
+import { html, set, svg } from "./elements.js";
+import { explorer, figure, panel, said } from "./kit.js";
 
 const EVERY = 2000; // milliseconds
 
 /** The link, and its QR code: dark on white in every theme, because cameras want it so. */
 function invitation() {
-  const link = html("a", { target: "_blank", rel: "noreferrer", ...KEYS });
+  const link = html("a", { target: "_blank", rel: "noreferrer" });
   const ground = svg("rect", { x: 0, y: 0, class: "paper" });
   const code = svg("path", { class: "print" });
   const element = svg("svg", { role: "img", class: "qr" }, ground, code);
@@ -49,7 +51,7 @@ function estimates() {
 
 /** Asks again every two seconds, as long as somebody can see it and there is something to come. */
 function watcher() {
-  const button = html("button", { type: "button", ...KEYS }, "⟳ Look again");
+  const button = html("button", { type: "button" }, "⟳ Look again");
   const element = html("div", { class: "player" }, button);
   let clock = null;
   return {

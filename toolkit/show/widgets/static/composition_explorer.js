@@ -1,4 +1,7 @@
 // The composition explorer: what do many releases cost together?
+import { set, svg } from "./elements.js";
+import { atMost, bound, explorer, figure, fill, nearest, panel, said, slider } from "./kit.js";
+import { bars, chart, iconArray } from "./pictures.js";
 
 const RULES = ["added up", "advanced", "zCDP", "optimal"];
 

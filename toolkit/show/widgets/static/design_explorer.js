@@ -1,4 +1,7 @@
 // The design explorer: how private is each person, and how precise is the survey?
+import { set } from "./elements.js";
+import { bound, chance, choices, explorer, figure, fill, nearest, panel, said, slider, threeDigits } from "./kit.js";
+import { bars, chart, iconArray, intervals } from "./pictures.js";
 
 const TALLEST = 50; // points; wider margins say nothing, and would flatten the curve
 

@@ -2,8 +2,7 @@
 // or draws at random: a widget looks up what Python computed, and asks nothing of the kernel while a slider moves.
 //
 // A *part* is { element, draw(reading, shown, model), listen(choose)?, stop()? }. A reading is { numbers, sentences, shown? }.
-
-const SVG = "http://www.w3.org/2000/svg";
+import { html, set, write } from "./elements.js";
 
 // ---------------------------------------------------------------- numbers and words, as in words.py
 
@@ -67,40 +66,9 @@ export function nearest(list, value) {
 }
 
 /** The last entry. */
-function last(list) {
+export function last(list) {
   return list[list.length - 1];
 }
-
-// ---------------------------------------------------------------- elements
-
-/** Attributes; those that stay are left alone, because the browser would lay everything out again. */
-function set(element, attributes) {
-  for (const [name, value] of Object.entries(attributes)) {
-    if (element.getAttribute(name) !== `${value}`) element.setAttribute(name, value);
-  }
-}
-
-/** Text; the same text is left alone. */
-function write(element, text) {
-  if (element.textContent !== `${text}`) element.textContent = text;
-}
-
-function html(tag, attributes = {}, ...children) {
-  const element = document.createElement(tag);
-  set(element, attributes);
-  element.append(...children);
-  return element;
-}
-
-function svg(tag, attributes = {}, ...children) {
-  const element = document.createElementNS(SVG, tag);
-  set(element, attributes);
-  element.append(...children);
-  return element;
-}
-
-// JupyterLab's command mode takes arrow keys away from a focused element unless the element itself says no.
-const KEYS = { "data-lm-suppress-shortcuts": "true" };
 
 // ---------------------------------------------------------------- controls: parts that listen
 
@@ -108,8 +76,8 @@ const KEYS = { "data-lm-suppress-shortcuts": "true" };
  * A slider that walks along steps, with words at both ends, and a box for the exact number where `box` has its limits.
  * `steps(model)`: the values; `words(value)`: the value as spoken; `text(value)`: as written where there is no box.
  */
-function slider({ name, label, ends, steps, words, box, text = words }) {
-  const track = html("input", { type: "range", min: 0, step: 1, "aria-label": label, "data-name": name, ...KEYS });
+export function slider({ name, label, ends, steps, words, box, text = words }) {
+  const track = html("input", { type: "range", min: 0, step: 1, "aria-label": label, "data-name": name });
   const exact = box ? exactBox(name, box) : html("output", { class: "readout" });
   const [left, right] = ends.map((end) => html("span", { class: "end" }, end));
   let value;
@@ -141,7 +109,7 @@ function slider({ name, label, ends, steps, words, box, text = words }) {
 }
 
 /** The slider of a privacy budget, along the epsilons of the table. */
-function epsilonSlider(epsilons, step, about = "") {
+export function epsilonSlider(epsilons, step, about = "") {
   return slider({
     name: "epsilon",
     label: "Epsilon (ε)",
@@ -153,17 +121,17 @@ function epsilonSlider(epsilons, step, about = "") {
 }
 
 /** A number in a box: four decimals, or four digits of what is too small for them. */
-function written(value) {
+export function written(value) {
   return Number(Math.abs(value) < 0.01 ? value.toPrecision(4) : value.toFixed(4));
 }
 
-function exactBox(name, { label, least, most, step }) {
+export function exactBox(name, { label, least, most, step }) {
   const limits = { min: least, max: most, step };
-  return html("input", { type: "number", ...limits, "aria-label": label, "data-name": `${name}-box`, ...KEYS });
+  return html("input", { type: "number", ...limits, "aria-label": label, "data-name": `${name}-box` });
 }
 
 /** What is typed is brought within the limits when it is entered or left; what is no number is not taken. */
-function listenToBox(input, isWhole, take) {
+export function listenToBox(input, isWhole, take) {
   const entered = () => {
     const typed = isWhole ? Math.round(input.valueAsNumber) : input.valueAsNumber;
     take(Number.isFinite(typed) ? Math.min(Math.max(typed, Number(input.min)), Number(input.max)) : undefined);
@@ -173,8 +141,8 @@ function listenToBox(input, isWhole, take) {
 }
 
 /** Buttons of which one may be pressed in: `options` are { label, value, title? }. */
-function choices({ name, lead, options }) {
-  const buttons = options.map(({ label, title = "" }) => html("button", { type: "button", title, ...KEYS }, label));
+export function choices({ name, lead, options }) {
+  const buttons = options.map(({ label, title = "" }) => html("button", { type: "button", title }, label));
   return {
     name,
     element: html("div", { class: "choices", role: "group", "aria-label": lead }, html("span", {}, lead), ...buttons),
@@ -191,9 +159,9 @@ function choices({ name, lead, options }) {
  * Hypothetical outcomes, one after another: `show(place, reading)` draws outcome number `place` of `count`.
  * Nothing moves until it is asked to; for people who prefer reduced motion each press shows one outcome.
  */
-function player({ label = "Play", count, show, every = 500 }) {
+export function player({ label = "Play", count, show, every = 500 }) {
   const still = window.matchMedia("(prefers-reduced-motion: reduce)");
-  const button = html("button", { type: "button", class: "play", "data-name": "play", ...KEYS });
+  const button = html("button", { type: "button", class: "play", "data-name": "play" });
   const counter = html("span", { class: "end" });
   let [place, timer, last] = [0, undefined, undefined];
   function paint() {
@@ -228,13 +196,13 @@ function player({ label = "Play", count, show, every = 500 }) {
 // ---------------------------------------------------------------- words and panels
 
 /** A sentence by its name. */
-function said(name) {
+export function said(name) {
   const element = html("p", { "data-name": name });
   return { element, draw: ({ sentences }) => write(element, sentences[name]) };
 }
 
 /** Parts under a title. */
-function panel(title, ...parts) {
+export function panel(title, ...parts) {
   return {
     element: html("section", {}, html("h4", {}, title), ...parts.map((part) => part.element)),
     draw: (...all) => parts.forEach((part) => part.draw(...all)),
@@ -253,7 +221,7 @@ const REST = 5000; // ms, after which a slider that stands still counts as let g
  * succession and every message makes JupyterLab paint, too. What Python changes is drawn; what is drawn already is not.
  * What was chosen and not told yet is ours: JupyterLab's echo of the move before must not undo it.
  */
-function explorer({ question, controls, panels, read }) {
+export function explorer({ question, controls, panels, read }) {
   function render({ model, el }) {
     const [inputs, answers, chosen] = [controls(model), panels(model), {}];
     const names = inputs.map(({ name }) => name).filter(Boolean);

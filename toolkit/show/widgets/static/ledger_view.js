@@ -1,4 +1,7 @@
 // The view of a ledger: what has been spent of a privacy budget, on what, and what remains?
+import { html, set, svg, write } from "./elements.js";
+import { explorer, figure, panel, said } from "./kit.js";
+import { picture } from "./pictures.js";
 
 const [LEFT, WIDTH] = [16, 320];
 
@@ -45,7 +48,7 @@ function charges() {
 
 /** Charges of other processes come by this button; those of this notebook come by themselves. */
 function refresh() {
-  const button = html("button", { type: "button", ...KEYS }, "⟳ Look again");
+  const button = html("button", { type: "button" }, "⟳ Look again");
   return {
     element: html("div", { class: "player" }, button),
     draw() {},

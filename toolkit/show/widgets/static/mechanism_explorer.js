@@ -1,4 +1,7 @@
 // The mechanism explorer: how does noise hide one person, and how far off is a release?
+import { set, svg, write } from "./elements.js";
+import { bound, choices, epsilonSlider, explorer, figure, fill, nearest, panel, player, said, significant, slider } from "./kit.js";
+import { chart, dotplot, niceAbove } from "./pictures.js";
 
 const SHAPES = { laplace: "laplace", analytic: "gaussian", classic: "gaussian" };
 const NAMES = { laplace: "Laplace", analytic: "Gaussian", classic: "Gaussian, classic formula" };

@@ -1,13 +1,15 @@
 // The pictures of the kit: parts that draw numbers. `label(sentences)` of each is what is read aloud; colours are classes of
 // kit.css, so that they follow the theme. Python joins this file, kit.js and a widget's own into one module.
+import { set, svg, write } from "./elements.js";
+import { significant } from "./kit.js";
 
 /** A picture with words for those who do not see it, in units of which 342 fill a panel. */
-function picture(height, ...children) {
+export function picture(height, ...children) {
   return svg("svg", { viewBox: `0 0 342 ${height}`, role: "img" }, ...children);
 }
 
 /** From a value to a place between `start` and `end`; what lies outside is put at the end. */
-function scale({ from, to, start, end, log = false }) {
+export function scale({ from, to, start, end, log = false }) {
   const at = log ? Math.log : Number;
   return (value) => {
     const share = (at(Math.min(Math.max(value, from), to)) - at(from)) / (at(to) - at(from));
@@ -16,13 +18,13 @@ function scale({ from, to, start, end, log = false }) {
 }
 
 /** The next of 1, 2, 5, 10, 20, …: a round end for an axis. */
-function niceAbove(value) {
+export function niceAbove(value) {
   const unit = 10 ** Math.floor(Math.log10(value));
   return [1, 2, 5, 10].find((step) => step * unit >= value) * unit;
 }
 
 /** A hundred people in five rows of twenty: the first `count(numbers)` filled, the others hollow. */
-function iconArray({ count, label }) {
+export function iconArray({ count, label }) {
   const people = Array.from({ length: 100 }, (_, i) => {
     const [x, y] = [9 + 17 * (i % 20), 6 + 22 * Math.floor(i / 20)];
     const body = `M${x - 5},${y + 13} v-4 a5,5 0 0 1 10,0 v4 z`;
@@ -40,7 +42,7 @@ function iconArray({ count, label }) {
 }
 
 /** A bar a name, from 0 to `most`: `values(numbers)`, written by `text(value, place)`; `kinds` are classes that give colours. */
-function bars({ names, kinds, values, text, label, most = 100, left = 76 }) {
+export function bars({ names, kinds, values, text, label, most = 100, left = 76 }) {
   const across = scale({ from: 0, to: most, start: 0, end: 286 - left });
   const labels = names.map((name, i) => svg("text", { x: left - 6, y: 16 + 22 * i, "text-anchor": "end" }, name));
   const shapes = names.map((_, i) => svg("rect", { x: left, y: 5 + 22 * i, height: 14, class: kinds[i] }));
@@ -60,7 +62,7 @@ function bars({ names, kinds, values, text, label, most = 100, left = 76 }) {
 }
 
 /** Intervals around one value on a scale with ticks: `middle(numbers)`, and `reaches(numbers)` on each side, one a name. */
-function intervals({ names, kinds, middle, reaches, label, from = 0, to = 100, ticks, left = 76 }) {
+export function intervals({ names, kinds, middle, reaches, label, from = 0, to = 100, ticks, left = 76 }) {
   const across = scale({ from, to, start: left, end: left + 250 - (left - 76) });
   const floor = 5 + 24 * names.length;
   const labels = names.map((name, i) => svg("text", { x: left - 6, y: 16 + 24 * i, "text-anchor": "end" }, name));
@@ -91,7 +93,7 @@ function intervals({ names, kinds, middle, reaches, label, from = 0, to = 100, t
  * Axes for curves: `x` and `y` are { from, to, log?, ticks: [{ at, text }] }, `unit` stands at the top of the upright axis.
  * `line(kind)`, `dot(kind)` and `drop()` add what a widget then moves with `trace`, `put` and `fall`.
  */
-function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, width = 300 }) {
+export function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, width = 300 }) {
   const bottom = height + headroom;
   const across = scale({ ...x, start: left, end: left + width });
   const up = scale({ ...y, start: bottom, end: bottom - height });
@@ -121,7 +123,7 @@ function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, width =
 }
 
 /** Quantiles as dots that stack up where they are dense, on an axis from -reach to reach: each dot is an equal chance. */
-function dotplot({ values, reach, label, height = 96, size = 342 / 35 }) {
+export function dotplot({ values, reach, label, height = 96, size = 342 / 35 }) {
   const middle = 342 / 2;
   const dots = svg("g", { class: "dots" });
   const axis = svg("line", { x1: 0, x2: 342, y1: height, y2: height, class: "axis" });

@@ -1,4 +1,7 @@
 // The reconstruction game: how many secrets do published sums give away? All games were played in Python.
+import { set } from "./elements.js";
+import { atMost, bound, explorer, figure, fill, nearest, panel, player, said, slider } from "./kit.js";
+import { chart, iconArray } from "./pictures.js";
 
 const NONE = 0.25; // where no noise at all stands on a logarithmic axis
 

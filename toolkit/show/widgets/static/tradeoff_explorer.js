@@ -1,4 +1,7 @@
 // The tradeoff explorer: what does the same promise cost when each person keeps it, a shuffler, or a curator?
+import { set, svg, write } from "./elements.js";
+import { choices, epsilonSlider, explorer, figure, fill, last, nearest, panel, player, said, slider, threeDigits } from "./kit.js";
+import { chart, niceAbove, picture, scale } from "./pictures.js";
 
 const WAYS = ["direct", "central", "shuffled", "local"];
 const KINDS = { direct: "directly", central: "central", shuffled: "shuffled", local: "local" }; // classes that give colours
