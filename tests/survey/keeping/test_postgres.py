@@ -247,7 +247,7 @@ def test_a_commit_is_durable_whatever_the_role_is_used_to(store: Store, ask) -> 
 @contextlib.contextmanager
 def locked(postgres: Postgres, schema: str) -> Iterator[None]:
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}") as other:
-        other.execute(f"LOCK TABLE {schema}.collection IN EXCLUSIVE MODE")
+        other.execute(f"LOCK TABLE {schema}.tally IN EXCLUSIVE MODE")
         yield
 
 
@@ -472,6 +472,43 @@ def test_who_may_only_read_reads_and_still_may_after_closing(store: Store, postg
     with pytest.raises(StoreError, match="must be writable"):
         writing.add([entry()])
     writing.close()
+    ask(f"DROP OWNED BY {schema}; DROP ROLE {schema}")
+
+
+RIGHTS = """
+GRANT SELECT ON collection, edition, setting, invited TO {role};
+GRANT SELECT, INSERT, UPDATE ON tally TO {role};
+GRANT SELECT, UPDATE (content) ON pool TO {role};
+GRANT SELECT, INSERT ON report, spent TO {role};
+GRANT SELECT, INSERT, DELETE ON issued TO {role};
+"""
+
+
+@pytest.mark.parametrize("access", ["open", "token", "blind"])
+def test_a_server_needs_no_more_rights_than_to_add(store: Store, postgres: Postgres, ask, schema: str, access: str) -> None:
+    """It cannot change the survey or its state, nor any report, nor invite."""
+    opened(store, access=access)
+    if access != "open":
+        store.invite([sha(f"{i}") for i in range(40)])
+    store.remember("issuer", "fingerprint")
+    ask(f"CREATE ROLE {schema} LOGIN")
+    ask(f"GRANT USAGE ON SCHEMA {schema} TO {schema}; {RIGHTS.format(role=schema)}")
+    with contextlib.closing(open_store(postgres.url(schema, user=schema))) as server:
+        assert (server.survey().access, len(server.editions()), server.once("issuer", "x")) == (access, 1, "fingerprint")
+        if access == "blind":
+            assert server.issue(sha("0"), sha("blinded"))
+        for start in range(0, 40, 8):
+            assert server.add([entry(by=f"{i}") for i in range(start, start + 8)]) == [STORED] * 8
+        for act in (
+            lambda: server.set_state(State.CLOSED),
+            lambda: server.remember("port", "1"),
+            lambda: server.amend(small_survey("B")),
+        ):
+            with pytest.raises((StoreError, ValueError)):
+                act()
+        assert (server.state(), server.count()) == (State.OPEN, 40)
+    store.set_state(State.CLOSED)
+    assert store.count() == 40 == len(list(store.reports()))
     ask(f"DROP OWNED BY {schema}; DROP ROLE {schema}")
 
 

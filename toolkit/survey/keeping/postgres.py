@@ -39,6 +39,7 @@ _NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
 _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
 _SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
 _WAIT, _PATIENCE = "1s", "8s"  # for the lock of another server
+_LOCK, _SHARE = (f"LOCK TABLE tally IN {mode} MODE" for mode in ("EXCLUSIVE", "ROW EXCLUSIVE"))  # what a server may write anyway
 _TELLTALES = """
 SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod', 'all'))
   OR (name IN ('log_min_duration_statement', 'log_min_duration_sample') AND setting <> '-1')
@@ -79,7 +80,7 @@ class PostgresEngine:
         """Locked as a table, not as a row: those who wait take their turns, so that closing is not put off by ever new batches."""
         with self._changing(patient) as connection:
             # On its own: what is read from now on is what holds.
-            connection.execute(f"LOCK TABLE collection IN {'ROW EXCLUSIVE' if shared else 'EXCLUSIVE'} MODE")
+            connection.execute(_SHARE if shared else _LOCK)
             self._check_version(connection)
             yield PostgresSession(connection, self._server)
 
@@ -89,7 +90,7 @@ class PostgresEngine:
             # There is no row yet that could be locked.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('survey.create'))")
             self._prepare(connection)
-            connection.execute("LOCK TABLE collection IN EXCLUSIVE MODE")
+            connection.execute(_LOCK)
             self._check_version(connection)
             yield PostgresSession(connection, self._server)
 

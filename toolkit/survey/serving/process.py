@@ -150,7 +150,7 @@ def _local(address: str) -> bool:
 def own_key(store: Store, path: str | Path) -> IssuerKey:
     """The key in a file, which must be the one that the collection began with: tokens signed by another are worth nothing here."""
     key = IssuerKey.load(path)
-    if store.once(ISSUER, key.issuer.fingerprint) != key.issuer.fingerprint:
+    if (store.setting(ISSUER) or store.once(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
         refuse(
             "a collection must be served with the issuer's key that it began with",
             f"another in {path}",
