@@ -1,5 +1,9 @@
-"""The page and a server that dies: the real process, killed without warning before a report comes and after it is stored."""
+"""The page and a server that dies: the real process, killed without warning before a report comes and after it is stored.
 
+And a page that is amended while a report waits.
+"""
+
+import json
 import os
 import re
 import signal
@@ -7,7 +11,8 @@ import signal
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.forms import Site, short
+from tests.browser.forms import Site, served, short
+from tests.survey.desk import sha256
 from tests.survey.process import collected, start
 from tests.survey.respondents import free_port
 from toolkit.survey.store import open_store
@@ -81,3 +86,22 @@ def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(
     assert len(mortal.stored()) == 1
     assert len(person.posts()) >= KILLS + 2
     assert len(set(person.posts())) == 1
+
+
+def test_a_report_that_waits_while_the_page_is_amended_goes_out_unchanged_and_a_link_that_was_used_stays_used(phone):
+    """What the phone keeps under the hash of an earlier page is the new page's, too."""
+    survey, before = short(access="token"), "ab" * 32
+    used, mine = "u" * 22, "m" * 22
+    body = json.dumps({"survey": before, "key": "0" * 32, "answers": {"cheated": 1}, "understood": None, "token": mine})
+    record = {"key": "0" * 32, "body": body, "link": mine}
+    with served(survey, earlier=[before], invited=[sha256(mine)]) as site:
+        person = phone(site=site).open(f"#t={mine}")
+        keep = "([hash, name, value]) => localStorage.setItem(`toolkit:${hash}:${name}`, JSON.stringify(value))"
+        person.page.evaluate(keep, [before, "report", record])
+        person.page.evaluate(keep, [before, "done", [used]])
+        person.page.reload()
+        person.sees("Thank you")
+        assert person.posts() == [body.encode()]
+        assert len(site.memory.reports) == 1
+        assert not [name for name in person.kept() if before in name]
+        assert json.loads(person.kept()[f"toolkit:{survey.hash}:done"]) == [used, mine]

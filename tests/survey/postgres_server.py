@@ -49,6 +49,10 @@ class Postgres:
         """Where a store goes; a schema of its own unless it is given one."""
         return f"postgresql://{user}@/postgres?host={self.folder}&schema={schema or new_name()}"
 
+    def pooled(self, port: int, schema: str) -> str:
+        """Where a store goes through a PgBouncer on this port."""
+        return f"postgresql://owner@/postgres?host={self.folder}&port={port}&schema={schema}"
+
     def dump(self, schema: str) -> str:
         """What pg_dump writes of a schema."""
         return self._run("pg_dump", "-h", self.folder, "-U", "owner", "-n", schema, "postgres")

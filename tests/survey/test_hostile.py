@@ -14,6 +14,7 @@ import string
 import pytest
 
 from tests.survey.desk import ANSWERS, JSON, Memory, ask, campus, payload, sent
+from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.server import application
 
@@ -293,7 +294,8 @@ def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
 def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, caplog):
     rng = seeded(f"hostile {access}")
     survey, memory = campus(access), Memory(access)
-    app = application(survey, memory, key=IssuerKey.generate() if access == "blind" else None)
+    key = IssuerKey.generate() if access == "blind" else None
+    app, page = application(survey, memory, key=key), page_hash(survey.hash, key and key.issuer)
     letters = string.ascii_letters + string.digits + "-_"
 
     def guess():
@@ -302,9 +304,10 @@ def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, cap
 
     async def attack():
         for _ in range(CASES // 10):
-            check_refusal(await ask(app, "POST", "/report", json.dumps(payload(survey, token=guess())).encode()), {400, 403})
+            report = payload(survey, survey=page, token=guess())
+            check_refusal(await ask(app, "POST", "/report", json.dumps(report).encode()), {400, 403})
             wanted = {
-                "survey": survey.hash,
+                "survey": page,
                 "invitation": guess(),
                 "blinded": rng.choice([guess(), f"{rng.getrandbits(2040):0512x}"]),
             }

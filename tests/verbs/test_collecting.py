@@ -1,5 +1,10 @@
-from tests.survey.samples import survey
+import sqlite3
+from contextlib import closing
+
+from tests.survey.keeping.test_schema import fill_sqlite
+from tests.survey.samples import cheated, survey
 from tests.verbs.shell import said
+from toolkit.command import main
 from toolkit.survey.background import find
 
 
@@ -18,3 +23,50 @@ def test_invitations_are_printed_once_each(folder, capsys):
     links = said(capsys, "invite", "3").split()
     assert len(set(links)) == 3
     assert all("#t=" in link for link in links)
+
+
+def make_of_another_version(path):
+    """As if the collection had been made by toolkit 0.0.1, with another file of the page."""
+    with closing(sqlite3.connect(path)) as database:
+        database.execute("UPDATE edition SET hash = ?, toolkit = '0.0.1'", ("0" * 64,))
+        database.commit()
+
+
+def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when_it_is_amended(folder, capsys):
+    said(capsys, "serve", "exams.toml")
+    make_of_another_version(folder / "survey.db")
+    assert main(["serve", "exams.toml"]) == 2
+    told = capsys.readouterr().err
+    assert (
+        "for 000000000000 of toolkit 0.0.1: use toolkit 0.0.1 as it was then, or amend the collection (toolkit serve --amend)"
+        in told
+    )
+    for verb in ("status", "pause", "resume"):
+        assert main([verb]) == 0
+        assert "This code makes another page than the collection's" in capsys.readouterr().err
+    before = find(f"sqlite:///{folder / 'survey.db'}")
+    said(capsys, "serve", "exams.toml", "--amend")
+    after = find(f"sqlite:///{folder / 'survey.db'}")
+    assert (after.url, after.pid != before.pid) == (before.url, True)
+    assert main(["status"]) == 0
+    assert capsys.readouterr().err == ""
+    said(capsys, "serve", "exams.toml")
+
+
+def test_another_question_is_no_amendment(folder, capsys):
+    said(capsys, "serve", "exams.toml")
+    survey(cheated()).save(folder / "exams.toml")
+    assert main(["serve", "exams.toml", "--amend"]) == 2
+    assert (
+        "may differ in title, consent, words and in the toolkit's own words and files, got others in questions"
+        in capsys.readouterr().err
+    )
+
+
+def test_an_older_collection_is_migrated_by_a_verb(folder, capsys):
+    fill_sqlite(folder / "survey.db", "token")
+    assert main(["status"]) == 2
+    assert "got the older version 1: stop its servers, copy the database" in capsys.readouterr().err
+    assert said(capsys, "migrate") == "tables of version 1, now of version 2\n"
+    assert said(capsys, "migrate") == "tables of version 2\n"
+    assert said(capsys, "status").startswith("open: 1 report")

@@ -1,5 +1,6 @@
 """`Collector`: start a collection, watch it, close it, read it; from a notebook or the command line."""
 
+import warnings
 import weakref
 from collections.abc import Sequence
 from contextlib import closing
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.checks import refuse, whole
 from toolkit.survey import background
 from toolkit.survey.export import write
+from toolkit.survey.keeping.editions import other_page
 from toolkit.survey.reading.counting import checked_groups
 from toolkit.survey.reading.remarks import remarks
 from toolkit.survey.reading.steps import look
@@ -50,12 +52,22 @@ class Collector:
 
     @classmethod
     def attach(cls, database: str) -> "Collector":
-        """The collection in a database, as after a kernel's restart; its server runs on if it did."""
-        return cls(database)
+        """The collection in a database, as after a kernel's restart; its server runs on if it did.
+
+        Results do not depend on the page; if this code makes another one than the collection's, a warning says so.
+        """
+        found = cls(database)
+        other = other_page(found.survey, found._store.editions())
+        if other is not None and found._store.state() is not State.CLOSED:
+            told = f"This code makes another page than the collection's: {other}."
+            warnings.warn(f"{told} Results are read as before; to serve it, use that version, or amend=True.", stacklevel=2)
+        return found
 
     @classmethod
-    def _made(cls, survey: Survey, database: str) -> "Collector":
+    def _made(cls, survey: Survey, database: str, *, amend: bool = False) -> "Collector":
         with closing(open_store(settled(database))) as store:
+            if amend:
+                store.amend(survey)
             store.create(survey)
         return cls(database)
 
@@ -153,6 +165,7 @@ def start(
     public_url: str | None = None,
     prefix: str = "",
     plain_http_beyond_this_machine: bool = False,
+    amend: bool = False,
 ) -> Collector:
     """Start collecting: make the database, open the collection, serve the form; or find the one that runs already.
 
@@ -167,10 +180,16 @@ def start(
     issuer_key : PEM file of the key that signs blind tokens; made if there is none.
     public_url, prefix : the address that respondents use, and the path below which requests come, if a proxy stands in front.
     plain_http_beyond_this_machine : serve without TLS to other machines; anybody on the way could change the page.
+    amend : go on with a collection that another version of the toolkit made, or whose title, consent or words were corrected:
+        people see the new page from now on, and reports of the earlier one stay good. Questions and designs must be the same.
     """
     given = survey if isinstance(survey, Survey) else _loaded(survey)
     asked = given.as_rehearsal() if rehearsal else given
-    collector = Collector._made(asked, database or ("sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db"))
+    target = database or ("sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db")
+    collector = Collector._made(asked, target, amend=amend)
+    running = background.find(collector.database)
+    if amend and running is not None:
+        running.stop()  # it shows the earlier page
     _open(collector)
     if public_url is not None:
         collector._store.remember(_PUBLIC_URL, public_url)
@@ -216,7 +235,6 @@ def _issuer_key(survey: Survey, store: Store, path: str | Path | None) -> Path |
         if store.setting(ISSUER) is not None:
             refuse("the collection's issuer key must be there", f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
-    key = own_key(store, target)
-    store.remember(ISSUER, key.issuer.fingerprint)
+    own_key(store, target)
     store.remember(_KEY_FILE, str(target))
     return target

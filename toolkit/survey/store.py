@@ -8,13 +8,14 @@
 What a store promises is told in `keeping/protocol.py`; what its files still show, in `sqlite.py` and `postgres.py` beside it.
 """
 
+from contextlib import closing
 from pathlib import Path
 from typing import NoReturn
 
 from toolkit.core.checks import refuse
 from toolkit.survey.keeping.protocol import Entry, Outcome, State, Store, StoreError
 
-__all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "open_store", "settled"]
+__all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "migrate", "open_store", "settled"]
 
 
 def open_store(url: str, *, readonly: bool = False) -> Store:
@@ -46,6 +47,15 @@ def _refuse_unknown(url: str) -> NoReturn:
         refuse(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
     known = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
     refuse(rule, repr(scheme[:20] + "://"), known)
+
+
+def migrate(url: str) -> int:
+    """Bring a collection that an older toolkit made to today's tables; the version of tables that it had.
+
+    Stop its servers and copy the database first. Nothing is changed if it is of today's version already.
+    """
+    with closing(open_store(url)) as store:
+        return store.migrate()
 
 
 def settled(url: str) -> str:

@@ -11,12 +11,16 @@ def add(verbs: Verbs) -> None:
     serve.add_argument("--port", type=int, default=0, help="0: any free one")
     serve.add_argument("--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real")
     serve.add_argument("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
+    serve.add_argument("--amend", action="store_true", help=_AMEND)
     for verb, run, told in _PLAIN:
         add_verb(verbs, verb, run, told)
     invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
     invite.add_argument("count", type=int)
 
 
+_AMEND = (
+    "show this page from now on, in a collection that another version of the toolkit made or whose title or consent was corrected"
+)
 _SERVE = {
     "host": "address to listen on (default: this machine only)",
     "certificate": "PEM file with the TLS certificate",
@@ -33,8 +37,7 @@ def _serve(options: Options) -> None:
     from toolkit.survey.sharing import qr_text
 
     given = {name: getattr(options, name) for name in _SERVE if getattr(options, name) is not None}
-    plain = options.plain_http_beyond_this_machine
-    given |= {"port": options.port, "plain_http_beyond_this_machine": plain, "rehearsal": options.rehearsal}
+    given |= {name: getattr(options, name) for name in ("port", "amend", "rehearsal", "plain_http_beyond_this_machine")}
     started = start(options.survey, database=options.database, **given)
     say(qr_text(started.url), started.url, "", started.survey.name, PROMISES[started.survey.access])
     say("The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, with the same --database.")
@@ -76,11 +79,20 @@ def _close(options: Options) -> None:
     _status(options)
 
 
+def _migrate(options: Options) -> None:
+    from toolkit.survey.keeping.schema import VERSION
+    from toolkit.survey.store import migrate, settled
+
+    found = migrate(settled(options.database))
+    say(f"tables of version {found}" + ("" if found == VERSION else f", now of version {VERSION}"))
+
+
 _PLAIN = (
     ("status", _list_servers, "how a collection stands, and what other servers you run here"),
     ("pause", _pause, "take no more reports for now"),
     ("resume", _resume, "take reports again"),
     ("close", _close, "end a collection for good, and its server"),
+    ("migrate", _migrate, "bring a collection that an older toolkit made to today's tables; stop its servers and copy it first"),
 )
 
 

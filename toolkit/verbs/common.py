@@ -2,6 +2,8 @@
 
 import argparse
 import os
+import sys
+import warnings
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -28,10 +30,15 @@ def add_verb(
 
 
 def collector(options: Options) -> "Collector":
-    """The collection that a verb is about."""
+    """The collection that a verb is about; if this code would show another page than people have seen, that is said."""
     from toolkit.survey.collector import Collector
 
-    return Collector.attach(options.database)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        found = Collector.attach(options.database)
+    for one in told:
+        print(one.message, file=sys.stderr)  # noqa: T201
+    return found
 
 
 def say(*lines: str) -> None:

@@ -90,8 +90,8 @@ def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(s
     assert store.survey() == small_survey()
 
 
-def test_settings_are_kept_with_the_collection_and_one_of_an_earlier_version_has_none(store: Store, connect: Connect) -> None:
-    opened(store)  # as an earlier version made it: there is no table for settings yet
+def test_settings_are_kept_with_the_collection(store: Store, connect: Connect) -> None:
+    opened(store)
     assert store.setting("port") is None
     store.remember("port", "8000")
     store.remember("port", "9000")
@@ -112,6 +112,26 @@ def test_a_setting_is_swapped_only_if_nobody_was_faster_and_the_collection_is_no
     store.set_state(State.CLOSED)
     assert not store.swap("shown", None, "d")
     assert (store.setting("shown"), store.setting("port")) == (None, "8000")
+
+
+def test_a_setting_is_kept_once_or_swapped_for_what_was_read(store: Store, connect: Connect) -> None:
+    opened(store)
+    other = connect()
+    assert (store.once("issuer", "a"), other.once("issuer", "b")) == ("a", "a")
+    assert store.swap("shown", None, "1")
+    assert not other.swap("shown", None, "2")
+    assert other.swap("shown", "1", "2")
+    store.set_state(State.CLOSED)
+    assert (other.setting("shown"), other.setting("issuer")) == (None, "a")  # what was shown tells earlier reports from later ones
+    assert not other.swap("issuer", "a", "b")
+
+
+def test_rows_are_reports_with_their_keys_in_the_pool_or_not(store: Store) -> None:
+    invited(store, *(f"{i}" for i in range(30)))
+    entries = [entry(f"{i}", by=f"{i}") for i in range(30)]
+    store.add(entries)
+    assert list(store.rows()) == sorted((one.key, one.body) for one in entries)
+    assert list(store.reports()) == [body for _, body in store.rows()]
 
 
 def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) -> None:
@@ -415,7 +435,13 @@ def test_a_batch_that_fails_half_way_leaves_nothing(store: Store, connect: Conne
         raise RuntimeError
 
     with monkeypatch.context() as broken:
-        broken.setattr(session, "use", fail)  # the last step of a batch with tokens
+        store_them = session.mix
+
+        def mix(*arguments: object) -> None:
+            store_them(*arguments)
+            fail()
+
+        broken.setattr(session, "mix", mix)  # the last step of a batch with tokens
         with pytest.raises(RuntimeError):
             store.add([entry(by="a"), entry(by="b")])
     assert store.count() == 0
@@ -440,6 +466,7 @@ def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Store, connect:
     assert store.add([one, entry(by="c")]) == [REPEATED, CLOSED]
     with store._engine.reading() as session:
         assert session.unspent([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
+        assert not session.pool().passes
 
 
 # Entries and URLs

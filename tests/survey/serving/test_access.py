@@ -9,7 +9,7 @@ import pytest
 
 from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
 from toolkit.survey.keeping.writer import Writer
-from toolkit.survey.serving.access import PROMISES, digest, invitations, link, pass_of, sign_request
+from toolkit.survey.serving.access import PROMISES, digest, invitations, link, page_hash, pass_of, sign_request
 from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
 from toolkit.survey.serving.refusal import RefusalError
@@ -25,8 +25,9 @@ def key():
 class Desk:
     """An open collection in a SQLite file, its server, and `tokens` that were invited."""
 
-    def __init__(self, folder, access, key=None, invited=3):
+    def __init__(self, folder, access, key=None, invited=3, earlier=()):
         self.survey, self.key = campus(access), key
+        self.page = page_hash(self.survey.hash, key and key.issuer)
         self.store = open_store(f"sqlite:///{folder / 'campus.db'}")
         self.store.create(self.survey)
         self.tokens = invitations(invited)
@@ -34,19 +35,19 @@ class Desk:
             self.store.invite(map(digest, self.tokens))
         self.store.set_state(State.OPEN)
         self.writer = Writer(self.store)
-        self.app = application(self.survey, self.writer, key=key)
+        self.app = application(self.survey, self.writer, key=key, earlier=earlier)
 
     def send(self, data):
         return asked(self.app, "POST", "/report", sent(data)).status
 
     def sign(self, invitation, blinded, /, **changes):
-        data = {"survey": self.survey.hash, "invitation": invitation, "blinded": blinded.hex(), **changes}
+        data = {"survey": self.page, "invitation": invitation, "blinded": blinded.hex(), **changes}
         return asked(self.app, "POST", "/sign", sent(data))
 
     def token(self, invitation):
         """What a browser does for its invitation."""
         nonce = secrets.token_bytes(32)
-        message = prepare(nonce, bytes.fromhex(self.survey.hash))
+        message = prepare(nonce, bytes.fromhex(self.page))
         blinded, inverse = blind(self.key.issuer, message)
         signature = unblind(self.key.issuer, bytes.fromhex(self.sign(invitation, blinded).json["signature"]), inverse)
         return {"nonce": nonce.hex(), "signature": signature.hex()}
@@ -90,13 +91,13 @@ def test_each_mode_says_what_it_stops():
 
 def test_the_pass_of_each_mode(key):
     token = invitations(1)[0]
-    assert pass_of(campus(), Submission(bytes(16), "", None)) is None
-    assert pass_of(campus("token"), Submission(bytes(16), "", token)) == sha256(token) == digest(token)
+    assert pass_of([], Submission(bytes(16), "", None)) is None
+    assert pass_of([], Submission(bytes(16), "", token)) == sha256(token) == digest(token)
     with pytest.raises(RefusalError) as caught:
-        pass_of(campus("blind"), Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), key.issuer)
+        pass_of(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), key.issuer)
     assert caught.value.status == 403
     with pytest.raises(RefusalError):
-        pass_of(campus("blind"), Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), None)
+        pass_of(["0" * 64], Submission(bytes(16), "", BlindToken(bytes(32), bytes(256))), None)
 
 
 # Open
@@ -104,8 +105,8 @@ def test_the_pass_of_each_mode(key):
 
 def test_open_mode_takes_anybody_any_number_of_times(tmp_path):
     with desk(tmp_path, "open") as it:
-        assert [it.send(payload(it.survey)) for _ in range(3)] == [201] * 3
-        assert it.send(payload(it.survey, token="A" * 22)) == 400  # not a field of this mode
+        assert [it.send(payload(it.survey, survey=it.page)) for _ in range(3)] == [201] * 3
+        assert it.send(payload(it.survey, survey=it.page, token="A" * 22)) == 400  # not a field of this mode
 
 
 # Single-use links
@@ -113,18 +114,18 @@ def test_open_mode_takes_anybody_any_number_of_times(tmp_path):
 
 def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
     with desk(tmp_path, "token") as it:
-        mine = payload(it.survey, token=it.tokens[0])
+        mine = payload(it.survey, survey=it.page, token=it.tokens[0])
         assert [it.send(mine), it.send(mine), it.send(mine)] == [201] * 3
-        assert it.send(payload(it.survey, token=it.tokens[0])) == 403  # another report
+        assert it.send(payload(it.survey, survey=it.page, token=it.tokens[0])) == 403  # another report
         assert it.send({**mine, "answers": {**ANSWERS, "cheated": 1}}) == 201  # a changed one, which is not told from the first
-        assert it.send(payload(it.survey, token=it.tokens[1])) == 201
+        assert it.send(payload(it.survey, survey=it.page, token=it.tokens[1])) == 201
         assert it.store.count() == 2
 
 
 def test_links_that_were_never_made_are_refused(tmp_path):
     with desk(tmp_path, "token") as it:
-        assert it.send(payload(it.survey, token=invitations(1)[0])) == 403
-        without = payload(it.survey)
+        assert it.send(payload(it.survey, survey=it.page, token=invitations(1)[0])) == 403
+        without = payload(it.survey, survey=it.page)
         del without["token"]
         assert it.send(without) == 400
         assert it.store.count() == 0
@@ -136,7 +137,7 @@ def test_of_many_reports_with_one_link_at_the_same_time_one_is_stored(tmp_path):
     with desk(tmp_path, "token") as it:
 
         async def rush():
-            bodies = [sent(payload(it.survey, token=it.tokens[0])) for _ in range(30)]
+            bodies = [sent(payload(it.survey, survey=it.page, token=it.tokens[0])) for _ in range(30)]
             return [answer.status for answer in await asyncio.gather(*(ask(it.app, "POST", "/report", body) for body in bodies))]
 
         assert sorted(asyncio.run(rush())) == [201, *[403] * 29]
@@ -167,7 +168,7 @@ def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_p
     """With the person's own token, with another good one, with an invented one: all guesses are answered alike."""
     with desk(tmp_path, access, key=key if access == "blind" else None) as it:
         own, other = ([it.token(one) for one in it.tokens] if access == "blind" else it.tokens)[:2]
-        mine = payload(it.survey) if access == "open" else payload(it.survey, token=own)
+        mine = payload(it.survey, survey=it.page) if access == "open" else payload(it.survey, survey=it.page, token=own)
         assert it.send(mine) == 201
         before = list(it.store.reports())
         it.store.set_state(state)
@@ -193,7 +194,7 @@ def test_there_is_nothing_to_sign_without_blind_tokens(tmp_path):
 
 def test_blind_tokens_the_whole_way(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
-        reports = [payload(it.survey, token=it.token(invitation)) for invitation in it.tokens]
+        reports = [payload(it.survey, survey=it.page, token=it.token(invitation)) for invitation in it.tokens]
         assert [it.send(report) for report in reversed(reports)] == [201] * 3
         assert [it.send(report) for report in reports] == [201] * 3  # retries
         assert it.store.count() == 3
@@ -202,15 +203,15 @@ def test_blind_tokens_the_whole_way(tmp_path, key):
 def test_a_blind_token_is_spent_by_its_first_report(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
         token = it.token(it.tokens[0])
-        assert it.send(payload(it.survey, token=token)) == 201
-        assert it.send(payload(it.survey, token=token)) == 403
+        assert it.send(payload(it.survey, survey=it.page, token=token)) == 201
+        assert it.send(payload(it.survey, survey=it.page, token=token)) == 403
         assert it.store.count() == 1
 
 
 def test_an_invitation_gives_one_token_and_the_same_answer_to_the_same_question(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
-        one, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.survey.hash)))
-        other, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.survey.hash)))
+        one, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
+        other, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
         first = it.sign(it.tokens[0], one)
         assert first.status == 200
         assert it.sign(it.tokens[0], one).json == first.json  # its answer was lost on the way
@@ -221,7 +222,7 @@ def test_an_invitation_gives_one_token_and_the_same_answer_to_the_same_question(
 
 def test_strangers_and_the_impatient_get_no_signature(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
-        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.survey.hash)))
+        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
         assert it.sign(invitations(1)[0], blinded).status == 403
         it.store.set_state(State.PAUSED)
         assert it.sign(it.tokens[0], blinded).status == 403
@@ -233,7 +234,7 @@ def test_forged_signatures_foreign_keys_and_other_surveys_tokens_are_refused(tmp
     with desk(tmp_path, "blind", key=key) as it:
         good = it.token(it.tokens[0])
         flipped = f"{int(good['signature'], 16) ^ 1:0512x}"
-        foreign = Desk.token(_Elsewhere(IssuerKey.generate(), it.survey.hash), "")
+        foreign = Desk.token(_Elsewhere(IssuerKey.generate(), it.page), "")
         other_survey = Desk.token(_Elsewhere(key, "0" * 64), "")
         for token in (
             {**good, "signature": flipped},
@@ -243,19 +244,52 @@ def test_forged_signatures_foreign_keys_and_other_surveys_tokens_are_refused(tmp
             foreign,
             other_survey,
         ):
-            assert it.send(payload(it.survey, token=token)) == 403
+            assert it.send(payload(it.survey, survey=it.page, token=token)) == 403
         assert it.store.count() == 0
-        assert it.send(payload(it.survey, token=good)) == 201
+        assert it.send(payload(it.survey, survey=it.page, token=good)) == 201
 
 
 class _Elsewhere:
     """A server that signs whatever it is asked, for another key or another survey."""
 
-    def __init__(self, key, survey_hash):
-        self.key, self.survey = key, type("Other", (), {"hash": survey_hash})
+    def __init__(self, key, page):
+        self.key, self.page = key, page
 
     def sign(self, _, blinded):
         return type("Signed", (), {"json": {"signature": self.key.sign(blinded).hex()}})
+
+
+def test_a_page_with_another_key_is_another_survey_and_nothing_is_signed_for_it(tmp_path, key):
+    """A phone that blinded for the key of another page is told so, and keeps its invitation."""
+    other = IssuerKey.generate()
+    with desk(tmp_path, "blind", key=key) as it:
+        theirs = page_hash(it.survey.hash, other.issuer)
+        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(theirs)))
+        for page in (theirs, it.survey.hash):
+            assert it.sign(it.tokens[0], blinded, survey=page).status == 409
+        assert it.sign(it.tokens[0], blinded).status == 200
+        good = it.token(it.tokens[1])
+        assert it.send(payload(it.survey, survey=theirs, token=good)) == 409
+        assert it.send(payload(it.survey, survey=it.page, token=good)) == 201
+        shown = asked(it.app, "GET", "/").body
+    assert it.page.encode() in shown
+    assert it.survey.hash.encode() not in shown
+
+
+def test_reports_and_signatures_of_an_earlier_page_are_good_and_of_another_are_not(tmp_path, key):
+    before = "ab" * 32
+    with desk(tmp_path, "blind", key=key, earlier=[before]) as it:
+        now, it.page = it.page, page_hash(before, key.issuer)
+        assert it.send(payload(it.survey, survey=it.page, token=it.token(it.tokens[0]))) == 201
+        assert it.send(payload(it.survey, survey=now, token=it.token(it.tokens[1]))) == 201  # signed before, reported after
+        it.page = page_hash("cd" * 32, key.issuer)
+        assert it.send(payload(it.survey, survey=it.page, token=Desk.token(_Elsewhere(key, it.page), ""))) == 409
+        assert it.send(payload(it.survey, survey=now, token=Desk.token(_Elsewhere(key, it.page), ""))) == 403
+        assert it.store.count() == 2
+
+
+def test_in_open_and_token_mode_the_hash_that_people_see_is_the_survey_s():
+    assert page_hash("ab" * 32) == "ab" * 32
 
 
 @pytest.mark.parametrize(
@@ -276,19 +310,19 @@ class _Elsewhere:
 )
 def test_what_is_no_request_for_a_signature_is_refused_before_an_invitation_is_lost(tmp_path, key, change):
     with desk(tmp_path, "blind", key=key) as it:
-        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.survey.hash)))
+        blinded, _ = blind(key.issuer, prepare(bytes(32), bytes.fromhex(it.page)))
         assert it.sign(it.tokens[0], blinded, **change).status == 400
         assert it.sign(it.tokens[0], blinded).status == 200
 
 
 def test_a_request_for_another_survey_is_told_so(key):
-    survey = campus("blind")
+    pages = ["1" * 64, "2" * 64]
     good = {"survey": "0" * 64, "invitation": "A" * 22, "blinded": "01" * 256}
     with pytest.raises(OtherSurvey):
-        sign_request(survey, key.issuer, sent(good))
+        sign_request(pages, key.issuer, sent(good))
     with pytest.raises(PayloadError):
-        sign_request(survey, key.issuer, b"[]")
-    assert "A" * 22 not in repr(sign_request(survey, key.issuer, sent({**good, "survey": survey.hash})))
+        sign_request(pages, key.issuer, b"[]")
+    assert "A" * 22 not in repr(sign_request(pages, key.issuer, sent({**good, "survey": pages[1]})))
 
 
 def test_nothing_in_the_store_connects_an_invitation_with_a_report(tmp_path, key):
@@ -296,7 +330,7 @@ def test_nothing_in_the_store_connects_an_invitation_with_a_report(tmp_path, key
     import sqlite3
 
     with desk(tmp_path, "blind", key=key) as it:
-        reports = [payload(it.survey, token=it.token(invitation)) for invitation in it.tokens]
+        reports = [payload(it.survey, survey=it.page, token=it.token(invitation)) for invitation in it.tokens]
         assert [it.send(report) for report in reports] == [201] * 3
         database = sqlite3.connect(tmp_path / "campus.db")
         names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]

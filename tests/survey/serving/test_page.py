@@ -8,6 +8,8 @@ import pytest
 from toolkit import crosswise, k_ary, warner
 from toolkit.survey import client
 from toolkit.survey.question import Question
+from toolkit.survey.serving.access import page_hash
+from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.page import as_block, content, page
 from toolkit.survey.spec import Survey
@@ -39,7 +41,11 @@ def test_the_page_holds_the_survey_its_words_and_the_hash_of_its_program():
     assert (data["hash"], data["code"], set(data["words"])) == (made.hash, client.code_hash(), {"en"})
     assert [question["name"] for question in data["questions"]] == ["work", "cheated", "stolen", "travel"]
     assert "issuer" not in data
-    assert block(page(made, {"n": "0a", "e": "03"}))["issuer"] == {"n": "0a", "e": "03"}
+    assert data["earlier"] == []
+    key = Issuer(n=3233, e=17)
+    signed = block(page(made, key, ["ab" * 32]))
+    assert signed["issuer"] == key.to_dict()
+    assert (signed["hash"], signed["earlier"]) == (page_hash(made.hash, key), [page_hash("ab" * 32, key)])
 
 
 def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_then_the_rest_of_the_promise():

@@ -17,6 +17,7 @@ from tests.survey.desk import ANSWERS, payload, sent
 from tests.survey.lines import GET, certificate, line, post, read_answer, read_to_end
 from tests.survey.process import collection, ended, serving
 from toolkit.survey.serving import process as process_module
+from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.lock import read
 from toolkit.survey.serving.process import check_address, main
@@ -333,17 +334,53 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, runn
         assert exchange(ready["port"], b"GET /blind.js HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
 
 
-def test_a_collection_whose_page_has_changed_since_is_not_served(folder, failing):
+def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_folder(folder, failing, monkeypatch):
+    """The key belongs to the collection, whoever serves it first: a key that lies in another folder signs nothing for it."""
+    inner, elsewhere = folder / "first", folder / "elsewhere"
+    for one in (inner, elsewhere):
+        one.mkdir()
+        IssuerKey.generate().save(one / "issuer-key.pem")
+    url, survey, _ = collection(inner, "blind", invited=1)
+    monkeypatch.chdir(inner)
+    with serving(url, "--issuer-key", "issuer-key.pem") as (_, ready):
+        assert ready["survey"] == page_hash(survey.hash, IssuerKey.load("issuer-key.pem").issuer)
+    monkeypatch.chdir(elsewhere)
+    code, said = failing(url, "--issuer-key", "issuer-key.pem")
+    assert code == 2
+    assert "must be served with the issuer's key that it began with, got another in issuer-key.pem" in said
+
+
+def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_version_made_it(folder, failing):
     inner = folder / "changed"
     inner.mkdir()
     url, _, _ = collection(inner)
     database = sqlite3.connect(inner / "campus.db")
-    database.execute("UPDATE collection SET hash = ?", ("0" * 64,))
+    database.execute("UPDATE edition SET hash = ?, toolkit = '0.0.1'", ("0" * 64,))
     database.commit()
     database.close()
     code, said = failing(url)
     assert code == 2
-    assert "must be served by the code that it was made with" in said
+    assert "must be served with the page that it was made with" in said
+    assert "for 000000000000 of toolkit 0.0.1: use toolkit 0.0.1 as it was then, or amend" in said
+
+
+def test_an_amended_collection_is_served_and_reports_of_the_earlier_page_are_stored(folder):
+    """A report that waited on a phone while the page was amended names the hash of the page that made it."""
+    inner = folder / "amended"
+    inner.mkdir()
+    url, survey, _ = collection(inner)
+    database = sqlite3.connect(inner / "campus.db")
+    database.execute("UPDATE edition SET hash = ?", ("0" * 64,))
+    database.commit()
+    database.close()
+    with closing(open_store(url)) as store:
+        store.amend(survey)
+    with serving(url) as (_, ready):
+        for page, status in (("0" * 64, 201), (survey.hash, 201), ("1" * 64, 409)):
+            assert exchange(ready["port"], post(sent(payload(survey, survey=page))))[0] == status
+        assert b"0" * 64 in exchange(ready["port"], GET)[2]
+    with closing(open_store(url)) as store:
+        assert store.count() == 2
 
 
 def test_below_a_prefix_it_works_behind_a_proxy_that_leaves_paths_alone(running):

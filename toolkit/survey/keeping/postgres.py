@@ -1,22 +1,27 @@
 """Reports in PostgreSQL, for large collections: one schema a collection, named in the URL (`?schema=campus`, else `survey`).
 
-Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks its row before it
-reads. A connection that was lost is made anew at the next use. Reports travel as bound parameters and never meet a
-constraint that could fail, so the server's log has nothing to quote; settings that would log more are warned of.
+Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before it reads, in
+open access without a cap together with the others, else for itself. A connection that was lost is made anew at the next use.
+Reports travel as bound parameters and never meet a constraint that could fail, so the server's log has nothing to quote;
+settings that would log more are warned of.
 
-Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`). While a
-collection runs, whoever may read its tables can thus learn in which order reports came, though not with which token: to
-spend a token is to delete a row, which leaves no mark that a query could find (an expert with the server's files could,
-until they are vacuumed). Whoever looks again and again sees tokens and reports change together, in any database; only
-blind access helps against that. Closing empties the tables of tokens and writes the reports afresh, in one transaction and in
-the order of their random keys, into new files. The server's own log of changes (WAL), its archive and backups live longer:
-whoever owns the server decides how long.
+Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`). While a collection
+in open access runs, whoever may read its tables can thus learn in which order reports came. With tokens, reports and spent
+tokens go through a pool (see `mixing.py`), so that the marks tell of groups of at least ten, and not which report came with
+which token; no row of a token is ever changed, so that a reader with an old snapshot learns no more. Whoever looks again and
+again sees tokens and reports change together, in any database; only blind access helps against that. Closing empties the
+tables of tokens and writes the reports afresh, in one transaction and in the order of their random keys, into new files.
+
+Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one after the other
+and with the time of each commit, and so do its archive, replicas, logical decoding and backups of its files; its tables hold what
+was deleted until they are vacuumed, for whoever may look into their pages. Closing changes nothing of these. Whoever owns the
+server decides how long they live.
 """
 
 import secrets
 import selectors
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
@@ -25,37 +30,20 @@ from psycopg import IsolationLevel, errors, sql
 from psycopg.conninfo import conninfo_to_dict
 
 from toolkit.core.checks import refuse
-from toolkit.survey.keeping.admission import Head
+from toolkit.survey.keeping import schema as tables
 from toolkit.survey.keeping.collection import Collection
-from toolkit.survey.keeping.protocol import State, StoreError
+from toolkit.survey.keeping.postgres_session import PostgresSession
+from toolkit.survey.keeping.protocol import StoreError
 
-_SCHEMA = """
-CREATE TABLE collection (
-  version integer PRIMARY KEY CHECK (version = 1),
-  survey text NOT NULL, hash text NOT NULL, access text NOT NULL, cap bigint, state text NOT NULL);
-
-CREATE TABLE tally (version integer PRIMARY KEY CHECK (version = 1), reports bigint NOT NULL);
-
-CREATE TABLE report (key bytea PRIMARY KEY, body text NOT NULL);
-
-CREATE TABLE invited (hash bytea PRIMARY KEY);
-
-CREATE TABLE unspent (hash bytea PRIMARY KEY);
-
-CREATE TABLE issued (invitation bytea PRIMARY KEY, blinded bytea NOT NULL);
-
-CREATE TABLE spent (hash bytea PRIMARY KEY);
-"""
-_SETTING = "CREATE TABLE IF NOT EXISTS setting (name text PRIMARY KEY, value text NOT NULL)"
 _NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
 _DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
 _SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
 _WAIT, _PATIENCE = "1s", "8s"  # for the lock of another server
+_LOCK, _SHARE = (f"LOCK TABLE tally IN {mode} MODE" for mode in ("EXCLUSIVE", "ROW EXCLUSIVE"))  # what a server may write anyway
 _TELLTALES = """
 SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod', 'all'))
   OR (name IN ('log_min_duration_statement', 'log_min_duration_sample') AND setting <> '-1')
   OR (name = 'log_transaction_sample_rate' AND setting <> '0') OR (name = 'track_commit_timestamp' AND setting = 'on')"""
-_REWRITTEN_AT_ONCE = 200
 
 
 def postgres_store(url: str, readonly: bool = False) -> Collection:
@@ -78,26 +66,33 @@ class PostgresEngine:
     def __init__(self, options: dict[str, Any], schema: str, readonly: bool) -> None:
         self._options, self._schema, self._readonly = options, schema, readonly
         self._connection: psycopg.Connection[Any] | None = None
+        self._server = secrets.token_hex(8)
+        self._is_known = False  # whether its tables are of our version
 
     @contextmanager
-    def reading(self) -> Iterator["PostgresSession"]:
+    def reading(self) -> Iterator[PostgresSession]:
         with self._told(), self._transaction(_WAIT) as connection:
-            yield PostgresSession(connection)
+            self._check_version(connection)
+            yield PostgresSession(connection, self._server)
 
     @contextmanager
-    def writing(self, *, patient: bool = False) -> Iterator["PostgresSession"]:
+    def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator[PostgresSession]:
+        """Locked as a table, not as a row: those who wait take their turns, so that closing is not put off by ever new batches."""
         with self._changing(patient) as connection:
-            connection.execute("SELECT FROM collection FOR UPDATE")  # on its own: what is read from now on is what holds
-            yield PostgresSession(connection)
+            # On its own: what is read from now on is what holds.
+            connection.execute(_SHARE if shared else _LOCK)
+            self._check_version(connection)
+            yield PostgresSession(connection, self._server)
 
     @contextmanager
-    def making(self) -> Iterator["PostgresSession"]:
+    def making(self) -> Iterator[PostgresSession]:
         with self._changing(patient=True) as connection:
             # There is no row yet that could be locked.
             connection.execute("SELECT pg_advisory_xact_lock(hashtext('survey.create'))")
             self._prepare(connection)
-            connection.execute("SELECT FROM collection FOR UPDATE")
-            yield PostgresSession(connection)
+            connection.execute(_LOCK)
+            self._check_version(connection)
+            yield PostgresSession(connection, self._server)
 
     @contextmanager
     def _changing(self, patient: bool) -> Iterator[psycopg.Connection[Any]]:
@@ -123,6 +118,25 @@ class PostgresEngine:
 
     def finish(self) -> None:
         """Nothing is left to do: closing was one transaction."""
+
+    def wipe(self) -> None:
+        """Nothing that we could do: the log of changes is the server's own."""
+
+    def migrate(self) -> int:
+        """Bring the tables to today's version, all in one transaction; the version that was found."""
+        with self._changing(patient=True) as connection:
+            connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute("LOCK TABLE collection IN ACCESS EXCLUSIVE MODE")
+            found = _version(connection)
+            for statement in tables.steps(found, tables.POSTGRES):
+                connection.execute(sql.SQL(statement))
+            tables.check_version(_version(connection))
+        return found
+
+    def _check_version(self, connection: psycopg.Connection[Any]) -> None:
+        if not self._is_known:
+            tables.check_version(_version(connection))
+            self._is_known = True
 
     def close(self) -> None:
         connection, self._connection = self._connection, None
@@ -173,7 +187,8 @@ class PostgresEngine:
             "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)", [self._schema]
         ).fetchall()
         if not there:
-            connection.execute(_SCHEMA)
+            for statement in tables.POSTGRES.values():
+                connection.execute(sql.SQL(statement))
         elif not {("collection",), ("tally",), ("report",)} <= set(there):
             refuse("a new collection needs a schema of its own", self._schema, "something else is in it; name another by ?schema=")
         names = [name for (name,) in connection.execute(_TELLTALES)]
@@ -197,113 +212,10 @@ class PostgresEngine:
         raise failure from None
 
 
-class PostgresSession:
-    """One transaction in PostgreSQL."""
-
-    def __init__(self, connection: psycopg.Connection[Any]) -> None:
-        self._connection = connection
-
-    def head(self) -> Head | None:
-        row = self._row("SELECT hash, access, cap, state, tableoid::bigint FROM collection")
-        if row is None:
-            return None
-        code, access, cap, state, table = row
-        return Head(code, access, cap, State(state), swept=state == State.CLOSED.value, identity=table)
-
-    def text(self) -> str:
-        return str(self._row("SELECT survey FROM collection")[0])
-
-    def begin(self, head: Head, text: str) -> None:
-        values = (text, head.hash, head.access, head.cap, head.state.value)
-        self._connection.execute("INSERT INTO collection VALUES (1, %s, %s, %s, %s, %s)", values)
-        self._connection.execute("INSERT INTO tally VALUES (1, 0)")
-
-    def move(self, state: State) -> None:
-        self._connection.execute("UPDATE collection SET state = %s", [state.value])
-
-    def sweep(self) -> None:
-        """All in one transaction. The emptied tables get new files, and the old ones go when it is done."""
-        self._connection.execute("SET LOCAL statement_timeout = 0")
-        self._connection.execute("CREATE TABLE scratch AS SELECT key, body FROM report")
-        self._connection.execute("TRUNCATE report, invited, unspent, issued, spent")
-        self._connection.execute("INSERT INTO report SELECT key, body FROM scratch ORDER BY key")
-        self._connection.execute("DROP TABLE scratch")
-        self.move(State.CLOSED)
-
-    def held(self) -> int:
-        return int(self._row("SELECT reports FROM tally")[0])
-
-    def found(self, keys: Sequence[bytes]) -> set[bytes]:
-        rows = self._connection.execute("SELECT key FROM report WHERE key = ANY (%s)", [list(keys)])
-        return {row[0] for row in rows}
-
-    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
-        query = "SELECT key, body FROM report WHERE key > %s ORDER BY key LIMIT %s"
-        return self._connection.execute(query, [after, most]).fetchall()
-
-    def keep(self, reports: dict[bytes, str]) -> None:
-        values = [list(reports), list(reports.values())]
-        self._connection.execute("INSERT INTO report SELECT * FROM unnest(%s::bytea[], %s::text[])", values)
-        self._connection.execute("UPDATE tally SET reports = reports + %s", [len(reports)])
-
-    def invite(self, hashes: Sequence[bytes]) -> None:
-        query = "INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING RETURNING hash"
-        fresh = [row[0] for row in self._connection.execute(query, [list(hashes)])]
-        self._connection.execute("INSERT INTO unspent SELECT * FROM unnest(%s::bytea[])", [fresh])
-
-    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
-        rows = self._connection.execute("SELECT hash FROM invited WHERE hash = ANY (%s)", [list(hashes)])
-        return {row[0] for row in rows}
-
-    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        rows = self._connection.execute("SELECT hash FROM unspent WHERE hash = ANY (%s)", [list(hashes)])
-        return {row[0] for row in rows}
-
-    def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        rows = self._connection.execute("SELECT hash FROM spent WHERE hash = ANY (%s)", [list(hashes)])
-        return {row[0] for row in rows}
-
-    def use(self, hashes: Sequence[bytes]) -> None:
-        self._connection.execute("DELETE FROM unspent WHERE hash = ANY (%s)", [list(hashes)])
-
-    def burn(self, hashes: Sequence[bytes]) -> None:
-        """The nonces of blind tokens. Their rows share `xmin` with their reports, but nobody knows whose nonce it was."""
-        self._connection.execute("INSERT INTO spent SELECT * FROM unnest(%s::bytea[])", [list(hashes)])
-
-    def setting(self, name: str) -> str | None:
-        """None in a collection that never had one, which has no table for them either."""
-        (there,) = self._row("SELECT to_regclass('setting')")
-        row = there and self._row("SELECT value FROM setting WHERE name = %s", name)
-        return None if row is None else row[0]
-
-    def remember(self, name: str, value: str) -> None:
-        self._connection.execute(_SETTING)
-        query = "INSERT INTO setting VALUES (%s, %s) ON CONFLICT (name) DO UPDATE SET value = excluded.value"
-        self._connection.execute(query, [name, value])
-
-    def forget(self, beginning: str) -> None:
-        """The table gets a new file: deleted rows, and earlier versions of them, would lie in the old one until it is vacuumed."""
-        if self._row("SELECT to_regclass('setting')") != (None,):
-            rows = self._connection.execute("SELECT name, value FROM setting ORDER BY name").fetchall()
-            self._connection.execute("TRUNCATE setting")
-            for name, value in rows:
-                if not name.startswith(beginning):
-                    self.remember(name, value)
-
-    def issued(self, invitation: bytes) -> bytes | None:
-        row = self._row("SELECT blinded FROM issued WHERE invitation = %s", invitation)
-        return None if row is None else row[0]
-
-    def issue(self, invitation: bytes, blinded: bytes) -> None:
-        """Now and then, and always while they are few, all rows are written afresh, so that their order is not that of coming."""
-        self._connection.execute("INSERT INTO issued VALUES (%s, %s)", [invitation, blinded])
-        if secrets.randbelow(max(1, self._row("SELECT count(*) FROM issued")[0] // _REWRITTEN_AT_ONCE)) == 0:
-            rows = sorted(self._connection.execute("DELETE FROM issued RETURNING invitation, blinded").fetchall())
-            columns = [[row[0] for row in rows], [row[1] for row in rows]]
-            self._connection.execute("INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", columns)
-
-    def _row(self, query: str, *values: object) -> Any:
-        return self._connection.execute(sql.SQL(query), values).fetchone()
+def _version(connection: psycopg.Connection[Any]) -> int:
+    """The version of the tables; today's where no collection was begun."""
+    row = connection.execute("SELECT version FROM collection").fetchone()
+    return tables.VERSION if row is None else int(row[0])
 
 
 def _is_idle(connection: psycopg.Connection[Any]) -> bool:

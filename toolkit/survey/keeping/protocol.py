@@ -5,9 +5,6 @@ key and its body; there is no column for a time, an order, an address or a token
 transaction and returns when it is durable, so that an answer to a phone can be trusted; whatever went wrong, sending the
 same report again is right, because its key is stored once.
 
-While a collection is open, a setting holds the keys of the reports that its readers were shown (`reading/steps.py`), so that all
-see the same: it tells those reports from later ones, in steps, until closing removes it.
-
 What the files still show while a collection runs, and what closing it does about that, is told in `sqlite.py` and
 `postgres.py`.
 """
@@ -81,17 +78,32 @@ class Entry:
         return "<Entry>"
 
 
+@dataclass(frozen=True)
+class Edition:
+    """A page that people see: the hash of all that they agree to, the toolkit that made it, and the survey, as JSON."""
+
+    hash: str
+    toolkit: str
+    survey: str
+
+
 class Store(Protocol):
     """A collection in a database. Every method may be called from any thread; each is one transaction."""
 
     def create(self, survey: Survey) -> None:
         """Make the collection, as a draft. The same survey again is fine; a database with anything else in it is refused."""
 
+    def amend(self, survey: Survey) -> None:
+        """Show people another page from now on, with the same questions; reports to the earlier ones stay good."""
+
     def survey(self) -> Survey:
-        """The survey, as it was created."""
+        """The survey, as it was created or last amended."""
 
     def hash(self) -> str:
         """The survey's hash when it was created: another one today means that the client's code has changed since."""
+
+    def editions(self) -> list[Edition]:
+        """The pages that people have seen, oldest first."""
 
     def state(self) -> State: ...
 
@@ -127,6 +139,12 @@ class Store(Protocol):
 
         Settings whose name begins with "shown" go when the collection is closed: they tell earlier reports from later ones.
         """
+
+    def once(self, name: str, value: str) -> str:
+        """Keep a setting if there is none, and say which there is."""
+
+    def migrate(self) -> int:
+        """Bring the tables of an older version to today's; the version that they had."""
 
     def close(self) -> None:
         """Close the connection, not the collection."""

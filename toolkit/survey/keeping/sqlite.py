@@ -4,49 +4,37 @@ Durable: write-ahead log, synced at every commit. One writer at a time; whoever 
 opened when it is first used, and again after a failure, or when another file has taken its place.
 
 Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a collection runs, a
-copy of the file and of its log (`-wal`) shows more to an expert: the log holds the pages of the last commits one after the
-other, so that the report and the token that came in one commit can be told; and free space shows how pages were split.
-Whoever looks again and again sees tokens and reports change together; only blind access helps against that. Closing
-removes the tokens, rewrites the file in the order of keys (`VACUUM`) and empties the log: two collections of the same
+copy of the file and of its log (`-wal`) shows more to an expert: within a page, rows lie as they came, and the log holds the pages
+of the last commits one after the other. So that this does not tell which report came with which token, both go through a pool
+(see `mixing.py`), the log is emptied after every commit with fewer people than stay in the pool, and what is deleted is
+overwritten. A copy then shows at most that some of at least ten people in one commit sent some of at least ten reports. Not so a
+copy made in the milliseconds between a commit and the emptying of its log, or while a reader of this file holds the log
+in use: it shows who came in the last commit, or in those since the reader began. In open access there is no token, and the log
+is emptied now and then: the order of reports shows in it. Whoever looks again and again sees tokens and reports change
+together; only blind access helps against that.
+
+Closing removes the tokens, rewrites the file in the order of keys (`VACUUM`) and empties the log: two collections of the same
 reports are then the same bytes, whatever the order in which they came. Backups and the disk's own free blocks are beyond our reach.
 """
 
 import os
 import sqlite3
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from toolkit.core.checks import refuse
-from toolkit.survey.keeping.admission import Head
+from toolkit.survey.keeping import schema
 from toolkit.survey.keeping.collection import Collection
 from toolkit.survey.keeping.protocol import State, StoreError
+from toolkit.survey.keeping.sqlite_session import CLOSING, SqliteSession
 
-_SCHEMA = """
-CREATE TABLE collection (
-  version INTEGER NOT NULL PRIMARY KEY CHECK (version = 1),
-  survey TEXT NOT NULL, hash TEXT NOT NULL, access TEXT NOT NULL, cap INTEGER, state TEXT NOT NULL) STRICT, WITHOUT ROWID
-
-CREATE TABLE tally (version INTEGER NOT NULL PRIMARY KEY CHECK (version = 1), reports INTEGER NOT NULL) STRICT, WITHOUT ROWID
-
-CREATE TABLE report (key BLOB NOT NULL PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID
-
-CREATE TABLE invited (hash BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID
-
-CREATE TABLE unspent (hash BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID
-
-CREATE TABLE issued (invitation BLOB NOT NULL PRIMARY KEY, blinded BLOB NOT NULL) STRICT, WITHOUT ROWID
-
-CREATE TABLE spent (hash BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID
-"""  # the tally is apart from the survey, which would otherwise be written again with every batch
-_SETTING = "CREATE TABLE IF NOT EXISTS setting (name TEXT NOT NULL PRIMARY KEY, value TEXT NOT NULL) STRICT, WITHOUT ROWID"
-_TOKENS = ("invited", "unspent", "issued", "spent")
 _APPLICATION = 0x53555256  # "SURV"
-_CLOSING = "closing"  # closed for everybody, but not yet rewritten: what an interrupted closing leaves
 _PRAGMAS = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", "secure_delete = ON", "trusted_schema = OFF")
 _WAIT, _PATIENCE = 1.0, 15.0  # seconds to wait for another writer
+_WIPING = 0.1  # seconds to wait for readers of the log before it is emptied; after that, with the next batch
 _CAUSES = {  # what must hold, and when to try again
     "BUSY": ("the database must be free", 1),
     "LOCKED": ("the database must be free", 1),
@@ -73,6 +61,7 @@ class SqliteEngine:
         self._path, self._readonly = path, readonly
         self._database: sqlite3.Connection | None = None
         self._file: tuple[int, int] | None = None
+        self._telling = False  # whether the log may still tell who came in one of the last commits
 
     @contextmanager
     def reading(self) -> Iterator["SqliteSession"]:
@@ -80,11 +69,14 @@ class SqliteEngine:
             yield session
 
     @contextmanager
-    def writing(self, *, patient: bool = False) -> Iterator["SqliteSession"]:
+    def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator["SqliteSession"]:  # noqa: ARG002
+        """One writer at a time has the file, `shared` or not."""
         if self._readonly:
             refuse("the store must be open for writing", "a read-only one", "nothing was changed")
         with self._transaction("BEGIN IMMEDIATE", _PATIENCE if patient else _WAIT) as session:
             yield session
+        if self._telling:
+            self.wipe()
 
     @contextmanager
     def making(self) -> Iterator["SqliteSession"]:
@@ -94,10 +86,29 @@ class SqliteEngine:
         with self.writing(patient=True) as session:
             yield session
 
+    def wipe(self) -> None:
+        """Bring the log's pages into the file, and empty it. What was committed is safe in any case."""
+        if self._database is not None:
+            self._telling = True
+            with suppress(sqlite3.Error):
+                self._telling = _insist(self._database, "PRAGMA wal_checkpoint(TRUNCATE)", _WIPING)
+
+    def migrate(self) -> int:
+        """Bring the tables to today's version; the version that was found."""
+        with self._told(), closing(self._open("rw")) as database:
+            _insist(database, "BEGIN IMMEDIATE", _PATIENCE)
+            found = _version(database)
+            for statement in schema.steps(found, schema.SQLITE):
+                database.execute(statement)
+            schema.check_version(_version(database))
+            database.execute("COMMIT")
+            _insist(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENCE)
+        return found
+
     def finish(self) -> None:
         with self._told():
             database = self._connected()
-            if database.execute("SELECT state FROM collection").fetchone() == (_CLOSING,):
+            if database.execute("SELECT state FROM collection").fetchone() == (CLOSING,):
                 _insist(database, "VACUUM", _PATIENCE)
                 _insist(database, "UPDATE collection SET state = 'closed'", _PATIENCE)
             if _insist(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENCE):
@@ -134,8 +145,15 @@ class SqliteEngine:
         if self._database is not None and self._file == self._identity():
             return self._database
         self._drop()
-        self._database = self._open("ro" if self._readonly else "rw")
-        self._file = self._identity()
+        database = self._open("ro" if self._readonly else "rw")
+        try:
+            schema.check_version(_version(database))
+        except BaseException:
+            database.close()
+            raise
+        self._database, self._file = database, self._identity()
+        if not self._readonly:
+            self.wipe()  # whoever had it before may have been killed between a commit and its end
         return self._database
 
     def _open(self, mode: str, *, ours: bool = True) -> sqlite3.Connection:
@@ -166,7 +184,7 @@ class SqliteEngine:
     def _fill(self, database: sqlite3.Connection) -> None:
         _insist(database, "BEGIN IMMEDIATE", _PATIENCE)
         if self._is_empty(database):  # still: another server may have been faster
-            for statement in _SCHEMA.strip().split("\n\n"):
+            for statement in schema.SQLITE.values():
                 database.execute(statement)
             database.execute(f"PRAGMA application_id = {_APPLICATION}")
         database.execute("COMMIT")
@@ -208,100 +226,6 @@ class SqliteEngine:
         raise StoreError(f"{rule}, got {received} for {self._path.name}: nothing was stored.", retry_after)
 
 
-class SqliteSession:
-    """One transaction in SQLite."""
-
-    def __init__(self, database: sqlite3.Connection) -> None:
-        self._database = database
-
-    def head(self) -> Head | None:
-        row = self._row("SELECT hash, access, cap, state FROM collection")
-        if row is None:
-            return None
-        code, access, cap, state = row
-        return Head(code, access, cap, State.CLOSED if state == _CLOSING else State(state), swept=state == State.CLOSED.value)
-
-    def text(self) -> str:
-        return str(self._row("SELECT survey FROM collection")[0])
-
-    def begin(self, head: Head, text: str) -> None:
-        values = (text, head.hash, head.access, head.cap, head.state.value)
-        self._database.execute("INSERT INTO collection VALUES (1, ?, ?, ?, ?, ?)", values)
-        self._database.execute("INSERT INTO tally VALUES (1, 0)")
-
-    def move(self, state: State) -> None:
-        self._database.execute("UPDATE collection SET state = ?", (state.value,))
-
-    def sweep(self) -> None:
-        for table in _TOKENS:
-            self._database.execute(f"DELETE FROM {table}")  # noqa: S608
-        self._database.execute("UPDATE collection SET state = ?", (_CLOSING,))
-
-    def held(self) -> int:
-        return int(self._row("SELECT reports FROM tally")[0])
-
-    def found(self, keys: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._each("SELECT key FROM report WHERE key = ?", keys)}
-
-    def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]:
-        query = "SELECT key, body FROM report WHERE key > ? ORDER BY key LIMIT ?"
-        return self._database.execute(query, (after, most)).fetchall()
-
-    def keep(self, reports: dict[bytes, str]) -> None:
-        self._database.executemany("INSERT INTO report VALUES (?, ?)", reports.items())
-        self._database.execute("UPDATE tally SET reports = reports + ?", (len(reports),))
-
-    def invite(self, hashes: Sequence[bytes]) -> None:
-        known = self.invited(hashes)
-        fresh = [(one,) for one in hashes if one not in known]
-        self._database.executemany("INSERT INTO invited VALUES (?)", fresh)
-        self._database.executemany("INSERT INTO unspent VALUES (?)", fresh)
-
-    def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._each("SELECT hash FROM invited WHERE hash = ?", hashes)}
-
-    def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._each("SELECT hash FROM unspent WHERE hash = ?", hashes)}
-
-    def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        return {row[0] for row in self._each("SELECT hash FROM spent WHERE hash = ?", hashes)}
-
-    def use(self, hashes: Sequence[bytes]) -> None:
-        self._database.executemany("DELETE FROM unspent WHERE hash = ?", [(one,) for one in hashes])
-
-    def burn(self, hashes: Sequence[bytes]) -> None:
-        self._database.executemany("INSERT INTO spent VALUES (?)", [(one,) for one in hashes])
-
-    def setting(self, name: str) -> str | None:
-        """None in a collection that never had one, which has no table for them either."""
-        there = self._row("SELECT 1 FROM sqlite_master WHERE name = 'setting'")
-        row = there and self._row("SELECT value FROM setting WHERE name = ?", name)
-        return None if row is None else row[0]
-
-    def remember(self, name: str, value: str) -> None:
-        self._database.execute(_SETTING)
-        self._database.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
-
-    def forget(self, beginning: str) -> None:
-        if self._row("SELECT 1 FROM sqlite_master WHERE name = 'setting'"):
-            self._database.execute("DELETE FROM setting WHERE substr(name, 1, ?) = ?", (len(beginning), beginning))
-
-    def issued(self, invitation: bytes) -> bytes | None:
-        row = self._row("SELECT blinded FROM issued WHERE invitation = ?", invitation)
-        return None if row is None else row[0]
-
-    def issue(self, invitation: bytes, blinded: bytes) -> None:
-        self._database.execute("INSERT INTO issued VALUES (?, ?)", (invitation, blinded))
-
-    def _row(self, query: str, *values: object) -> Any:
-        return self._database.execute(query, values).fetchone()
-
-    def _each(self, query: str, values: Sequence[bytes]) -> Iterator[Any]:
-        """One look-up a value: as fast as one for all, and with no limit to their number."""
-        for value in values:
-            yield from self._database.execute(query, (value,))
-
-
 def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
     """Execute a statement as soon as nobody is in the way; returns whether somebody still was.
 
@@ -322,6 +246,12 @@ def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
             time.sleep(0.001)
     finally:
         database.execute(f"PRAGMA busy_timeout = {_WAIT * 1000:.0f}")
+
+
+def _version(database: sqlite3.Connection) -> int:
+    """The version of the tables; today's where no collection was begun."""
+    row = database.execute("SELECT version FROM collection").fetchone()
+    return schema.VERSION if row is None else int(row[0])
 
 
 def _name(error: sqlite3.Error) -> str:

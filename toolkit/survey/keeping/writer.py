@@ -3,6 +3,9 @@
 To be sure that a report is on the disk takes milliseconds, however many reports there are. So the thread takes
 all that came while it was busy, stores them at once, and wakes those who wait, each with its own outcome. A store that
 fails answers with `StoreError` and the thread goes on: the next batch finds out whether the store is back.
+
+With tokens a batch of few people costs more than one of many: its traces must be wiped (see `mixing.py`). So after a batch of many,
+when others are about to come, the thread waits a few milliseconds for as many as hide each other.
 """
 
 import asyncio
@@ -12,7 +15,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from toolkit.survey.keeping.mixing import LEAST
 from toolkit.survey.keeping.protocol import Entry, Outcome, Store, StoreError
+
+_GATHERING = 0.005  # seconds
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,6 +44,7 @@ class Writer:
         self._waiting: deque[_Job] = deque()
         self._changed = threading.Condition()
         self._stopped = False
+        self._is_busy = False  # whether many came with a token in the last batch
         self._thread = threading.Thread(target=self._run, name="survey-writer", daemon=True)
         self._thread.start()
 
@@ -83,6 +90,8 @@ class Writer:
         """What waits, up to a batch; nothing when the writer was stopped and all is done."""
         with self._changed:
             self._changed.wait_for(self._is_awake)
+            if self._is_busy:
+                self._changed.wait_for(lambda: len(self._waiting) >= LEAST or self._stopped, _GATHERING)
             return [self._waiting.popleft() for _ in range(min(len(self._waiting), self._most))]
 
     def _is_awake(self) -> bool:
@@ -91,6 +100,7 @@ class Writer:
     def _done(self, jobs: Sequence[_Job]) -> list[Any]:
         """The outcome of every job, in their order; failures as exceptions."""
         entries = [job.work for job in jobs if isinstance(job.work, Entry)]
+        self._is_busy = sum(entry.pass_ is not None for entry in entries) >= LEAST
         outcomes = iter(self._stored(entries))
         return [next(outcomes) if isinstance(job.work, Entry) else self._issued(*job.work) for job in jobs]
 

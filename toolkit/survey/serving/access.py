@@ -7,6 +7,7 @@ keeps SHA-256 of a token only, and spends it in the transaction that stores the 
 import hashlib
 import re
 import secrets
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,6 @@ from toolkit.core.checks import refuse, whole
 from toolkit.survey.serving.blind import Issuer, prepare
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, parsed
 from toolkit.survey.serving.refusal import RefusalError
-from toolkit.survey.spec import Survey
 
 TOKEN_BYTES = 16
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -70,22 +70,39 @@ def link(url: str, token: str) -> str:
     return f"{url.partition('#')[0]}#t={token}"
 
 
-def pass_of(survey: Survey, submission: Submission, issuer: Issuer | None = None) -> bytes | None:
-    """What must be spent with a report: nothing, SHA-256 of its token, or SHA-256 of its nonce, if the signature is good."""
+def page_hash(survey: str, issuer: Issuer | None = None) -> str:
+    """The hash that people see: the survey's, and with blind tokens that of the survey and of the key that signs them.
+
+    A page with another key is another page: nothing that was signed or sent for one is good for the other.
+
+    >>> page_hash("ab" * 32), page_hash("ab" * 32, Issuer(n=3233, e=17))[:16]
+    ('abababababababababababababababababababababababababababababababab', '64c4a12f887cce02')
+    """
+    return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
+
+
+def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
+    """What must be spent with a report: nothing, SHA-256 of its token, or SHA-256 of its nonce, if the signature is good.
+
+    A signature may be of any of these pages: one that waited on a phone comes with the report of a later page.
+    """
     token = submission.token
     if isinstance(token, BlindToken):
-        if issuer is None or not issuer.verifies(prepare(token.nonce, bytes.fromhex(survey.hash)), token.signature):
+        if issuer is None or not any(issuer.verifies(prepare(token.nonce, bytes.fromhex(page)), token.signature) for page in pages):
             raise RefusalError(403, "This token was not signed for this survey.")
         return hashlib.sha256(token.nonce).digest()
     return None if token is None else hashlib.sha256(token.encode()).digest()
 
 
-def sign_request(survey: Survey, issuer: Issuer, raw: bytes) -> SignRequest:
-    """What a browser asks to be signed; raises `PayloadError` for anything else, before an invitation is lost for it."""
+def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequest:
+    """What a browser asks to be signed for one of these pages; raises `PayloadError` for anything else.
+
+    So an invitation is not lost for a page that another key would sign.
+    """
     data = parsed(raw)
     if not isinstance(data, dict) or set(data) != set(_FIELDS) or not all(isinstance(value, str) for value in data.values()):
         raise PayloadError(f"A request for a signature must have exactly the fields {', '.join(_FIELDS)}, all of them text.")
-    if data["survey"] != survey.hash:
+    if data["survey"] not in pages:
         raise OtherSurvey("This request is for another survey, or for an earlier version of this one: load the page again.")
     if not _TOKEN.fullmatch(data["invitation"]):
         raise PayloadError("An invitation must be 22 letters, digits, - and _.")

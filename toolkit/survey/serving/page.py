@@ -8,12 +8,14 @@ import html
 import json
 import re
 import string
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolkit.local.design import Design
 from toolkit.survey import client
 from toolkit.survey.language.words import interface
+from toolkit.survey.serving.access import page_hash
+from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.serving.wheel import wheel
 from toolkit.survey.spec import Survey
 
@@ -23,9 +25,9 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 Words = Mapping[str, Mapping[str, str]]
 
 
-def page(survey: Survey, issuer: Mapping[str, str] | None = None) -> bytes:
-    """The HTML of a survey; `issuer` is the public key of blind tokens, {"n": hex, "e": hex}."""
-    data = content(survey, issuer)
+def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> bytes:
+    """The HTML of a survey; `issuer` is the public key of blind tokens, `earlier` are hashes of pages that this one replaces."""
+    data = content(survey, issuer, earlier)
     first = survey.languages[0]
     words = data["words"][first]
     slots = {
@@ -39,7 +41,7 @@ def page(survey: Survey, issuer: Mapping[str, str] | None = None) -> bytes:
     return _SLOT.sub(lambda slot: slots[slot.group(1)], template).encode()
 
 
-def content(survey: Survey, issuer: Mapping[str, str] | None = None) -> dict[str, Any]:
+def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> dict[str, Any]:
     """All that the scripts are told: the survey, the words of the interface, the hash of the program.
 
     The practice question and the question about the method become an introduction of the same shape as all questions.
@@ -50,7 +52,8 @@ def content(survey: Survey, issuer: Mapping[str, str] | None = None) -> dict[str
     data["intro"] = [_furnished(question, words) for question in intro] + ([_check(words)] if check else [])
     data["questions"] = [_furnished(question, words) for question in data["questions"]]
     data |= {"words": words, "code": client.code_hash(), "consent": _paragraphs(**data["consent"])}
-    return data if issuer is None else {**data, "issuer": dict(issuer)}
+    data |= {"hash": page_hash(survey.hash, issuer), "earlier": [page_hash(one, issuer) for one in earlier]}
+    return data if issuer is None else {**data, "issuer": issuer.to_dict()}
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:

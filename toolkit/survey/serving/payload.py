@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
@@ -43,13 +44,16 @@ class Submission:
     token: str | BlindToken | None
 
 
-def checked(survey: Survey, raw: bytes) -> Submission:
-    """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send."""
+def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) -> Submission:
+    """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send.
+
+    `pages` are the hashes that it may name: without them, the survey's own.
+    """
     data = parsed(raw)
     fields = ["survey", "key", "answers", "understood", *(["token"] if survey.access != "open" else [])]
     if not isinstance(data, dict) or set(data) != set(fields):
         raise PayloadError(f"A submission must have exactly the fields {', '.join(fields)}.")
-    if data["survey"] != survey.hash:
+    if not isinstance(data["survey"], str) or data["survey"] not in ([survey.hash] if pages is None else pages):
         raise OtherSurvey("This submission is for another survey, or for an earlier version of this one: load the page again.")
     if not isinstance(data["key"], str) or not _KEY.fullmatch(data["key"]):
         raise PayloadError("The key must be 32 hexadecimal digits.")

@@ -29,13 +29,14 @@ from typing import Any
 import uvicorn
 
 from toolkit.core.checks import refuse
+from toolkit.survey.keeping.editions import check_page
 from toolkit.survey.keeping.writer import Writer
+from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import TakenError, holding
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.watched import BACKLOG, WatchedServer
-from toolkit.survey.spec import Survey
 from toolkit.survey.store import Store, StoreError, open_store
 
 _GRACE_SECONDS = 10
@@ -106,17 +107,20 @@ def _serve(options: argparse.Namespace, note: Callable[[str], None]) -> None:
     check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
     store = open_store(options.database)
     try:
-        survey = _survey(store)
+        survey, editions = store.survey(), store.editions()
+        check_page(survey, editions)
         key = None if options.issuer_key is None else own_key(store, options.issuer_key)
         limits = replace(Limits(), connections=_places(options.connections))
         writer = Writer(store)
         try:
-            app = application(survey, writer, key=key, limits=limits, prefix=options.prefix)
+            earlier = [edition.hash for edition in editions if edition.hash != survey.hash]
+            app = application(survey, writer, key=key, limits=limits, prefix=options.prefix, earlier=earlier)
+            shown = page_hash(survey.hash, None if key is None else key.issuer)
             with _listening(options.host, options.port) as listening:
                 config = _config(app, options, limits)
                 if key is not None:
                     _forget_sessions(config)
-                _run(config, limits, listening, _announcement(options, listening, survey, note))
+                _run(config, limits, listening, _announcement(options, listening, shown, note))
         finally:
             writer.stop()
     finally:
@@ -148,22 +152,10 @@ def _local(address: str) -> bool:
     return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
-def _survey(store: Store) -> Survey:
-    """The survey of the store, if this code still shows people what was agreed when the collection was made."""
-    survey = store.survey()
-    if store.hash() != survey.hash:
-        refuse(
-            "a collection must be served by the code that it was made with",
-            f"hash {survey.hash[:12]} for {store.hash()[:12]}",
-            "people would see another page than the one whose hash was published; use the version of the toolkit from then",
-        )
-    return survey
-
-
 def own_key(store: Store, path: str | Path) -> IssuerKey:
     """The key in a file, which must be the one that the collection began with: tokens signed by another are worth nothing here."""
     key = IssuerKey.load(path)
-    if store.setting(ISSUER) not in (None, key.issuer.fingerprint):
+    if (store.setting(ISSUER) or store.once(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
         refuse(
             "a collection must be served with the issuer's key that it began with",
             f"another in {path}",
@@ -200,13 +192,13 @@ def _listening(host: str, port: int) -> socket.socket:
 
 
 def _announcement(
-    options: argparse.Namespace, listening: socket.socket, survey: Survey, note: Callable[[str], None]
+    options: argparse.Namespace, listening: socket.socket, page: str, note: Callable[[str], None]
 ) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
     scheme = "https" if options.certificate else "http"
     url = f"{scheme}://{f'[{host}]' if ':' in host else host}:{port}{options.prefix}/"
-    line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": survey.hash})
+    line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 
     def announce() -> None:
         note(line)

@@ -12,14 +12,14 @@ body may take is watched by the connection (`connection`), which counts seconds 
 import asyncio
 import logging
 import traceback
-from collections.abc import Awaitable, Callable, Mapping, Set
+from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from toolkit.core.checks import refuse
 from toolkit.survey import client
-from toolkit.survey.serving.access import pass_of, sign_request
+from toolkit.survey.serving.access import page_hash, pass_of, sign_request
 from toolkit.survey.serving.answer import Answer, Receive, Scope, Send, in_json
 from toolkit.survey.serving.health import Health
 from toolkit.survey.serving.limits import Limits, whole_body
@@ -58,7 +58,13 @@ class Writing(Protocol):
 
 
 def application(
-    survey: Survey, writer: Writing, *, key: "IssuerKey | None" = None, limits: Limits | None = None, prefix: str = ""
+    survey: Survey,
+    writer: Writing,
+    *,
+    key: "IssuerKey | None" = None,
+    limits: Limits | None = None,
+    prefix: str = "",
+    earlier: Sequence[str] = (),
 ) -> "Application":
     """The server of one survey, as an ASGI application.
 
@@ -69,14 +75,17 @@ def application(
     key : the issuer's private key, for access by blind tokens and for nothing else.
     limits : of bodies; those of connections are the server process' own.
     prefix : the path below which a proxy passes requests on as they come, such as "/survey"; a proxy that takes it off needs none.
+    earlier : hashes of the survey as earlier pages showed it, whose reports are still good.
     """
     if (key is None) != (survey.access != "blind"):
         refuse("`key` must be given for access by blind tokens, and only then", f"access {survey.access!r}", "it signs the tokens")
     if prefix and (not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")):
         refuse("`prefix` must be a path such as '/survey'", repr(prefix), "requests would not be found")
+    issuer = None if key is None else key.issuer
+    pages = frozenset(page_hash(one, issuer) for one in (survey.hash, *earlier))
     health, own = Health(), limits or Limits()
-    desk = _Desk(survey, writer, key, own, health, Patience(own.answer_seconds / 2))
-    form = page(survey, None if key is None else key.issuer.to_dict())
+    desk = _Desk(survey, pages, writer, key, own, health, Patience(own.answer_seconds / 2))
+    form = page(survey, issuer, earlier)
     table: dict[str, dict[str, Handler]] = {"/report": {"POST": desk.report}, "/health": _seen(desk.health)}
     table |= {"/sign": {"POST": desk.sign}} if key is not None else {}
     table |= {"/": _fixed(form, "text/html; charset=utf-8")}
@@ -156,6 +165,7 @@ class _Desk:
     """Takes what is posted."""
 
     survey: Survey
+    pages: frozenset[str]
     writer: Writing
     key: "IssuerKey | None"
     limits: Limits
@@ -166,10 +176,10 @@ class _Desk:
         """201 if a report with this key is on the disk now, by this request or by one before."""
         raw = await self._body(scope, receive)
         try:
-            submission = checked(self.survey, raw)
+            submission = checked(self.survey, raw, self.pages)
         except PayloadError as problem:
             raise _said(problem) from None
-        spent = pass_of(self.survey, submission, None if self.key is None else self.key.issuer)
+        spent = pass_of(self.pages, submission, None if self.key is None else self.key.issuer)
         outcome = await self._done(self.writer.put(Entry(submission.key, submission.body, spent)))
         if outcome in _REFUSALS:
             raise RefusalError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
@@ -180,7 +190,7 @@ class _Desk:
         assert self.key is not None  # the address exists only with a key
         raw = await self._body(scope, receive)
         try:
-            wanted = sign_request(self.survey, self.key.issuer, raw)
+            wanted = sign_request(self.pages, self.key.issuer, raw)
         except PayloadError as problem:
             raise _said(problem) from None
         if not await self._done(self.writer.issue(wanted.invitation, wanted.fingerprint)):

@@ -22,7 +22,20 @@ export function shelf(hash, store) {
     read: (item) => on(item, (place, name) => JSON.parse(place.getItem(name))),
     write: (item, value) => on(item, (place, name) => place.setItem(name, JSON.stringify(value))),
     drop: (item) => on(item, (place, name) => place.removeItem(name)),
+    items: () => on("", (place, name) => Object.keys(place).filter((key) => key.startsWith(name)).map((key) => key.slice(name.length))),
   };
+}
+
+// What earlier pages of this survey have kept moves to this page: a report that waits goes out as it is, a link that was used
+// stays used.
+export function inherit(survey, store) {
+  for (const hash of survey.earlier) {
+    const [old, mine] = [shelf(hash, store), shelf(survey.hash, store)];
+    for (const item of old.items() || []) {
+      if (mine.read(item) === null) mine.write(item, old.read(item));
+      if (mine.read(item) !== null) old.drop(item);
+    }
+  }
 }
 
 // The links that were used on this phone; without links, null.

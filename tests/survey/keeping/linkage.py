@@ -1,0 +1,129 @@
+"""Two attacks on a collection that is open: whoever reads it once asks which report came with which token.
+
+Both know all tokens (by their SHA-256) and all reports (by their keys), and look only for what ties one to the other. They know
+nothing of the schema: a token or a report is found wherever its bytes or their hexadecimal digits stand.
+"""
+
+import sqlite3
+import struct
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import closing
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+Marks = dict[str, set[str]]
+"""Transactions that a token or a report, in hexadecimal digits, is marked with."""
+
+
+class Reader:
+    """A role that may SELECT and nothing else. It begins to look before the first report comes, and looks again at the end.
+
+    The first look is a transaction that stays open: in it a row that was deleted since is still there, and says by whom.
+    """
+
+    def __init__(self, url: str, schema: str) -> None:
+        self._first = psycopg.connect(url)
+        self._first.isolation_level = psycopg.IsolationLevel.REPEATABLE_READ
+        self._again = psycopg.connect(url, autocommit=True)
+        query = "SELECT relname FROM pg_class WHERE relnamespace = %s::regnamespace AND relkind = 'r'"
+        self._tables = [f"{schema}.{name}" for (name,) in self._first.execute(query, [schema])]
+
+    def marks(self, wanted: Sequence[bytes]) -> Marks:
+        """For each of the wanted: all xmin and xmax of rows that hold it."""
+        found: Marks = defaultdict(set)
+        for connection in (self._first, self._again):
+            for table in self._tables:
+                for text, *marks in connection.execute(f"SELECT t::text, xmin::text, xmax::text FROM {table} t"):  # noqa: S608
+                    for one in wanted:
+                        if one.hex() in text:
+                            found[one.hex()] |= set(marks) - {"0"}
+        return found
+
+    def close(self) -> None:
+        self._first.close()
+        self._again.close()
+
+
+def by_marks(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> list[set[str]]:
+    """For each token the fewest reports that share a mark with it; all of them if none does."""
+    mine, theirs = reader.marks(tokens), reader.marks(keys)
+    marked: dict[str, set[str]] = defaultdict(set)
+    for key, marks in theirs.items():
+        for mark in marks:
+            marked[mark].add(key)
+    everybody = {key.hex() for key in keys}
+    return [min((marked[mark] for mark in mine[token.hex()] if marked[mark]), key=len, default=everybody) for token in tokens]
+
+
+def by_order(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> list[set[str]]:
+    """The first token that was spent with the first report that came, and so on, by the last transaction that touched them."""
+    mine, theirs = reader.marks(tokens), reader.marks(keys)
+    first = sorted(tokens, key=lambda token: (max(map(int, mine[token.hex()])), token))
+    came = sorted(keys, key=lambda key: (max(map(int, theirs[key.hex()])), key))
+    guess = {token: {key.hex()} for token, key in zip(first, came, strict=True)}
+    return [guess[token] for token in tokens]
+
+
+def by_log(path: Path, tokens: Sequence[bytes], keys: Sequence[bytes], scratch: Path) -> list[set[str]]:
+    """For each token the reports that were new in the commit in which its place changed; all reports if no commit tells."""
+    everybody = {key.hex() for key in keys}
+    guesses = {token.hex(): everybody for token in tokens}
+    before: tuple[Mapping[str, Any], set[str]] | None = None
+    for state in _states(path, scratch):
+        places = _places(state, [*tokens, *keys])
+        there = {key for key in everybody if places.get(key)}
+        if before is not None:
+            fresh = there - before[1]
+            for token in guesses:
+                if fresh and places.get(token) != before[0].get(token) and len(fresh) < len(guesses[token]):
+                    guesses[token] = fresh
+        before = places, there
+    return [guesses[token.hex()] for token in tokens]
+
+
+def _states(path: Path, scratch: Path) -> Iterable[list[str]]:
+    """The database as it was after each commit of its log, oldest first: a dump each."""
+    content, log = path.read_bytes(), path.with_name(f"{path.name}-wal")
+    frames = log.read_bytes() if log.exists() else b""
+    for end in [0, *_commits(frames)]:
+        copy = scratch / f"state{end}.db"
+        copy.write_bytes(content)
+        copy.with_name(f"{copy.name}-wal").write_bytes(frames[:end])
+        with closing(sqlite3.connect(copy)) as database:
+            yield list(database.iterdump())
+
+
+def _commits(log: bytes) -> list[int]:
+    """Where each commit of a log ends: a frame of 24 bytes and a page, whose second number is not zero, and of this log's salt."""
+    if len(log) < 32:
+        return []
+    size, salt = struct.unpack(">I", log[8:12])[0], log[16:24]
+    ends = []
+    for start in range(32, len(log) - 24 - size + 1, 24 + size):
+        if log[start + 8 : start + 16] != salt:
+            break
+        if log[start + 4 : start + 8] != bytes(4):
+            ends.append(start + 24 + size)
+    return ends
+
+
+def _places(dump: list[str], wanted: Sequence[bytes]) -> dict[str, frozenset[str]]:
+    """The tables in which each of the wanted stands."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for line in dump:
+        table, lower = line.split("VALUES")[0], line.lower()
+        for one in wanted:
+            if one.hex() in lower:
+                found[one.hex()].add(table)
+    return {one: frozenset(tables) for one, tables in found.items()}
+
+
+def linked(guesses: Sequence[set[str]], keys: Sequence[bytes]) -> tuple[int, Fraction]:
+    """How many tokens are tied to their own report and no other, and how many a guess would hit on average."""
+    right = [key.hex() in guess for key, guess in zip(keys, guesses, strict=True)]
+    sure = sum(hit and len(guess) == 1 for hit, guess in zip(right, guesses, strict=True))
+    return sure, sum((Fraction(1, len(guess)) for hit, guess in zip(right, guesses, strict=True) if hit), Fraction(0))

@@ -1,0 +1,85 @@
+"""The tables of a collection in the dialects of both databases, their version, and the way from an older one to today's.
+
+The rule: every version has a table `collection` with one row and a column `version`. Code that finds a newer version, or an
+older one, touches nothing and says what to do; `migrate` brings an older one to today's, one step a version. Whoever changes
+a table raises VERSION and writes the step. In PostgreSQL tables that are made anew have lost what was granted on them.
+"""
+
+from collections.abc import Mapping
+
+from toolkit.core.checks import refuse
+
+VERSION = 2
+
+_COLUMNS = {
+    "collection": ("version INT! PRIMARY KEY", "hash TEXT!", "access TEXT!", "cap INT", "state TEXT!"),
+    "edition": ("number INT! PRIMARY KEY", "hash TEXT!", "toolkit TEXT!", "survey TEXT!"),
+    "setting": ("name TEXT! PRIMARY KEY", "value TEXT!"),
+    "tally": ("server TEXT! PRIMARY KEY", "reports INT!"),
+    "pool": ("version INT! PRIMARY KEY", "content TEXT!"),
+    "report": ("key BYTES! PRIMARY KEY", "body TEXT!"),
+    "invited": ("hash BYTES! PRIMARY KEY",),
+    "issued": ("invitation BYTES! PRIMARY KEY", "blinded BYTES!"),
+    "spent": ("hash BYTES! PRIMARY KEY",),
+}
+"""The tally is apart from the collection, which would otherwise be written again with every batch."""
+
+
+def _tables(integer: str, text: str, octets: str, ending: str) -> dict[str, str]:
+    words = {"INT": integer, "TEXT": text, "BYTES": octets}
+    made = {}
+    for table, columns in _COLUMNS.items():
+        told = ", ".join(columns).replace("!", " NOT NULL")
+        for word, type_ in words.items():
+            told = told.replace(f" {word}", f" {type_}")
+        made[table] = f"CREATE TABLE {table} ({told}){ending}"
+    return made
+
+
+SQLITE = _tables("INTEGER", "TEXT", "BLOB", " STRICT, WITHOUT ROWID")
+POSTGRES = _tables("bigint", "text", "bytea", "")
+"""What makes each table, by name."""
+
+_FIRST = "0.1.0 or 0.2.0"  # which of them made a collection of version 1 is kept nowhere
+
+
+def steps(version: int, made: Mapping[str, str]) -> list[str]:
+    """The statements that bring a collection of an older version to today's; the same SQL for both databases."""
+    return _from_1(made) if version == 1 else []
+
+
+def _from_1(made: Mapping[str, str]) -> list[str]:
+    """Version 1 kept unspent tokens, and no editions of the page; those that were spent are what is missing among them."""
+    used = "SELECT hash FROM invited EXCEPT SELECT hash FROM unspent"
+    return [
+        "CREATE TABLE collection_1 AS SELECT * FROM collection",
+        "CREATE TABLE tally_1 AS SELECT * FROM tally",
+        "DROP TABLE collection",
+        "DROP TABLE tally",
+        *(made[name] for name in ("collection", "edition", "tally", "pool")),
+        made["setting"].replace("CREATE TABLE", "CREATE TABLE IF NOT EXISTS"),
+        "INSERT INTO collection SELECT 2, hash, access, cap, state FROM collection_1",
+        f"INSERT INTO edition SELECT 1, hash, '{_FIRST}', survey FROM collection_1",  # noqa: S608
+        "INSERT INTO tally SELECT 'all', reports FROM tally_1",
+        "INSERT INTO pool SELECT 2, '' FROM collection_1",
+        f"INSERT INTO spent SELECT used.hash FROM ({used}) AS used, collection WHERE access = 'token' ORDER BY used.hash",  # noqa: S608
+        "DROP TABLE unspent",
+        "DROP TABLE collection_1",
+        "DROP TABLE tally_1",
+    ]
+
+
+def check_version(found: int) -> None:
+    """Refuse a collection of other tables than today's; nothing of it was read or changed."""
+    if found > VERSION:
+        refuse(
+            f"a collection's tables must be of version {VERSION} for this toolkit",
+            f"the newer version {found}",
+            "use the toolkit that made it, or a newer one",
+        )
+    if found < VERSION:
+        refuse(
+            f"a collection's tables must be of version {VERSION} for this toolkit",
+            f"the older version {found}",
+            "stop its servers, copy the database, and bring it up to date with `toolkit migrate`",
+        )
