@@ -1,6 +1,11 @@
 """Verbs that open, watch and close a collection."""
 
-from toolkit.verbs.common import Options, Verbs, add_verb, collector, say
+from typing import TYPE_CHECKING, Any
+
+from toolkit.verbs.common import Options, Verbs, add_verb, collector, complain, say
+
+if TYPE_CHECKING:
+    from toolkit.survey.spec import Survey
 
 
 def add(verbs: Verbs) -> None:
@@ -8,8 +13,16 @@ def add(verbs: Verbs) -> None:
     serve.add_argument("survey", help="a .toml or .json file")
     for name, told in _SERVE.items():
         serve.add_argument(f"--{name.replace('_', '-')}", help=told)
-    serve.add_argument("--port", type=int, default=0, help="0: any free one")
+    serve.add_argument("--port", type=int, default=0, help="0: the collection's own; at first any free one")
+    serve.add_argument("--workers", type=int, default=1, help="processes, so that one may die; PostgreSQL only, and not faster")
+    serve.add_argument(
+        "--foreground", action="store_true", help="for systemd and containers: no daemon, log to stderr, TERM ends it"
+    )
     serve.add_argument("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
+    opened = add_verb(verbs, "open", _open, "make a collection and open it, without a server: for servers that may not make tables")
+    opened.add_argument("survey", help="a .toml or .json file")
+    for name in ("public_url", "issuer_key"):
+        opened.add_argument(f"--{name.replace('_', '-')}", help=_SERVE[name])
     for verb, run, told in _PLAIN:
         add_verb(verbs, verb, run, told)
     invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
@@ -26,18 +39,47 @@ _SERVE = {
 }
 
 
-def _serve(options: Options) -> None:
-    from toolkit.survey.collector import start
-    from toolkit.survey.serving.access import PROMISES
-    from toolkit.survey.sharing import qr_text
+TRY_AGAIN = 75
+"""How a server in the foreground ends if it could not begin for a reason that may pass: EX_TEMPFAIL of sysexits.h."""
+
+
+def _serve(options: Options) -> int:
     from toolkit.survey.spec import Survey
 
     survey = Survey.load(options.survey)
-    given = {name: getattr(options, name) for name in _SERVE if getattr(options, name) is not None}
-    plain = options.plain_http_beyond_this_machine
-    started = start(survey, database=options.database, port=options.port, plain_http_beyond_this_machine=plain, **given)
+    given = {name: getattr(options, name) for name in (*_SERVE, "port", "workers", "plain_http_beyond_this_machine")}
+    given = {name: value for name, value in given.items() if value is not None}
+    return (_here if options.foreground else _behind)(survey, options.database, given)
+
+
+def _behind(survey: "Survey", database: str, given: dict[str, Any]) -> int:
+    from toolkit.survey.collector import start
+    from toolkit.survey.serving.access import PROMISES
+    from toolkit.survey.sharing import qr_text
+
+    started = start(survey, database=database, **given)
     say(qr_text(started.url), started.url, "", PROMISES[survey.access])
     say("The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, with the same --database.")
+    return 0
+
+
+def _here(survey: "Survey", database: str, given: dict[str, Any]) -> int:
+    from toolkit.survey.foreground import AgainError, serve
+
+    try:
+        serve(survey, database=database, **given)
+    except AgainError as problem:
+        complain(f"toolkit serve: {problem}")
+        return TRY_AGAIN
+    return 0
+
+
+def _open(options: Options) -> None:
+    from toolkit.survey.collector import prepare
+    from toolkit.survey.spec import Survey
+
+    prepare(Survey.load(options.survey), options.database, public_url=options.public_url, issuer_key=options.issuer_key)
+    _status(options)
 
 
 def _status(options: Options) -> None:

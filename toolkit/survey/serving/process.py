@@ -50,13 +50,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.detach:
         _detach()
     try:
-        with _alone(options.state) as note:
-            _serve(options, note)
+        _begin(options)
     except TakenError:
         return 0 if options.detach else _failed("another server of this collection runs on this machine")
     except (ValueError, StoreError, OSError) as problem:
         return _failed(problem)
     return 0
+
+
+def serve(arguments: Sequence[str]) -> None:
+    """Serve in this process until SIGTERM or SIGINT; why it could not begin is raised, `TakenError` if another server runs."""
+    _begin(_parser().parse_args(arguments))
+
+
+def _begin(options: argparse.Namespace) -> None:
+    with _alone(options.state) as note:
+        _serve(options, note)
 
 
 def _failed(problem: object) -> int:
@@ -92,6 +101,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--private-key", help="PEM file with the key of the TLS certificate")
     parser.add_argument("--issuer-key", help="PEM file with the key that signs blind tokens")
     parser.add_argument("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
+    parser.add_argument("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
     parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
     parser.add_argument("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
     parser.add_argument("--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones")
@@ -190,6 +200,7 @@ def _listening(host: str, port: int) -> socket.socket:
             f"port {port} of {host} must be free and allowed",
             os.strerror(problem.errno or 0),
             "end the program that has it, or name another port; links that were handed out lead to the old one",
+            OSError,
         )
 
 
