@@ -4,7 +4,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from toolkit.verbs import collecting, planning, reading, surveys
+from toolkit.verbs import collecting, operating, planning, reading, surveys
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -29,7 +29,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="toolkit", description="Ask sensitive questions privately.")
     verbs = parser.add_subparsers(dest="verb", metavar="verb")
-    for subject in (surveys, planning, collecting, reading):
+    for subject in (surveys, planning, collecting, reading, operating):
         subject.add(verbs)
     return parser
 

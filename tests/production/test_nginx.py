@@ -14,6 +14,8 @@ from tests.survey.desk import payload, sent
 from tests.survey.lines import post, read_answer, read_to_end
 from tests.survey.respondents import Respondent, free_port, stored_once
 from tests.survey.servers import begin, finish, opened
+from toolkit.command import main
+from toolkit.survey import doctor, visiting
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.store import State, open_store
 
@@ -213,6 +215,21 @@ def test_a_signature_ends_its_connection_and_a_report_does_not(standing):
     _, _, proxy = standing
     assert asked(proxy, "POST", "/survey/sign", b"{}", content_type="application/json")[1]["connection"] == "close"
     assert asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[1]["connection"] == "keep-alive"
+
+
+def test_the_doctor_finds_nothing_that_must_be_done_and_leaves_nothing_behind(standing, monkeypatch, capsys):
+    _, pair, proxy = standing
+    monkeypatch.setenv("SSL_CERT_FILE", str(proxy.authority))
+    monkeypatch.setattr(visiting, "PLAIN_PORT", proxy.plain_port)
+    monkeypatch.setattr(doctor, "_RENEW_DAYS", 0)  # the test's certificate is good for a day
+    before = len(bodies(pair.database))
+    assert main(["doctor", f"https://{NAME}:{proxy.port}/survey/"]) == 0
+    said = capsys.readouterr().out
+    assert "FAIL" not in said
+    for line_ in ("redirect: http:// leads to https://", "prefix: /survey leads to /survey/", "host: another name gets nothing"):
+        assert f"ok   {line_}" in said
+    assert "ok   test report: a report of another survey is refused, and nothing was stored" in said
+    assert len(bodies(pair.database)) == before
 
 
 def mishaps(proxy):

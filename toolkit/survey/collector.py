@@ -17,7 +17,7 @@ from toolkit.survey.store import State, Store, open_store, settled
 if TYPE_CHECKING:
     import pandas as pd
 
-PORT, _PUBLIC_URL, _KEY_FILE = "port", "public url", "issuer's key"
+PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
 
 
 @dataclass(frozen=True)
@@ -201,11 +201,11 @@ def _issuer_key(collector: Collector, path: str | Path | None) -> Path | None:
     from toolkit.survey.serving.process import ISSUER, own_key
 
     store = collector._store
-    target = Path(path or store.setting(_KEY_FILE) or "issuer-key.pem").absolute()
+    target = Path(path or store.setting(KEY_FILE) or "issuer-key.pem").absolute()
     if not target.exists():
         if store.setting(ISSUER) is not None:
             refuse("the collection's issuer key must be there", f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
     collector.keep(ISSUER, own_key(store, target).issuer.fingerprint)
-    collector.keep(_KEY_FILE, str(target))
+    collector.keep(KEY_FILE, str(target))
     return target

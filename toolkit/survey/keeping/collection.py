@@ -72,6 +72,9 @@ class Engine(Protocol):
     def finish(self) -> None:
         """After closing: what of the rewriting no transaction can do."""
 
+    def remove(self) -> None:
+        """Take the file away, or the schema."""
+
     def close(self) -> None: ...
 
 
@@ -191,6 +194,14 @@ class Collection:
         with self._lock, self._engine.writing(patient=True) as session:
             self._head(session)
             session.remember(name, value)
+
+    def delete(self) -> None:
+        with self._lock:
+            with self._engine.reading() as session:
+                state = self._head(session).state
+            if state is not State.CLOSED:  # which is final: nobody opens it again meanwhile
+                refuse("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
+            self._engine.remove()
 
     def close(self) -> None:
         with self._lock:

@@ -117,6 +117,9 @@ class Store(Protocol):
     def remember(self, name: str, value: str) -> None:
         """Keep a setting with the collection, whoever serves it next."""
 
+    def delete(self) -> None:
+        """Remove the collection for good, with its reports and all that is in its file or schema; it must be closed."""
+
     def close(self) -> None:
         """Close the connection, not the collection."""
 
