@@ -20,6 +20,7 @@ class Respondent(threading.Thread):
         self.rng = random.Random(number)  # noqa: S311
         self.survey, self.port = survey, port
         self.stop, self.acknowledged, self.deliveries, self.tries, self.odd = threading.Event(), {}, 0, 0, []
+        self.refused = 0
         self.line = None
 
     def run(self):
@@ -50,7 +51,8 @@ class Respondent(threading.Thread):
             self.line = self.line or self.connect()
             self.line.sendall(request)
             status, head, body = read_answer(self.line)
-        except OSError:
+        except OSError as problem:
+            self.refused += isinstance(problem, ConnectionRefusedError)
             status, head, body = None, b"", b""
         if status != 201:
             time.sleep(0.01)
