@@ -18,3 +18,11 @@ def test_invitations_are_printed_once_each(folder, capsys):
     links = said(capsys, "invite", "3").split()
     assert len(set(links)) == 3
     assert all("#t=" in link for link in links)
+
+
+def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, capsys):
+    told = said(capsys, "open", "exams.toml", "--public-url", "https://survey.example.org/exams/")
+    assert told == "open: 0 reports; no server that you started is running on this machine\n"
+    assert find(f"sqlite:///{folder / 'survey.db'}") is None
+    assert "https://survey.example.org/exams/" in said(capsys, "serve", "exams.toml").splitlines()
+    assert find(f"sqlite:///{folder / 'survey.db'}") is not None

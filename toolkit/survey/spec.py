@@ -20,6 +20,7 @@ from toolkit.survey.promise.shown import shown_question
 from toolkit.survey.question import Question
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
+from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.unknown import refuse_unknown
@@ -38,6 +39,7 @@ class Survey:
     languages : the first is that of plain strings.
     practice, check : a question to try it out, never sent; a question on how it works, whose result is sent.
     access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
+    closes : the last day on which reports are taken, as "2026-12-01", wherever a person is; people are told.
     cap : the largest number of reports. minimum : reports below which no estimate is shown.
     ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
     words : the page's own words, by language and name, for languages that the toolkit does not know.
@@ -57,6 +59,7 @@ class Survey:
     check: bool
     access: str
     cap: int | None
+    closes: Day | None
     ceiling: Amount
     minimum: int
     words: Frozen[str, Text] | None
@@ -72,6 +75,7 @@ class Survey:
         check: bool = True,
         access: str = "open",
         cap: int | None = None,
+        closes: Day | str | None = None,
         ceiling: Number = USUAL,
         minimum: int = 30,
         words: Own | None = None,
@@ -88,6 +92,7 @@ class Survey:
             "check": _flag(check, "check") and hidden,
             "access": choice(access, "access", ACCESS),
             "cap": None if cap is None else whole(cap, "cap"),
+            "closes": read_day(closes, "closes"),
             "ceiling": Pure(ceiling).amount,
             "minimum": whole(minimum, "minimum"),
             "words": _words(words, codes),
@@ -101,7 +106,7 @@ class Survey:
 
         linter.check_names(self.questions)
         for language in self.languages:
-            phrases(language, self.words)
+            consenting.until(self.closes, language, self.words)
         interface(self.languages, self.interface_words)
         linter.check_translations({"title": self.title, "consent": self.consent}, self.questions, self.languages, self.words)
         linter.check_conditions(self.questions)
@@ -156,7 +161,7 @@ class Survey:
         }
 
     def _promise(self, language: str) -> list[str]:
-        return consenting.promise(self.questions, language, check=self.check, access=self.access, own=self.words)
+        return consenting.promise(self.questions, language, check=self.check, access=self.access, own=self.words, last=self.closes)
 
     def _practice(self) -> Question:
         """An innocent question, randomized as the first yes/no question is; it is never sent."""
@@ -184,6 +189,7 @@ class Survey:
             "check": self.check,
             "access": self.access,
             "cap": self.cap,
+            "closes": None if self.closes is None else self.closes.isoformat(),
             "ceiling": int(self.ceiling) if self.ceiling == self.ceiling // 1 != math.inf else str(self.ceiling),
             "minimum": self.minimum,
             "words": None if self.words is None else {code: dict(words) for code, words in self.words.items()},

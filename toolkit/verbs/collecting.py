@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.verbs.common import Options, Verbs, add_verb, collector, complain, say
 
 if TYPE_CHECKING:
+    from toolkit.survey.collector import Collector
     from toolkit.survey.spec import Survey
 
 
@@ -83,10 +84,23 @@ def _open(options: Options) -> None:
 
 
 def _status(options: Options) -> None:
-    status = collector(options).status()
+    found = collector(options)
+    status = found.status()
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
     serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
-    say(f"{status.state}: {status.reports:,} reports{cap}; {serving}", *(f"log: {line}" for line in status.log))
+    say(f"{status.state}: {status.reports:,} reports{cap}; {serving}", *_last_day(found), *(f"log: {line}" for line in status.log))
+
+
+def _last_day(found: "Collector") -> list[str]:
+    """Until when reports are taken, of a collection that is not closed yet."""
+    from toolkit.survey.writing.dates import is_over
+
+    day = found.survey.closes
+    if day is None or found.status().state == "closed":
+        return []
+    if is_over(day):
+        return [f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."]
+    return [f"Reports are taken until {day} is over everywhere, at noon (UTC) of the day after."]
 
 
 def _list_servers(options: Options) -> None:

@@ -10,12 +10,14 @@ import json
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import NoReturn, Protocol
 
 from toolkit.core.checks import refuse
 from toolkit.survey.keeping.admission import Head, decide
 from toolkit.survey.keeping.protocol import HASH_BYTES, Entry, Outcome, State, StoreError
 from toolkit.survey.spec import Survey
+from toolkit.survey.writing.dates import Day, is_over
 
 PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
@@ -85,6 +87,7 @@ class Collection:
         self._engine = engine
         self._lock = threading.RLock()
         self._seen: tuple[str, int] | None = None
+        self._last_day: tuple[str, Day | None] | None = None
 
     def create(self, survey: Survey) -> None:
         with self._lock:
@@ -101,7 +104,7 @@ class Collection:
     def survey(self) -> Survey:
         with self._lock, self._engine.reading() as session:
             self._head(session)
-            return Survey.from_dict(json.loads(session.text()))
+            return _survey(session)
 
     def hash(self) -> str:
         with self._lock, self._engine.reading() as session:
@@ -130,7 +133,7 @@ class Collection:
         if not batch:
             return []
         with self._lock, self._engine.writing() as session:
-            head = self._head(session)
+            head = self._today(session)
             found = session.found(sorted({entry.key for entry in batch}))
             passes = sorted({entry.pass_ for entry in batch if entry.pass_ is not None})
             known = _known(session, head.access, passes)
@@ -171,7 +174,7 @@ class Collection:
 
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
         with self._lock, self._engine.writing() as session:
-            head = self._head(session)
+            head = self._today(session)
             if head.access != "blind":
                 refuse("`issue` needs a survey with blind access", head.access, "there is nothing to sign")
             if head.state is not State.OPEN:
@@ -214,6 +217,18 @@ class Collection:
             refuse("the database must hold the same collection as before", "another one", "nothing was read or stored", StoreError)
         self._seen = head.hash, head.identity
         return head
+
+    def _today(self, session: Session) -> Head:
+        """The collection as phones meet it: after its last day it is closed, although nobody has closed it yet."""
+        head = self._head(session)
+        if self._last_day is None or self._last_day[0] != head.hash:
+            self._last_day = head.hash, _survey(session).closes
+        closes = self._last_day[1]
+        return head if closes is None or not is_over(closes) else replace(head, state=State.CLOSED)
+
+
+def _survey(session: Session) -> Survey:
+    return Survey.from_dict(json.loads(session.text()))
 
 
 def _gone() -> NoReturn:
