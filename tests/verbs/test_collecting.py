@@ -26,3 +26,8 @@ def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, ca
     assert find(f"sqlite:///{folder / 'survey.db'}") is None
     assert "https://survey.example.org/exams/" in said(capsys, "serve", "exams.toml").splitlines()
     assert find(f"sqlite:///{folder / 'survey.db'}") is not None
+
+
+def test_whoever_opens_a_collection_with_blind_tokens_is_told_where_their_key_is(folder, capsys):
+    survey(access="blind").save(folder / "exams.toml")
+    assert f"is in {folder / 'issuer-key.pem'}: every server needs it" in said(capsys, "open", "exams.toml")

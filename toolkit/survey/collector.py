@@ -174,14 +174,17 @@ def start(
 
 
 def prepare(
-    survey: Survey, database: str, *, public_url: str | None = None, issuer_key: str | Path | None = None
+    survey: Survey, database: str, *, public_url: str | None = None, issuer_key: str | Path | None = None, keep: bool = True
 ) -> tuple[Collector, Path | None]:
-    """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server is started."""
+    """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server is started.
+
+    `keep`: whether the place of that file is kept with the collection; where several servers are, each may have its own.
+    """
     collector = Collector._made(survey, database)
     _open(collector)
     if public_url is not None:
         collector.keep(_PUBLIC_URL, public_url)
-    return collector, _issuer_key(collector, issuer_key)
+    return collector, _issuer_key(collector, issuer_key, keep)
 
 
 def _open(collector: Collector) -> None:
@@ -193,7 +196,7 @@ def _open(collector: Collector) -> None:
         collector.resume()
 
 
-def _issuer_key(collector: Collector, path: str | Path | None) -> Path | None:
+def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Path | None:
     """The file of the key that signs blind tokens: made once, then the same from whatever folder the collection is served."""
     if collector.survey.access != "blind":
         return None
@@ -207,5 +210,6 @@ def _issuer_key(collector: Collector, path: str | Path | None) -> Path | None:
             refuse("the collection's issuer key must be there", f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
     collector.keep(ISSUER, own_key(store, target).issuer.fingerprint)
-    collector.keep(KEY_FILE, str(target))
+    if keep:
+        collector.keep(KEY_FILE, str(target))
     return target

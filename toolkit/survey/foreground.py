@@ -29,8 +29,8 @@ def serve(
 ) -> None:
     """Collect answers from this process, until it is told to end; `options` are those of `toolkit.survey.collector.start`.
 
-    Raises `AgainError` if trying again may help. A port that is given is not kept with the collection: of several servers each has
-    its own, and a server need not have the right to write more than reports.
+    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the collection: of
+    several servers each has its own, and a server need not have the right to write more than reports.
     """
     background.check_system()
     from toolkit.survey.serving import process
@@ -38,7 +38,8 @@ def serve(
     from toolkit.survey.store import StoreError
 
     try:
-        collector, key = prepare(survey, database, public_url=public_url, issuer_key=issuer_key)
+        keep = issuer_key is None
+        collector, key = prepare(survey, database, public_url=public_url, issuer_key=issuer_key, keep=keep)
         told = {
             "database": collector.database,
             "state": background.state_of(collector.database),

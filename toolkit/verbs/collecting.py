@@ -79,8 +79,11 @@ def _open(options: Options) -> None:
     from toolkit.survey.collector import prepare
     from toolkit.survey.spec import Survey
 
-    prepare(Survey.load(options.survey), options.database, public_url=options.public_url, issuer_key=options.issuer_key)
+    given = {"public_url": options.public_url, "issuer_key": options.issuer_key}
+    _, key = prepare(Survey.load(options.survey), options.database, **given)
     _status(options)
+    if key is not None:
+        say(f"The key that signs blind tokens is in {key}: every server needs it, and a backup of it.")
 
 
 def _status(options: Options) -> None:
