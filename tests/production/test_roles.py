@@ -83,7 +83,7 @@ def test_a_server_with_the_rights_of_survey_web_serves_and_the_owner_does_the_re
     process, said = begin(tmp_path, roles.url("survey_web"), *options)
     try:
         port = said["port"]
-        people = [honest(roles.survey, owner, port) for _ in range(4)]
+        people = [honest(roles.survey, owner, said) for _ in range(4)]
         assert [sent_to(port, person)[0] for person in people[:3]] == [201, 201, 201]
         assert sent_to(port, people[0])[0] == 201  # a phone that sends again
         owner.pause()
@@ -93,29 +93,30 @@ def test_a_server_with_the_rights_of_survey_web_serves_and_the_owner_does_the_re
         assert owner.status().reports == 4
         owner.close()
         assert len(owner.reports()) == 4
-        assert sent_to(port, honest(roles.survey, None, port))[0] in (403, 410)
+        assert sent_to(port, honest(roles.survey, None, said))[0] in (403, 410)
     finally:
         code, complaint = finish(process)
     assert (code, complaint) == (0, "")
     assert capsys.readouterr().err == ""
 
 
-def honest(survey, owner, port):
+def honest(survey, owner, said):
     """A report with the pass that it needs; if there is no owner to hand it out, with one that is worth nothing."""
     if survey.access == "open":
         return payload(survey)
     token = "A" * 22 if owner is None else owner.invitations(1)[0].partition("#t=")[2]
     if survey.access == "token":
         return payload(survey, token=token)
-    return payload(survey, token={"nonce": "00" * 32, "signature": "00" * 256} if owner is None else signed(survey, token, port))
+    signature = {"nonce": "00" * 32, "signature": "00" * 256} if owner is None else signed(token, said)
+    return payload(survey, survey=said["survey"], token=signature)
 
 
-def signed(survey, invitation, port):
-    """A blind token, as a phone gets it for its invitation."""
+def signed(invitation, said):
+    """A blind token, as a phone gets it for its invitation: for the page that the server says that it shows."""
     issuer, nonce = IssuerKey.load("issuer-key.pem").issuer, secrets.token_bytes(32)
-    blinded, inverse = blind(issuer, prepare(nonce, bytes.fromhex(survey.hash)))
-    asking = {"survey": survey.hash, "invitation": invitation, "blinded": blinded.hex()}
-    status, answer = sent_to(port, asking, "/sign")
+    blinded, inverse = blind(issuer, prepare(nonce, bytes.fromhex(said["survey"])))
+    asking = {"survey": said["survey"], "invitation": invitation, "blinded": blinded.hex()}
+    status, answer = sent_to(said["port"], asking, "/sign")
     assert status == 200, answer
     return {"nonce": nonce.hex(), "signature": unblind(issuer, bytes.fromhex(answer["signature"]), inverse).hex()}
 
