@@ -1,5 +1,6 @@
 """The dry run against servers that do one thing wrong each. That it finds nothing at a good one is tested behind a real nginx."""
 
+import socket
 import ssl
 import threading
 from contextlib import contextmanager
@@ -117,6 +118,17 @@ def test_what_need_not_be_done_is_a_note(check, changes, told):
     assert not finding.failed
     assert str(finding).startswith("note")
     assert told in str(finding)
+
+
+def test_a_proxy_that_hangs_up_on_a_long_body_refuses_it():
+    def hang_up(desk):
+        if int(desk.headers["Content-Length"]) > 65536:
+            desk.connection.shutdown(socket.SHUT_RDWR)
+        else:
+            Desk.do_POST(desk)
+
+    with standing(do_POST=hang_up) as url:
+        assert str(found(url)["body limit"]).startswith("ok  ")
 
 
 def test_a_certificate_that_nobody_trusts_ends_the_visit(tmp_path, monkeypatch):

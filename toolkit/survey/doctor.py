@@ -184,10 +184,13 @@ def _host(visit: Visit, name: str) -> Finding:
 
 def _body_limit(visit: Visit, name: str) -> Finding:
     most = Limits.body
-    status = visit.address.ask("POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON).status
-    if status != 413:
-        return Finding(name, f"{most + 1:,} bytes are answered with {status}", f"The proxy must refuse what is above {most:,}")
-    return Finding(name, f"more than {most:,} bytes are refused")
+    refused = Finding(name, f"more than {most:,} bytes are refused")
+    try:
+        status = visit.address.ask("POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON).status
+    except (ConnectionError, http.client.RemoteDisconnected):  # hung up before the end: that is a refusal, too
+        return refused
+    remedy = f"The proxy must refuse what is above {most:,}"
+    return refused if status == 413 else Finding(name, f"{most + 1:,} bytes are answered with {status}", remedy)
 
 
 def _report(visit: Visit, name: str) -> Finding:
