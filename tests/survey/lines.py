@@ -104,8 +104,8 @@ def flood(connection, data, times):
     return sent
 
 
-def certificate(folder):
-    """A certificate for this machine that it signed itself."""
+def certificate(folder, days=1):
+    """A certificate for this machine, by its address and its name, that it signed itself."""
     from cryptography import x509
     from cryptography.hazmat.primitives import hashes, serialization
     from cryptography.hazmat.primitives.asymmetric import ec
@@ -113,9 +113,9 @@ def certificate(folder):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "localhost")])
     now, day = dt.datetime.now(dt.UTC), dt.timedelta(days=1)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")])
     made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
-    made = made.serial_number(1).not_valid_before(now - day).not_valid_after(now + day)
+    made = made.serial_number(1).not_valid_before(now - day).not_valid_after(now + days * day)
     made = made.add_extension(names, critical=False).sign(key, hashes.SHA256())
     (folder / "certificate.pem").write_bytes(made.public_bytes(serialization.Encoding.PEM))
     plain = serialization.NoEncryption()

@@ -19,7 +19,8 @@ class Respondent(threading.Thread):
         super().__init__(daemon=True)
         self.rng = random.Random(number)  # noqa: S311
         self.survey, self.port = survey, port
-        self.stop, self.acknowledged, self.tries, self.odd = threading.Event(), {}, 0, []
+        self.stop, self.acknowledged, self.deliveries, self.tries, self.odd = threading.Event(), {}, 0, 0, []
+        self.refused = 0
         self.line = None
 
     def run(self):
@@ -28,10 +29,12 @@ class Respondent(threading.Thread):
             self.deliver(data)
             if self.rng.random() < 0.2:
                 self.deliver(data)  # an answer that the phone did not hear
-        self.line.close()
+        if self.line is not None:
+            self.line.close()
 
     def deliver(self, data):
         status = None
+        self.deliveries += 1
         while status != 201:
             self.tries += 1
             status, head, body = self.attempt(post(sent(data)))
@@ -40,18 +43,22 @@ class Respondent(threading.Thread):
         assert json.loads(body) == {"stored": data["key"]}
         self.acknowledged[data["key"]] = data
 
+    def connect(self):
+        return socket.create_connection(("127.0.0.1", self.port), timeout=10)
+
     def attempt(self, request):
         try:
-            self.line = self.line or socket.create_connection(("127.0.0.1", self.port), timeout=10)
+            self.line = self.line or self.connect()
             self.line.sendall(request)
             status, head, body = read_answer(self.line)
-        except OSError:
+        except OSError as problem:
+            self.refused += isinstance(problem, ConnectionRefusedError)
             status, head, body = None, b"", b""
         if status != 201:
             time.sleep(0.01)
-            if self.line is not None:
-                self.line.close()
-                self.line = None
+        if self.line is not None and (status != 201 or b"\r\nconnection: close" in head.lower()):
+            self.line.close()
+            self.line = None
         return status, head, body
 
 

@@ -70,3 +70,16 @@ def test_an_older_collection_is_migrated_by_a_verb(folder, capsys):
     assert said(capsys, "migrate") == "tables of version 1, now of version 2\n"
     assert said(capsys, "migrate") == "tables of version 2\n"
     assert said(capsys, "status").startswith("open: 1 report")
+
+
+def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, capsys):
+    told = said(capsys, "open", "exams.toml", "--public-url", "https://survey.example.org/exams/")
+    assert told == "open: 0 reports; no server that you started is running on this machine\n"
+    assert find(f"sqlite:///{folder / 'survey.db'}") is None
+    assert "https://survey.example.org/exams/" in said(capsys, "serve", "exams.toml").splitlines()
+    assert find(f"sqlite:///{folder / 'survey.db'}") is not None
+
+
+def test_whoever_opens_a_collection_with_blind_tokens_is_told_where_their_key_is(folder, capsys):
+    survey(access="blind").save(folder / "exams.toml")
+    assert f"is in {folder / 'issuer-key.pem'}: every server needs it" in said(capsys, "open", "exams.toml")

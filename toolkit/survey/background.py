@@ -83,8 +83,7 @@ def launch(database: str, options: Mapping[str, Any]) -> Server:
 
     However many launch it at once, one server is started, and all get it.
     """
-    if _WINDOWS:
-        refuse("a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError)
+    check_system()
     end = time.monotonic() + _START_SECONDS
     while (server := find(database)) is None:
         if time.monotonic() > end:
@@ -93,11 +92,17 @@ def launch(database: str, options: Mapping[str, Any]) -> Server:
     return server
 
 
+def check_system() -> None:
+    """Refuse where no server can be."""
+    if _WINDOWS:
+        refuse("a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError)
+
+
 def _start(database: str, options: Mapping[str, Any], end: float) -> None:
     """Start a process and wait until it is ready; one that finds another server leaves without a word, and so do we."""
     state = state_of(database)
     files = {"state": state, "log": log_of(state), "detach": True}
-    command = [sys.executable, "-m", "toolkit.survey.serving.process", *_arguments({**files, **options})]
+    command = [sys.executable, "-m", "toolkit.survey.serving.process", *arguments({**files, **options})]
     environment = {**os.environ, DATABASE: database}
     with TemporaryFile() as complaints:
         process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
@@ -158,7 +163,7 @@ def _is(state: Path, pid: int) -> bool:
     return server is not None and server.pid == pid
 
 
-def _arguments(options: Mapping[str, Any]) -> list[str]:
+def arguments(options: Mapping[str, Any]) -> list[str]:
     """Options by name as arguments: True for a flag, None and False for none."""
     found = []
     for name, value in options.items():

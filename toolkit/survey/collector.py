@@ -23,7 +23,7 @@ from toolkit.survey.store import State, Store, open_store, settled
 if TYPE_CHECKING:
     import pandas as pd
 
-_PORT, _PUBLIC_URL, _KEY_FILE = "port", "public url", "issuer's key"
+PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
 
 
 @dataclass(frozen=True)
@@ -140,6 +140,19 @@ class Collector:
         self._store.set_state(State.CLOSED)
         return self.status()
 
+    def kept(self, name: str) -> str | None:
+        """What is kept with the collection of how it is served."""
+        return self._store.setting(name)
+
+    def keep(self, name: str, value: str) -> None:
+        """Keep it with the collection, unless it is kept already: a server with few rights may read it and not write it."""
+        if self._store.setting(name) != value:
+            self._store.remember(name, value)
+
+    def release(self) -> None:
+        """Let the connection to the database go; it is made again at the next use."""
+        self._store.close()
+
     def qr(self, path: str | Path) -> None:
         """Write the link as a QR code to a PNG file."""
         from toolkit.survey.sharing import qr_png
@@ -165,6 +178,7 @@ def start(
     public_url: str | None = None,
     prefix: str = "",
     plain_http_beyond_this_machine: bool = False,
+    workers: int = 1,
     amend: bool = False,
 ) -> Collector:
     """Start collecting: make the database, open the collection, serve the form; or find the one that runs already.
@@ -180,8 +194,40 @@ def start(
     issuer_key : PEM file of the key that signs blind tokens; made if there is none.
     public_url, prefix : the address that respondents use, and the path below which requests come, if a proxy stands in front.
     plain_http_beyond_this_machine : serve without TLS to other machines; anybody on the way could change the page.
+    workers : processes at the same address, so that one may die and the others go on; with PostgreSQL only. It is not faster.
     amend : go on with a collection that another version of the toolkit made, or whose title, consent or words were corrected:
         people see the new page from now on, and reports of the earlier one stay good. Questions and designs must be the same.
+    """
+    collector, key = prepare(survey, database, rehearsal=rehearsal, amend=amend, public_url=public_url, issuer_key=issuer_key)
+    if background.find(collector.database) is None:
+        options = {
+            "host": host,
+            "port": port or collector.kept(PORT),
+            "certificate": certificate,
+            "private_key": private_key,
+            "issuer_key": key,
+            "plain_http_beyond_this_machine": plain_http_beyond_this_machine,
+            "prefix": prefix or None,
+            "workers": workers,
+        }
+        server = background.launch(collector.database, options)
+        collector.keep(PORT, str(server.port))
+    return collector
+
+
+def prepare(
+    survey: Survey | str | Path,
+    database: str | None = None,
+    *,
+    rehearsal: bool = False,
+    amend: bool = False,
+    public_url: str | None = None,
+    issuer_key: str | Path | None = None,
+    keep: bool = True,
+) -> tuple[Collector, Path | None]:
+    """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server is started.
+
+    `keep`: whether the place of that file is kept with the collection; where several servers are, each may have its own.
     """
     given = survey if isinstance(survey, Survey) else _loaded(survey)
     asked = given.as_rehearsal() if rehearsal else given
@@ -192,20 +238,8 @@ def start(
         running.stop()  # it shows the earlier page
     _open(collector)
     if public_url is not None:
-        collector._store.remember(_PUBLIC_URL, public_url)
-    if background.find(collector.database) is None:
-        options = {
-            "host": host,
-            "port": port or collector._store.setting(_PORT),
-            "certificate": certificate,
-            "private_key": private_key,
-            "issuer_key": _issuer_key(asked, collector._store, issuer_key),
-            "plain_http_beyond_this_machine": plain_http_beyond_this_machine,
-            "prefix": prefix or None,
-        }
-        server = background.launch(collector.database, options)
-        collector._store.remember(_PORT, str(server.port))
-    return collector
+        collector.keep(_PUBLIC_URL, public_url)
+    return collector, _issuer_key(collector, issuer_key, keep)
 
 
 def _loaded(path: object) -> Survey:
@@ -223,18 +257,20 @@ def _open(collector: Collector) -> None:
         collector.resume()
 
 
-def _issuer_key(survey: Survey, store: Store, path: str | Path | None) -> Path | None:
+def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Path | None:
     """The file of the key that signs blind tokens: made once, then the same from whatever folder the collection is served."""
-    if survey.access != "blind":
+    if collector.survey.access != "blind":
         return None
     from toolkit.survey.serving.blind import IssuerKey
     from toolkit.survey.serving.process import ISSUER, own_key
 
-    target = Path(path or store.setting(_KEY_FILE) or "issuer-key.pem").absolute()
+    store = collector._store
+    target = Path(path or store.setting(KEY_FILE) or "issuer-key.pem").absolute()
     if not target.exists():
         if store.setting(ISSUER) is not None:
             refuse("the collection's issuer key must be there", f"no file {target}", "bring it back, or name it by issuer_key=")
         IssuerKey.generate().save(str(target))
     own_key(store, target)
-    store.remember(_KEY_FILE, str(target))
+    if keep:
+        collector.keep(KEY_FILE, str(target))
     return target

@@ -24,6 +24,7 @@ from toolkit.survey.promise.shown import shown_question
 from toolkit.survey.question import Question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
+from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.unknown import refuse_unknown
 
@@ -43,6 +44,7 @@ class Survey:
     languages : the first is that of plain strings.
     practice, check : a question to try it out, never sent; a question on how it works, whose result is sent.
     access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
+    closes : the last day on which reports are taken, as "2026-12-01", wherever a person is; people are told.
     cap : the largest number of reports. minimum, step : while the collection is open, the reports below which nothing is shown,
         in all or of a group, and by how many at once what is shown moves on, so that no single report can be seen to come.
     ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
@@ -64,6 +66,7 @@ class Survey:
     check: bool
     access: str
     cap: int | None
+    closes: Day | None
     ceiling: Amount
     minimum: int
     words: Frozen[str, Text] | None
@@ -81,6 +84,7 @@ class Survey:
         check: bool = True,
         access: str = "open",
         cap: int | None = None,
+        closes: Day | str | None = None,
         ceiling: Number = USUAL,
         minimum: int = 30,
         words: Own | None = None,
@@ -99,6 +103,7 @@ class Survey:
             "check": _flag(check, "check") and hidden,
             "access": choice(access, "access", ACCESS),
             "cap": None if cap is None else whole(cap, "cap"),
+            "closes": read_day(closes, "closes"),
             "ceiling": Pure(ceiling).amount,
             "minimum": whole(minimum, "minimum"),
             "words": _words(words, codes),
@@ -114,7 +119,7 @@ class Survey:
 
         linter.check_names(self.questions)
         for language in self.languages:
-            phrases(language, self.words)
+            consenting.until(self.closes, language, self.words)
         interface(self.languages, self.interface_words)
         linter.check_translations({"title": self.title, "consent": self.consent}, self.questions, self.languages, self.words)
         linter.check_conditions(self.questions)
@@ -186,7 +191,7 @@ class Survey:
         }
 
     def _promise(self, language: str) -> list[str]:
-        return consenting.promise(self.questions, language, check=self.check, access=self.access, own=self.words)
+        return consenting.promise(self.questions, language, check=self.check, access=self.access, own=self.words, last=self.closes)
 
     def _practice(self) -> Question:
         """An innocent question, randomized as the first yes/no question is; it is never sent."""
@@ -214,6 +219,7 @@ class Survey:
             "check": self.check,
             "access": self.access,
             "cap": self.cap,
+            "closes": None if self.closes is None else self.closes.isoformat(),
             "ceiling": int(self.ceiling) if self.ceiling == self.ceiling // 1 != math.inf else str(self.ceiling),
             "minimum": self.minimum,
             "words": None if self.words is None else {code: dict(words) for code, words in self.words.items()},

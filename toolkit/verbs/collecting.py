@@ -1,6 +1,11 @@
 """Verbs that open, watch and close a collection."""
 
-from toolkit.verbs.common import Options, Verbs, add_verb, collector, say
+from typing import TYPE_CHECKING, Any
+
+from toolkit.verbs.common import Options, Verbs, add_verb, collector, complain, say
+
+if TYPE_CHECKING:
+    from toolkit.survey.collector import Collector
 
 
 def add(verbs: Verbs) -> None:
@@ -8,10 +13,18 @@ def add(verbs: Verbs) -> None:
     serve.add_argument("survey", help="a .toml or .json file")
     for name, told in _SERVE.items():
         serve.add_argument(f"--{name.replace('_', '-')}", help=told)
-    serve.add_argument("--port", type=int, default=0, help="0: any free one")
+    serve.add_argument("--port", type=int, default=0, help="0: the collection's own; at first any free one")
     serve.add_argument("--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real")
+    serve.add_argument("--workers", type=int, default=1, help="processes, so that one may die; PostgreSQL only, and not faster")
+    serve.add_argument(
+        "--foreground", action="store_true", help="for systemd and containers: no daemon, log to stderr, TERM ends it"
+    )
     serve.add_argument("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
     serve.add_argument("--amend", action="store_true", help=_AMEND)
+    opened = add_verb(verbs, "open", _open, "make a collection and open it, without a server: for servers that may not make tables")
+    opened.add_argument("survey", help="a .toml or .json file")
+    for name in ("public_url", "issuer_key"):
+        opened.add_argument(f"--{name.replace('_', '-')}", help=_SERVE[name])
     for verb, run, told in _PLAIN:
         add_verb(verbs, verb, run, told)
     invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
@@ -31,16 +44,48 @@ _SERVE = {
 }
 
 
-def _serve(options: Options) -> None:
+TRY_AGAIN = 75
+"""How a server in the foreground ends if it could not begin for a reason that may pass: EX_TEMPFAIL of sysexits.h."""
+
+
+def _serve(options: Options) -> int:
+    chosen = ("port", "workers", "amend", "rehearsal", "plain_http_beyond_this_machine")
+    given = {name: getattr(options, name) for name in (*_SERVE, *chosen)}
+    given = {name: value for name, value in given.items() if value is not None}
+    return (_here if options.foreground else _behind)(options.survey, options.database, given)
+
+
+def _behind(survey: str, database: str, given: dict[str, Any]) -> int:
     from toolkit.survey.collector import start
     from toolkit.survey.serving.access import PROMISES
     from toolkit.survey.sharing import qr_text
 
-    given = {name: getattr(options, name) for name in _SERVE if getattr(options, name) is not None}
-    given |= {name: getattr(options, name) for name in ("port", "amend", "rehearsal", "plain_http_beyond_this_machine")}
-    started = start(options.survey, database=options.database, **given)
+    started = start(survey, database=database, **given)
     say(qr_text(started.url), started.url, "", started.survey.name, PROMISES[started.survey.access])
     say("The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, with the same --database.")
+    return 0
+
+
+def _here(survey: str, database: str, given: dict[str, Any]) -> int:
+    from toolkit.survey.foreground import AgainError, serve
+
+    try:
+        serve(survey, database=database, **given)
+    except AgainError as problem:
+        complain(f"toolkit serve: {problem}")
+        return TRY_AGAIN
+    return 0
+
+
+def _open(options: Options) -> None:
+    from toolkit.survey.collector import prepare
+    from toolkit.survey.spec import Survey
+
+    given = {"public_url": options.public_url, "issuer_key": options.issuer_key}
+    _, key = prepare(Survey.load(options.survey), options.database, **given)
+    _status(options)
+    if key is not None:
+        say(f"The key that signs blind tokens is in {key}: every server needs it, and a backup of it.")
 
 
 def _status(options: Options) -> None:
@@ -49,7 +94,20 @@ def _status(options: Options) -> None:
     tried = "rehearsal, " if found.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
     serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
-    say(f"{tried}{status.state}: {status.reports:,} reports{cap}; {serving}", *(f"log: {line}" for line in status.log))
+    said = f"{tried}{status.state}: {status.reports:,} reports{cap}; {serving}"
+    say(said, *_last_day(found), *(f"log: {line}" for line in status.log))
+
+
+def _last_day(found: "Collector") -> list[str]:
+    """Until when reports are taken, of a collection that is not closed yet."""
+    from toolkit.survey.writing.dates import is_over
+
+    day = found.survey.closes
+    if day is None or found.status().state == "closed":
+        return []
+    if is_over(day):
+        return [f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."]
+    return [f"Reports are taken until {day} is over everywhere, at noon (UTC) of the day after."]
 
 
 def _list_servers(options: Options) -> None:

@@ -17,9 +17,9 @@ _DATABASE = "sqlite:///survey.db"
 
 
 def add_verb(
-    verbs: Verbs, name: str, run: Callable[[Options], None], told: str, *, database: bool = True
+    verbs: Verbs, name: str, run: Callable[[Options], int | None], told: str, *, database: bool = True
 ) -> argparse.ArgumentParser:
-    """One more verb, which calls `run`; with `database` it is about a collection."""
+    """One more verb, which calls `run` for its exit code, or for none if all is well; with `database` it is about a collection."""
     parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
     parser.set_defaults(run=run)
     if database:
@@ -43,3 +43,7 @@ def collector(options: Options) -> "Collector":
 
 def say(*lines: str) -> None:
     print(*lines, sep="\n")  # noqa: T201  # a command speaks on stdout
+
+
+def complain(line: str) -> None:
+    print(line, file=sys.stderr)  # noqa: T201  # a command complains on stderr

@@ -10,6 +10,7 @@ cap nor token, nothing but its key decides about a report: there servers share t
 import threading
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from typing import NoReturn, Protocol
 
 from toolkit.core.checks import refuse
@@ -18,6 +19,7 @@ from toolkit.survey.keeping.editions import check_amendment, check_page, edition
 from toolkit.survey.keeping.mixing import LEAST, Pool, mixed
 from toolkit.survey.keeping.protocol import HASH_BYTES, Edition, Entry, Outcome, State, StoreError
 from toolkit.survey.spec import Survey
+from toolkit.survey.writing.dates import Day, is_over
 
 PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
@@ -95,6 +97,8 @@ class Engine(Protocol):
         """After closing: what of the rewriting no transaction can do."""
 
     def migrate(self) -> int: ...
+    def remove(self) -> None:
+        """Take the file away, or the schema."""
 
     def close(self) -> None: ...
 
@@ -107,6 +111,7 @@ class Collection:
         self._lock = threading.RLock()
         self._seen: tuple[str, int] | None = None
         self._is_shared = False  # whether servers may add reports side by side: nothing but the key decides about one
+        self._last_day: tuple[str, Day | None] | None = None
 
     def create(self, survey: Survey) -> None:
         with self._lock:
@@ -168,7 +173,7 @@ class Collection:
             return []
         with self._lock:
             with self._engine.writing(shared=self._is_shared) as session:
-                head = self._head(session)
+                head = self._today(session)
                 made = self._shared(session, head, batch) if self._is_shared else _alone(session, head, batch)
             if 0 < len(made.passes) < LEAST:
                 self._engine.wipe()
@@ -222,7 +227,7 @@ class Collection:
             return good
 
     def _issue(self, session: Session, invitation: bytes, blinded: bytes) -> bool:
-        head = self._head(session)
+        head = self._today(session)
         if head.access != "blind":
             refuse("`issue` needs a survey with blind access", head.access, "there is nothing to sign")
         if head.state is not State.OPEN:
@@ -264,6 +269,14 @@ class Collection:
         with self._lock:
             return self._engine.migrate()
 
+    def delete(self) -> None:
+        with self._lock:
+            with self._engine.reading() as session:
+                state = self._head(session).state
+            if state is not State.CLOSED:  # which is final: nobody opens it again meanwhile
+                refuse("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
+            self._engine.remove()
+
     def close(self) -> None:
         with self._lock:
             self._engine.close()
@@ -276,6 +289,14 @@ class Collection:
         self._seen = head.hash, head.identity
         self._is_shared = head.access == "open" and head.cap is None
         return head
+
+    def _today(self, session: Session) -> Head:
+        """The collection as phones meet it: after its last day it is closed, although nobody has closed it yet."""
+        head = self._head(session)
+        if self._last_day is None or self._last_day[0] != head.hash:
+            self._last_day = head.hash, survey_of(session.editions()[-1]).closes
+        closes = self._last_day[1]
+        return head if closes is None or not is_over(closes) else replace(head, state=State.CLOSED)
 
 
 def _gone() -> NoReturn:

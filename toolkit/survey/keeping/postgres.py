@@ -44,6 +44,8 @@ _TELLTALES = """
 SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod', 'all'))
   OR (name IN ('log_min_duration_statement', 'log_min_duration_sample') AND setting <> '-1')
   OR (name = 'log_transaction_sample_rate' AND setting <> '0') OR (name = 'track_commit_timestamp' AND setting = 'on')"""
+_TABLES = {"collection", "edition", "setting", "tally", "pool", "report", "invited", "unspent", "issued", "spent"}
+"""Of all versions."""
 
 
 def postgres_store(url: str, readonly: bool = False) -> Collection:
@@ -137,6 +139,16 @@ class PostgresEngine:
         if not self._is_known:
             tables.check_version(_version(connection))
             self._is_known = True
+
+    def remove(self) -> None:
+        """The schema, if nobody has put anything else into it."""
+        with self._changing(patient=True) as connection:
+            query = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind <> 'i'"
+            others = {name for (name,) in connection.execute(query, [self._schema])} - _TABLES
+            if others:
+                told = "take it out, or drop the schema by hand"
+                refuse(f"schema {self._schema} must hold nothing but the collection", f"{len(others)} more", told)
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(self._schema)))
 
     def close(self) -> None:
         connection, self._connection = self._connection, None

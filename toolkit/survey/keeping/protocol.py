@@ -146,6 +146,9 @@ class Store(Protocol):
     def migrate(self) -> int:
         """Bring the tables of an older version to today's; the version that they had."""
 
+    def delete(self) -> None:
+        """Remove the collection for good, with its reports and all that is in its file or schema; it must be closed."""
+
     def close(self) -> None:
         """Close the connection, not the collection."""
 

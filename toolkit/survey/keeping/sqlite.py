@@ -123,6 +123,13 @@ class SqliteEngine:
                     self._database.execute("PRAGMA journal_mode = DELETE")
         self._drop()
 
+    def remove(self) -> None:
+        """The file, and what SQLite puts beside it."""
+        with self._told():
+            self._drop()
+            for ending in ("", "-wal", "-shm", "-journal"):
+                self._path.with_name(f"{self._path.name}{ending}").unlink(missing_ok=True)
+
     @contextmanager
     def _transaction(self, begin: str, wait: float = _WAIT) -> Iterator["SqliteSession"]:
         with self._told():

@@ -3,30 +3,44 @@
 import math
 from collections.abc import Sequence
 
+from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
 from toolkit.survey.language.odds import USUAL, sentences
-from toolkit.survey.language.phrases import Own, phrases
+from toolkit.survey.language.phrases import OWN, Own, phrases
 from toolkit.survey.language.text import in_language
 from toolkit.survey.language.voice import Voice
 from toolkit.survey.question import Question
+from toolkit.survey.writing.dates import Day
 
 _LONGEST = 120
 
 
-def promise(questions: Sequence[Question], language: str, *, check: bool, access: str, own: Own | None = None) -> list[str]:
-    """What follows for the respondent, how it is done, what it comes to in all, what must be trusted, what is stored.
+def promise(
+    questions: Sequence[Question], language: str, *, check: bool, access: str, own: Own | None = None, last: Day | None = None
+) -> list[str]:
+    """What follows for the respondent, how it is done, what it comes to in all, what must be trusted, what is stored, until when.
 
     The first paragraph is the consequence. The odds are told with each question, and not here.
     """
     voice = Voice(phrases(language, own))
     randomized = [question for question in questions if question.randomized]
     if not randomized:
-        return [voice.say("head_plain"), _stored(voice, check, access)]
+        return [voice.say("head_plain"), _stored(voice, check, access), *until(last, language, own)]
     paragraphs = [_head(questions, voice), _how(randomized, voice), _total(randomized, voice)]
     plain = [voice.quoted(_short(question, language)) for question in questions if not question.randomized]
     if plain:
         paragraphs.append(voice.say("plain_some", questions=voice.listed(plain)))
-    return [*paragraphs, _trust(randomized, voice), _stored(voice, check, access)]
+    return [*paragraphs, _trust(randomized, voice), _stored(voice, check, access), *until(last, language, own)]
+
+
+def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
+    """The last day on which reports are taken, if there is one: words of one's own must then have the sentence for it."""
+    words = phrases(language, own)
+    if last is None:
+        return []
+    if "until" not in words:
+        refuse(f"`words` must hold {OWN}until where a survey has a last day", f"none in {language!r}", "people must be told of it")
+    return [Voice(words).say("until", date=last.isoformat())]
 
 
 def odds(question: Question, language: str, own: Own | None = None, *, icons: bool = False) -> list[str]:

@@ -22,12 +22,13 @@ class Held:
     """A lock that this process holds."""
 
     def __init__(self, descriptor: int) -> None:
-        self._descriptor = descriptor
+        self.descriptor = descriptor
+        """Of the file: a process that it is handed to holds the lock, too."""
 
     def write(self, line: str) -> None:
         """Replace what stands in the file; a line is written at once, so that whoever reads it reads all of it or nothing."""
-        os.ftruncate(self._descriptor, 0)
-        os.pwrite(self._descriptor, line.encode(), 0)
+        os.ftruncate(self.descriptor, 0)
+        os.pwrite(self.descriptor, line.encode(), 0)
 
 
 @contextmanager

@@ -21,22 +21,23 @@ import socket
 import ssl
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import uvicorn
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import refuse, whole
 from toolkit.survey.keeping.editions import check_page
 from toolkit.survey.keeping.writer import Writer
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.lock import TakenError, holding
+from toolkit.survey.serving.lock import Held, TakenError, holding
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.watched import BACKLOG, WatchedServer
+from toolkit.survey.serving.workers import Command, end_with_parent, supervise
 from toolkit.survey.store import Store, StoreError, open_store
 
 _GRACE_SECONDS = 10
@@ -53,13 +54,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.detach:
         _detach()
     try:
-        with _alone(options.state) as note:
-            _serve(options, note)
+        _begin(options)
     except TakenError:
         return 0 if options.detach else _failed("another server of this collection runs on this machine")
     except (ValueError, StoreError, OSError) as problem:
         return _failed(problem)
     return 0
+
+
+def serve(arguments: Sequence[str]) -> None:
+    """Serve in this process until SIGTERM or SIGINT; why it could not begin is raised, `TakenError` if another server runs."""
+    _begin(_parser().parse_args(arguments))
+
+
+def _begin(options: argparse.Namespace) -> None:
+    if options.listening is not None:
+        end_with_parent()
+    with _alone(options.state) as held:
+        (_serve if options.workers == 1 else _serve_together)(options, held)
 
 
 def _failed(problem: object) -> int:
@@ -75,13 +87,13 @@ def _detach() -> None:
 
 
 @contextmanager
-def _alone(state: Path | None) -> Iterator[Callable[[str], None]]:
-    """Hold the state for as long as we live, and a way to write there; without one there may be other servers."""
+def _alone(state: Path | None) -> Iterator[Held | None]:
+    """Hold the state for as long as we live; without one there may be other servers."""
     if state is None:
-        yield lambda _: None
+        yield None
     else:
         with holding(state) as held:
-            yield held.write
+            yield held
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -95,6 +107,8 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--private-key", help="PEM file with the key of the TLS certificate")
     parser.add_argument("--issuer-key", help="PEM file with the key that signs blind tokens")
     parser.add_argument("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
+    parser.add_argument("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
+    parser.add_argument("--listening", type=int, help="descriptor of a socket that listens already: for workers")
     parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
     parser.add_argument("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
     parser.add_argument("--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones")
@@ -103,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _serve(options: argparse.Namespace, note: Callable[[str], None]) -> None:
+def _serve(options: argparse.Namespace, held: Held | None) -> None:
     check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
     store = open_store(options.database)
     try:
@@ -116,15 +130,38 @@ def _serve(options: argparse.Namespace, note: Callable[[str], None]) -> None:
             earlier = [edition.hash for edition in editions if edition.hash != survey.hash]
             app = application(survey, writer, key=key, limits=limits, prefix=options.prefix, earlier=earlier)
             shown = page_hash(survey.hash, None if key is None else key.issuer)
-            with _listening(options.host, options.port) as listening:
+            with _listening(options) as listening:
                 config = _config(app, options, limits)
                 if key is not None:
                     _forget_sessions(config)
-                _run(config, limits, listening, _announcement(options, listening, shown, note))
+                _run(config, limits, listening, _announcement(options, listening, shown, held))
         finally:
             writer.stop()
     finally:
         store.close()
+
+
+def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
+    """Several processes at one address, which this one watches over."""
+    count = whole(options.workers, "workers")
+    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
+    if options.database.startswith("sqlite:"):
+        refuse("several workers need PostgreSQL", "SQLite", "a file has one writer at a time, and they would turn people away")
+    with closing(open_store(options.database)) as store:
+        survey = store.survey()
+        check_page(survey, store.editions())
+        key = None if options.issuer_key is None else own_key(store, options.issuer_key)
+        shown = page_hash(survey.hash, None if key is None else key.issuer)
+    with _listening(options) as listening:
+        shared = [listening.fileno(), *([] if held is None else [held.descriptor])]
+        told = {
+            name: getattr(options, name) for name in ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
+        }
+        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in told.items() if value is not None]
+        arguments += [_ALLOW] if options.plain_http_beyond_this_machine else []
+        environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
+        command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
+        supervise(count, command, _announcement(options, listening, shown, held))
 
 
 def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
@@ -179,7 +216,10 @@ def _places(connections: int) -> int:
     return connections
 
 
-def _listening(host: str, port: int) -> socket.socket:
+def _listening(options: argparse.Namespace) -> socket.socket:
+    if options.listening is not None:
+        return socket.socket(fileno=options.listening)
+    host, port = options.host, options.port
     family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
     try:
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
@@ -188,12 +228,11 @@ def _listening(host: str, port: int) -> socket.socket:
             f"port {port} of {host} must be free and allowed",
             os.strerror(problem.errno or 0),
             "end the program that has it, or name another port; links that were handed out lead to the old one",
+            OSError,
         )
 
 
-def _announcement(
-    options: argparse.Namespace, listening: socket.socket, page: str, note: Callable[[str], None]
-) -> Callable[[], None]:
+def _announcement(options: argparse.Namespace, listening: socket.socket, page: str, held: Held | None) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
     scheme = "https" if options.certificate else "http"
@@ -201,7 +240,8 @@ def _announcement(
     line = json.dumps({"url": url, "host": host, "port": port, "pid": os.getpid(), "survey": page})
 
     def announce() -> None:
-        note(line)
+        if held is not None:
+            held.write(line)
         print(line, flush=True)  # noqa: T201
         if options.log is not None:
             _log_to(options.log)

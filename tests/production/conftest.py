@@ -1,0 +1,3 @@
+from tests.survey.postgres_server import postgres
+
+__all__ = ["postgres"]

@@ -1,0 +1,47 @@
+"""`toolkit serve --foreground`, as systemd starts it."""
+
+import json
+import os
+import subprocess
+import sys
+from contextlib import contextmanager
+
+from tests.survey.desk import campus
+from toolkit.survey.collector import prepare
+
+
+def opened(folder, database, access="open", **changes):
+    """A survey in a file and an open collection of it: the survey."""
+    survey = campus(access, **changes)
+    survey.save(folder / "survey.toml")
+    collector, _ = prepare(survey, database)
+    collector.release()
+    return survey
+
+
+def begin(folder, database, *options, **environment):
+    """A server in the foreground that has said that it is ready: the process, and its line."""
+    command = [sys.executable, "-m", "toolkit.command", "serve", folder / "survey.toml", "--foreground", *map(str, options)]
+    known = {**os.environ, "TOOLKIT_DATABASE": database, "XDG_STATE_HOME": str(folder / "state"), **environment}
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=known)
+    said = process.stdout.readline()
+    if not said:
+        raise AssertionError(process.communicate(timeout=20)[1])
+    return process, json.loads(said)
+
+
+def finish(process, seconds=20):
+    """Its exit code and what it said on stderr, after SIGTERM."""
+    process.terminate()
+    said = process.communicate(timeout=seconds)[1]
+    return process.returncode, said
+
+
+@contextmanager
+def foreground(folder, database, *options, **environment):
+    process, said = begin(folder, database, *options, **environment)
+    try:
+        yield process, said
+    finally:
+        process.kill()
+        process.communicate(timeout=20)

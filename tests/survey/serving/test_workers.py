@@ -1,0 +1,161 @@
+"""Several processes at one address: one may die, the others go on, and all end together."""
+
+import os
+import signal
+import time
+
+import psutil
+import pytest
+
+from tests.survey.desk import campus, payload, sent
+from tests.survey.lines import line, post, read_answer
+from tests.survey.process import collection
+from tests.survey.respondents import crowd, free_port, stored_once
+from tests.survey.servers import finish, foreground, opened
+from tests.survey.test_recovery import bodies, stored, wait_for
+from toolkit.command import main
+from toolkit.survey.background import find, launch
+from toolkit.survey.collector import Collector, start
+from toolkit.survey.serving.workers import Command, supervise
+from toolkit.survey.store import StoreError
+
+
+@pytest.fixture
+def database(postgres, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    url = postgres.url()
+    opened(tmp_path, url)
+    yield url
+    server = find(url)
+    if server is not None:
+        server.stop()
+
+
+def workers(pid):
+    return [one for one in psutil.Process(pid).children() if one.status() != psutil.STATUS_ZOMBIE]
+
+
+def until(met, seconds=30):
+    end = time.monotonic() + seconds
+    while not met():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+def exchange(port, request):
+    with line(port) as connection:
+        connection.sendall(request)
+        return read_answer(connection)[0]
+
+
+def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refused_and_nothing_is_lost(database, tmp_path):
+    with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
+        assert said["pid"] == process.pid
+        first = workers(process.pid)
+        assert len(first) == 2
+        with crowd(campus(), said["port"], 4) as clients:
+            for _ in range(3):
+                wait_for(40, stored, clients)
+                victim = workers(process.pid)[0]
+                victim.kill()
+                until(
+                    lambda gone=victim.pid: len(workers(process.pid)) == 2 and gone not in [one.pid for one in workers(process.pid)]
+                )
+        assert [client.odd for client in clients] == [[]] * len(clients)
+        assert sum(client.refused for client in clients) == 0
+        living = workers(process.pid)
+        code, complaint = finish(process)
+        assert code == 0
+        assert [line_.rpartition(" ended, ")[2] for line_ in complaint.splitlines()] == ["and is started again."] * 3
+        assert not any(one.is_running() for one in living)
+    stored_once(clients, bodies(database))
+
+
+def test_both_workers_take_requests(database, tmp_path):
+    """Shown by stopping one of them: the other goes on, whichever it is."""
+    with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
+        for one in workers(process.pid):
+            one.suspend()
+            answered = 0
+            end = time.monotonic() + 20
+            while not answered and time.monotonic() < end:  # what the stopped one has accepted waits for it
+                try:
+                    with line(said["port"], timeout=2) as connection:
+                        connection.sendall(post(sent(payload(campus()))))
+                        answered += read_answer(connection)[0] == 201
+                except TimeoutError:
+                    continue
+            one.resume()
+            assert answered
+        assert finish(process)[0] == 0
+
+
+def test_workers_in_the_background_are_found_and_all_end_with_close(database, capsys):
+    collector = start(campus(), database=database, workers=2)
+    server = find(database)
+    assert len(workers(server.pid)) == 2
+    assert launch(database, {}) == server
+    assert exchange(server.port, post(sent(payload(campus())))) == 201
+    assert main(["status", "--database", database]) == 0
+    assert f"served at {server.url}" in capsys.readouterr().out
+    all_of_them = [psutil.Process(server.pid), *workers(server.pid)]
+    assert collector.close().state == "closed"
+    until(lambda: not any(one.is_running() for one in all_of_them))
+
+
+def test_workers_end_when_their_parent_is_killed_and_the_lock_is_held_until_then(database, tmp_path):
+    with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
+        orphans = workers(process.pid)
+        orphans[0].suspend()
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(10)
+        until(lambda: not orphans[1].is_running() or orphans[1].status() == psutil.STATUS_ZOMBIE)
+        assert find(database) is not None
+        orphans[0].resume()
+        until(lambda: find(database) is None)
+    with foreground(tmp_path, database, "--workers", 2, "--port", said["port"]) as (process, _):
+        assert exchange(said["port"], post(sent(payload(campus())))) == 201
+        assert finish(process)[0] == 0
+
+
+def test_what_a_worker_says_is_in_the_log_of_all(database, postgres, tmp_path):
+    with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
+        postgres.stop()
+        try:
+            until(lambda: exchange(said["port"], post(sent(payload(campus())))) == 503)
+        finally:
+            postgres.start()
+        until(lambda: exchange(said["port"], post(sent(payload(campus())))) == 201)
+        code, complaint = finish(process)
+    assert code == 0
+    assert "No reports can be stored: " in complaint
+    assert "127.0.0.1" not in complaint
+
+
+def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    url, survey, _ = collection(tmp_path)
+    survey.save(tmp_path / "survey.toml")
+    for options in (("--foreground",), ()):
+        assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "2", *options]) == 2
+        assert "several workers need PostgreSQL, got SQLite" in capsys.readouterr().err
+    assert find(url) is None
+    assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2
+
+
+def test_workers_that_cannot_begin_say_why_and_leave_nothing_behind():
+    command = Command(["--database=sqlite:////nowhere/campus.db"], dict(os.environ), [])
+    with pytest.raises(StoreError, match="the database must be there"):
+        supervise(2, command, lambda: None)
+    assert workers(os.getpid()) == []
+
+
+def test_each_worker_knows_the_cap(postgres, tmp_path, monkeypatch):
+    """They decide one after the other: together they take no more than one would."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    survey = opened(tmp_path, url := postgres.url(), cap=5)
+    with foreground(tmp_path, url, "--workers", 2, "--port", free_port()) as (process, said):
+        found = [exchange(said["port"], post(sent(payload(survey)))) for _ in range(9)]
+        assert sorted(found) == [201] * 5 + [410] * 4
+        assert finish(process)[0] == 0
+    assert Collector.attach(url).status().reports == 5

@@ -1,0 +1,171 @@
+"""Several processes at one address, so that one may die and the others go on: for availability, not for speed.
+
+The parent holds the listening socket and the lock of the collection, takes no request itself, starts again what has died, and
+ends all when it is told to. A connection that comes while no worker is ready waits at the socket; it is not refused. A worker ends
+with its parent, however that ends: it sees that the pipe to it is closed. Until the last one has ended the lock is held.
+"""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from types import FrameType
+
+from toolkit.survey.store import StoreError
+
+_LOG = logging.getLogger("toolkit.survey")
+_START_SECONDS, _STOP_SECONDS, _LOOK_SECONDS = 25.0, 12.0, 0.1
+_AGAIN_SECONDS, _LATER_SECONDS = 1.0, 5.0  # after a death, and after a start that failed
+
+
+@dataclass(frozen=True)
+class Command:
+    """How a worker is started: its arguments, its environment, and the descriptors that it shares with its parent."""
+
+    arguments: Sequence[str]
+    environment: Mapping[str, str]
+    shared: Sequence[int]
+
+
+@dataclass
+class _Worker:
+    """A process, and whether it has said that it is ready. `complaints` is what it said on stderr before that."""
+
+    process: "subprocess.Popen[str]"
+    started: float
+    ready: threading.Event = field(default_factory=threading.Event)
+    complaints: list[str] = field(default_factory=list)
+    _listeners: list[threading.Thread] = field(default_factory=list)
+
+    @classmethod
+    def start(cls, command: Command) -> "_Worker":
+        pipe = subprocess.PIPE
+        process = subprocess.Popen(  # noqa: S603  our own module, by our own interpreter
+            [sys.executable, "-m", "toolkit.survey.serving.process", *command.arguments],
+            stdin=pipe,  # nothing is ever written: it is closed when we end
+            stdout=pipe,
+            stderr=pipe,
+            env=dict(command.environment),
+            pass_fds=command.shared,
+            text=True,
+        )
+        made = cls(process, time.monotonic())
+        made._listeners += [threading.Thread(target=work, daemon=True) for work in (made._hear, made._pass_on)]
+        for listener in made._listeners:
+            listener.start()
+        return made
+
+    def _hear(self) -> None:
+        for _ in self.process.stdout or ():
+            self.ready.set()
+
+    def _pass_on(self) -> None:
+        """What a worker says goes to our own log, where others look for it."""
+        for line in self.process.stderr or ():
+            if self.ready.is_set():
+                _LOG.warning("%s", line.strip())
+            else:
+                self.complaints.append(line.strip())
+
+    def bury(self) -> None:
+        """When it is dead: hear its last words, and let go what connected us."""
+        for listener in self._listeners:
+            listener.join()
+        for stream in (self.process.stdin, self.process.stdout, self.process.stderr):
+            if stream is not None:
+                stream.close()
+
+    @property
+    def is_dead(self) -> bool:
+        return self.process.poll() is not None
+
+    @property
+    def rests_until(self) -> float:
+        """When it may be started again."""
+        return self.started + (_AGAIN_SECONDS if self.ready.is_set() else _LATER_SECONDS)
+
+
+def supervise(count: int, command: Command, announce: Callable[[], None]) -> None:
+    """Keep so many workers running until SIGTERM or SIGINT; `announce` when all are ready.
+
+    Raises `StoreError`, with what one of them said, if they cannot begin.
+    """
+    with _told_to_end() as told:
+        workers = [_Worker.start(command) for _ in range(count)]
+        try:
+            _wait_for(workers, told)
+            if not told.is_set():
+                announce()
+            while not told.wait(_LOOK_SECONDS):
+                workers = [_again(one, command) for one in workers]
+        finally:
+            _end(workers)
+
+
+def _wait_for(workers: Sequence[_Worker], told: threading.Event) -> None:
+    end = time.monotonic() + _START_SECONDS
+    while not told.is_set() and not all(one.ready.is_set() for one in workers):
+        dead = next((one for one in workers if one.is_dead), None)
+        if dead is not None or time.monotonic() > end:
+            if dead is not None:
+                dead.bury()
+            said = " ".join(dead.complaints).removeprefix("Not serving: ") if dead else ""
+            raise StoreError(said or "the workers must become ready, got one that does not: nothing is collected.")
+        told.wait(_LOOK_SECONDS)
+
+
+def _again(worker: _Worker, command: Command) -> _Worker:
+    """The worker, or another in its place when it is dead and has rested."""
+    if not worker.is_dead or time.monotonic() < worker.rests_until:
+        return worker
+    worker.bury()
+    how = "ended" if worker.ready.is_set() else f"could not begin ({' '.join(worker.complaints)})"
+    _LOG.warning("Worker %d %s, and is started again.", worker.process.pid, how)
+    return _Worker.start(command)
+
+
+def _end(workers: Sequence[_Worker]) -> None:
+    """Let all finish what has begun; by force who does not."""
+    for one in workers:
+        one.process.terminate()
+    end = time.monotonic() + _STOP_SECONDS
+    for one in workers:
+        try:
+            one.process.wait(max(0.0, end - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            one.process.kill()
+            one.process.wait()
+        one.bury()
+
+
+@contextmanager
+def _told_to_end() -> Iterator[threading.Event]:
+    """An event that SIGTERM and SIGINT set, from now on."""
+    told = threading.Event()
+
+    def set_it(_: int, __: FrameType | None) -> None:
+        told.set()
+
+    before = {number: signal.signal(number, set_it) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield told
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def end_with_parent() -> None:
+    """In a worker: end gracefully when the parent is gone."""
+
+    def watch() -> None:
+        while os.read(0, 1):  # not `sys.stdin`, whose lock a thread must not hold when Python ends
+            continue
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,32 @@
+"""Days: how one is written, and when it is over for everybody."""
+
+import datetime as dt
+
+from toolkit.core.checks import refuse
+
+Day = dt.date
+_LAST_ZONE = dt.timezone(dt.timedelta(hours=-12))  # there a day ends last
+
+
+def read_day(value: object, name: str) -> Day | None:
+    """A day as TOML or a person writes it; None for none.
+
+    >>> read_day("2026-12-01", "closes")
+    datetime.date(2026, 12, 1)
+    """
+    if value is None or (isinstance(value, dt.date) and not isinstance(value, dt.datetime)):
+        return value
+    try:
+        return dt.date.fromisoformat(value if isinstance(value, str) else "")
+    except ValueError:
+        refuse(f"`{name}` must be a day, as in 2026-12-01", repr(value)[:40], "people are told the last day, without an hour")
+
+
+def is_over(day: Day, now: dt.datetime | None = None) -> bool:
+    """Whether a day has ended wherever a person may be: whoever is told "until this day" is in time by the clock on the wall.
+
+    >>> noon = dt.datetime(2026, 12, 2, 11, 59, tzinfo=dt.UTC)
+    >>> is_over(dt.date(2026, 12, 1), noon), is_over(dt.date(2026, 12, 1), noon + dt.timedelta(minutes=1))
+    (False, True)
+    """
+    return (now or dt.datetime.now(dt.UTC)).astimezone(_LAST_ZONE).date() > day

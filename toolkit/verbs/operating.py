@@ -1,0 +1,44 @@
+"""Verbs for whoever runs a server for others: a look from outside, and the end of what was collected."""
+
+from toolkit.core.checks import refuse
+from toolkit.verbs.common import Options, Verbs, add_verb, say
+
+UNWELL = 1
+"""How `doctor` ends if something must be done."""
+
+
+def add(verbs: Verbs) -> None:
+    told = "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if something must be done"
+    doctor = add_verb(verbs, "doctor", _doctor, told, database=False)
+    doctor.add_argument("url", help="the address that respondents use")
+    told = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
+    delete = add_verb(verbs, "delete", _delete, told)
+    delete.add_argument("--yes", action="store_true", help="do not ask")
+
+
+def _doctor(options: Options) -> int:
+    from toolkit.survey.doctor import examine
+
+    failed = 0
+    for finding in examine(options.url):
+        say(str(finding))
+        failed += finding.failed
+    say("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
+    return UNWELL if failed else 0
+
+
+def _delete(options: Options) -> None:
+    from toolkit.survey.deleting import deletable, delete
+
+    title, described = deletable(options.database)
+    say(described)
+    if not options.yes and _typed() != title:
+        refuse("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
+    say("Deleted.", *delete(options.database))
+
+
+def _typed() -> str:
+    try:
+        return input("Type its title to delete it for good: ").strip()
+    except EOFError:  # nobody is there to type
+        return ""
