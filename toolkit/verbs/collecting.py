@@ -1,14 +1,18 @@
 """Verbs that open, watch and close a collection."""
 
+import argparse
+from importlib import import_module
+
 from toolkit.verbs.common import Options, Verbs, add_verb, collector, say
 
 
 def add(verbs: Verbs) -> None:
-    serve = add_verb(verbs, "serve", _serve, "collect answers to a survey, until it is closed; the server runs in the background")
+    told = "collect answers to a survey, until it is closed; the server runs in the background"
+    serve = add_verb(verbs, "serve", _serve, told, examples=_EXAMPLES)
     serve.add_argument("survey", help="a .toml or .json file")
     for name, told in _SERVE.items():
         serve.add_argument(f"--{name.replace('_', '-')}", help=told)
-    serve.add_argument("--port", type=int, default=0, help="0: any free one")
+    serve.add_argument("--port", type=_port, default=0, help="0: any free one")
     serve.add_argument("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
     for verb, run, told in _PLAIN:
         add_verb(verbs, verb, run, told)
@@ -16,6 +20,16 @@ def add(verbs: Verbs) -> None:
     invite.add_argument("count", type=int)
 
 
+_EXAMPLES = """\
+To try it on this machine, then look at it and end it:
+  toolkit serve survey.toml
+  toolkit status
+  toolkit close
+
+In the field, with a certificate, for phones that open https://survey.example:
+  toolkit serve survey.toml --database sqlite:///campus.db --host 0.0.0.0 --port 443 \\
+    --certificate cert.pem --private-key key.pem --public-url https://survey.example/
+"""
 _SERVE = {
     "host": "address to listen on (default: this machine only)",
     "certificate": "PEM file with the TLS certificate",
@@ -26,12 +40,19 @@ _SERVE = {
 }
 
 
+def _port(text: str) -> int:
+    if not (text.isdecimal() and int(text) < 2**16):
+        raise argparse.ArgumentTypeError(f"a port must be a number from 0 to 65535, got {text[:20]!r}")
+    return int(text)
+
+
 def _serve(options: Options) -> None:
     from toolkit.survey.collector import start
     from toolkit.survey.serving.access import PROMISES
     from toolkit.survey.sharing import qr_text
     from toolkit.survey.spec import Survey
 
+    import_module("toolkit.survey.serving.process")  # a package that is missing is named here, and not by a process that dies
     survey = Survey.load(options.survey)
     given = {name: getattr(options, name) for name in _SERVE if getattr(options, name) is not None}
     plain = options.plain_http_beyond_this_machine

@@ -15,10 +15,11 @@ _DATABASE = "sqlite:///survey.db"
 
 
 def add_verb(
-    verbs: Verbs, name: str, run: Callable[[Options], None], told: str, *, database: bool = True
+    verbs: Verbs, name: str, run: Callable[[Options], None], told: str, *, database: bool = True, examples: str = ""
 ) -> argparse.ArgumentParser:
-    """One more verb, which calls `run`; with `database` it is about a collection."""
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
+    """One more verb, which calls `run`; with `database` it is about a collection. `examples` stand at the end of its help."""
+    lines = argparse.RawDescriptionHelpFormatter
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told, epilog=examples, formatter_class=lines)
     parser.set_defaults(run=run)
     if database:
         known = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
