@@ -34,7 +34,7 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
 def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
     scripts = "".join(client.asset(name).decode() for name in client.NAMES if name.endswith(".js"))
     scripts += Path(items.__file__).read_text(encoding="utf-8")
-    made = {"direction", "name", "loading", "tap_truth", "tap_this", "tap_if"}
+    made = {"direction", "name", "loading", "optional", "tap_truth", "tap_this", "tap_if"}
     built = {
         name for name in ENGLISH if re.fullmatch(r"end_\w+|verify_\d|(auto|guided|physical|plain|check)_note|number|text", name)
     }

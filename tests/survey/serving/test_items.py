@@ -4,6 +4,7 @@ import pytest
 
 from toolkit import crosswise, k_ary, warner
 from toolkit.local import numeric, oracles
+from toolkit.survey.language.words import interface
 from toolkit.survey.question import LONGEST_ANSWER, Question
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
@@ -55,13 +56,24 @@ def test_screens_words_and_choices_follow_from_the_mode():
         "paid": ["ask:paid"],
         "work": ["ask:work"],
     }
-    assert [item["note"] for item in found.values()] == [
-        "practice_note", "check_note", "auto_note", "guided_note", "physical_note", "plain_note"
-    ]  # fmt: skip
+    notes = ["practice_note", "check_note", "auto_note", "guided_note", "physical_note", "plain_note"]
+    assert [item["before"][0] for item in found.values()] == [("note", {"en": interface(["en"])["en"][name]}) for name in notes]
     assert {name for name, item in found.items() if item["choices"] is item["reports"]} == {"stolen", "paid"}
     assert {name for name, item in found.items() if item["given"] == "you_tapped"} == {"stolen", "paid"}
     assert {name for name, item in found.items() if item.get("sends") == "we_would_send"} == {"practice"}
     assert [item["heading"] for item in found.values()] == ["practice", "check_title"] + ["question"] * 4
+
+
+def test_what_stands_before_a_field_comes_in_order_and_what_may_be_left_out_says_so():
+    asked = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Compare.", help="Think.")
+    comment = Question("comment", "Else?", free_text=True, required=False, warning="Name nobody.")
+    found = items(asked, comment)
+    kinds = [(kind, text["en"].split(".")[0]) for kind, text in found["paid"]["before"]]
+    assert kinds[:3] == [("note", "Think"), ("note", "Keep your real answer to yourself"), ("lead", "Compare")]
+    assert (kinds[3][0], len(kinds)) == ("odds", 4)
+    assert found["paid"]["before"][3][1]["en"].count("\n") == 1, "the odds, a line each"
+    assert [kind for kind, _ in found["comment"]["before"]] == ["note", "lead"]
+    assert (found["paid"]["legend"]["en"], found["comment"]["legend"]["en"]) == ("Paid?", "Else? (optional)")
 
 
 def test_a_condition_names_the_place_of_a_question_and_the_codes_of_its_options():

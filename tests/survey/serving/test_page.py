@@ -54,6 +54,13 @@ def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_
     assert content(survey(practice=False, check=False))["intro"] == []
 
 
+def test_there_is_a_sentence_for_every_status_at_which_a_phone_stops_sending():
+    final = re.search(r"const FINAL = \[([\d, ]+)\]", client.asset("queue.js").decode())[1].split(", ")
+    words = content(survey())["words"]["en"]
+    assert "413" in final
+    assert [status for status in final if not words.get(f"end_{status}")] == []
+
+
 def test_nothing_in_a_text_can_end_the_block_or_the_title():
     labels = {"no": HOSTILE + "0", "yes": HOSTILE + "1"}
     asked = Question("cheated", HOSTILE, design=warner(p="3/4"), labels=labels, help=HOSTILE, mode="guided")

@@ -45,8 +45,17 @@ def content(survey: Survey, issuer: Mapping[str, str] | None = None) -> dict[str
     data["intro"] = [items.practice(practice, words)] if practice else []
     data["intro"] += [items.check(words)] if check else []
     data["questions"] = items.questions(data["questions"], words)
-    data |= {"words": words, "code": client.code_hash(), "consent": _paragraphs(**data["consent"])}
+    data |= {
+        "words": {code: _complete(said) for code, said in words.items()},
+        "code": client.code_hash(),
+        "consent": _paragraphs(**data["consent"]),
+    }
     return data if issuer is None else {**data, "issuer": dict(issuer)}
+
+
+def _complete(words: Mapping[str, str]) -> dict[str, str]:
+    """The words of a language, with a sentence for every status that a report can meet."""
+    return {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:

@@ -1,7 +1,7 @@
 // The answers while the page is open, in memory only, and the report that is made of them.
 //
 // The random words of all questions are drawn before the first answer and read again at every edit. Until the report is made
-// they outlive the page: the same answer gives the same report. Then they are erased: both together would tell the answer.
+// they outlive the page: the same answer gives the same report. Then they are dropped: both together would tell the answer.
 
 import { below, gridIndex, remembered, report, secret, words } from "./randomizer.js";
 
@@ -14,7 +14,10 @@ export function sheet(survey, shelf, name) {
   const turned = new Set();
   const items = survey.intro.concat(survey.questions);
   const answer = (item) => given.get(item);
-  const source = (item) => remembered(drawn[items.indexOf(item)], words());
+  const source = (item) => {
+    const place = items.indexOf(item);
+    return remembered((drawn[place] = drawn[place] || []), words());
+  };
   const visible = (item) =>
     item.show_if.every(([place, codes]) => {
       const other = survey.questions[place];
@@ -29,7 +32,7 @@ export function sheet(survey, shelf, name) {
     key, answer, value,
     // How many words a draw takes depends on them alone: any truth will do, and there is none yet.
     begin() {
-      drawn = drawn || shelf.read(name) || items.map(() => []);
+      drawn = drawn || shelf.read(name) || [];
       items.forEach((item) => item.randomizer && randomized(item, item.truths[0], source(item)));
       shelf.write(name, drawn);
     },

@@ -10,7 +10,7 @@ const kept = shelf(survey.hash, "localStorage");
 const session = shelf(survey.hash, "sessionStorage");
 const link = invitation();
 const app = { survey, next, go, speak, takePart, submit, body: () => app.sheet.body(token) };
-app.sheet = sheet(survey, session, "words:" + link); // another link is another person, with words of their own
+app.sheet = sheet(survey, session, "words:" + link); // another link is another person
 let consented, reviewed;
 let token; // what the report carries in token and blind mode
 let current = "consent"; // the screen, and after a colon its question
@@ -20,7 +20,6 @@ let current = "consent"; // the screen, and after a colon its question
 // What is asked, first for practice.
 const items = () => survey.intro.concat(app.sheet.asked());
 
-// The screens in order.
 const steps = () => ["consent"].concat(...items().map((item) => item.screens), "review");
 const place = (screen) => steps().indexOf(screen);
 
@@ -119,10 +118,9 @@ async function deliver(mine) {
   end({ how: own ? status : "already", record, receipt: own && (await receipt(record.key)), again: status !== 201 && again });
 }
 
-// Whoever sees it can ask the server nothing by it. Without https browsers give no hash: then there is none.
-async function receipt(key) {
-  return crypto.subtle && hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key)))).slice(0, 16);
-}
+// Nobody can ask the server anything by a receipt. Without https browsers give no hash, and there is none.
+const receipt = async (key) =>
+  crypto.subtle && hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key)))).slice(0, 16);
 
 function end(outcome) {
   app.sheet.end();

@@ -8,7 +8,7 @@ import { below, words } from "./randomizer.js";
 const FINAL = [201, 400, 403, 409, 410, 413, 415]; // stored, or refused for good; anything else is tried again
 const PATIENCE = 20000; // milliseconds for an answer
 const LONGEST = 120; // seconds between two tries
-const LINGER = 19800; // milliseconds by chance before a report with a blind token: its time shall tell less about whose it is
+const LINGER = 19800; // milliseconds at most, by chance, so that the time of a report with a blind token tells less
 
 // What is kept on the phone for a survey; never an answer. Where a browser keeps nothing, the page still works.
 export function shelf(hash, store) {

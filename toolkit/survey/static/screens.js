@@ -5,13 +5,13 @@ import { cell, words } from "./randomizer.js";
 
 // --- words and elements: texts become text nodes, never HTML
 
-// The language that is spoken, and the interface's words in it.
-export const speech = { code: "", words: {} };
+// The language that is spoken: its code, and the words of the interface.
+export const speech = {};
 
 // A word of the interface by its name, or a text of the survey, with values put in.
 export function say(text, values = {}) {
   const found = typeof text === "string" ? speech.words[text] : text[speech.code];
-  return found.replace(/\{(\w+)\}/g, (all, name) => (name in values ? values[name] : all));
+  return found.replace(/\{(n|of)\}/g, (all, name) => (name in values ? values[name] : all));
 }
 
 // An element with attributes (functions are listeners) and children (elements, strings, or nothing).
@@ -33,8 +33,8 @@ export function fill(element, children) {
 }
 
 const p = (words, kind) => make("p", { class: kind }, words);
-const note = (word) => word && p(say(word), "note");
-const lead = (word) => word && p(say(word), "lead");
+const note = (word) => p(say(word), "note");
+const lead = (word) => p(say(word), "lead");
 const heading = (word, values) => make("h1", { tabindex: -1 }, say(word, values));
 const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
 const back = (word) => button(word, () => history.back(), "quiet");
@@ -44,8 +44,8 @@ const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd
 const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
 
 // A wheel with sectors of these sizes, its hand at the drawn number; then what the colours mean.
-function wheel(sizes, meanings, drawn) {
-  const whole = sizes.reduce((sum, size) => sum + size);
+function wheel({ randomizer }, sizes, parts, drawn) {
+  const whole = randomizer.denominator;
   const colour = (i) => `var(--s${i % 4})`;
   let end = 0;
   const sectors = sizes.map((size, i) => `${colour(i)} 0 ${(100 * (end += size)) / whole}%`);
@@ -53,13 +53,13 @@ function wheel(sizes, meanings, drawn) {
   const hand = make("div", { class: "hand", style: { transform: `rotate(${turn}deg)` } });
   return [
     make("div", { class: "wheel", style: { background: `conic-gradient(${sectors})` } }, hand),
-    row(...meanings.map((words, i) => make("span", { style: { background: colour(i) } }, words))),
+    row(...parts.map(({ named }, i) => make("span", { style: { background: colour(i) } }, say(named)))),
   ];
 }
 
 // --- answers in words
 
-const quoted = (option) => say("quoted", { label: say(option.label) });
+const quoted = (option) => say(option.quoted);
 const listed = (item, codes) => codes.map((one) => quoted(item.options[one])).join(", ") || say("none");
 
 function told(item, answer) {
@@ -68,7 +68,7 @@ function told(item, answer) {
   return item.kind === "choice" ? quoted(item.choices[answer]) : String(answer);
 }
 
-// What is sent, by a neutral name: a "yes" that chance has made is no confession.
+// What is sent, in words.
 function received(item, sent) {
   if (item.mode === "plain") return told(item, sent);
   if (item.reports.length) return say(item.reports[sent].named);
@@ -76,7 +76,6 @@ function received(item, sent) {
   return item.sets ? listed(item, sent) : JSON.stringify(sent);
 }
 
-// "You answered → the wheel stopped at → we send".
 function path(sheet, item) {
   const [answer, sent] = [sheet.answer(item), sheet.value(item)];
   return make("dl", {},
@@ -118,22 +117,18 @@ export const screens = {
     return [
       heading(item.heading, { n: asked.indexOf(item) + 1, of: asked.length }),
       make("fieldset", { "aria-describedby": "problem", keydown },
-        make("legend", {}, say(item.text) + (item.required ? "" : " " + say("optional"))),
-        note(item.help),
-        note(item.note),
-        lead(item.instructions),
-        lead(item.warning),
-        item.odds && p(say(item.odds), "odds"),
+        make("legend", {}, say(item.legend)),
+        ...item.before.map(([kind, text]) => p(say(text), kind)),
         ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering)),
     ];
   },
 
   // What chance has made of an answer.
   sent({ sheet, next }, item) {
-    const names = item.reports.map((_, i) => received(item, i));
+    const { reports, randomizer } = item;
     return [
       heading("sent_title"),
-      ...(names.length ? wheel(item.randomizer.weights[sheet.answer(item)], names, sheet.draw(item)) : []),
+      ...(reports.length ? wheel(item, randomizer.weights[sheet.answer(item)], reports, sheet.draw(item)) : []),
       make("div", { class: "after" }, path(sheet, item), item.deniable && lead("deniable")),
       trial(item),
       note("no_reroll"),
@@ -141,7 +136,7 @@ export const screens = {
     ];
   },
 
-  // What is right about the method. A wrong answer stops nobody.
+  // A wrong answer stops nobody.
   told: ({ sheet, next }, item) => [
     heading(item.heading),
     lead(sheet.answer(item) === 1 ? "right" : "wrong"),
@@ -167,7 +162,7 @@ export const screens = {
 
   end: ({ survey, how, record, receipt, again }) => [
     heading({ 201: "thanks", already: "thanks", link: survey.title }[how] || "no_report"),
-    lead("end_" + how in speech.words ? "end_" + how : "end_400"),
+    lead("end_" + how),
     record && p(say("erased")),
     how === 201 && make("dl", {}, receipt && fact("receipt", code(receipt)), fact("program", code(survey.code))),
     again && button("try_again", again),
@@ -179,9 +174,8 @@ function guided(sheet, item, answering) {
   const turn = () => {
     const drawn = sheet.draw(item);
     const sizes = item.wheel.map((part) => part.size);
-    const orders = item.wheel.map((part) => say(part.named));
     const told = make("p", { class: "after lead", tabindex: -1 }, say(item.wheel[cell(sizes, drawn)].stopped));
-    fill(place, [...wheel(sizes, orders, drawn), told, ...answering]);
+    fill(place, [...wheel(item, sizes, item.wheel, drawn), told, ...answering]);
     told.focus(); // the button that was pressed is gone
   };
   const place = make("div", {}, button("turn", turn));
@@ -195,7 +189,7 @@ function boxes(item, before) {
   const many = item.kind === "ticks";
   const labels = item.choices.map((option) => say(option.label)).concat(many || item.required ? [] : say("no_answer"));
   const ticked = [].concat(before === null ? labels.length - 1 : before);
-  // Radio buttons need the name of a group. It is made up: no browser can restore an answer by it, and it is never sent.
+  // The name of the group is made up: no browser can restore an answer by it.
   const kind = { type: many ? "checkbox" : "radio", name: "group" + performance.now(), autocomplete: "off" };
   const inputs = labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
   const choice = (input, i) => make("label", { class: "choice" }, input, make("span", {}, labels[i]));
@@ -211,8 +205,7 @@ function boxes(item, before) {
 
 function typed(item, before) {
   const number = item.kind === "number";
-  const kind = { autocomplete: "off", "aria-describedby": "problem" };
-  const box = make(number ? "input" : "textarea", Object.assign(kind, item.field));
+  const box = make(number ? "input" : "textarea", item.field);
   box.value = before == null ? "" : before;
   return {
     elements: [make("label", {}, say(item.hint), box)],
@@ -239,7 +232,7 @@ function trial(item) {
   return details("try", make("label", {}, say("try_label"), choose), button("try_button", run, "quiet"), result, note("try_note"));
 }
 
-// What is counted: reports; of sets the members, of a hash its value; numbers in about ten steps.
+// What is counted: of sets the members, of a hash its value; numbers in about ten steps.
 function counted(item, sent) {
   const hash = item.randomizer.kind === "local_hash";
   const all = (item.sets ? [].concat(...sent) : hash ? sent.map((one) => one[0]) : sent).sort((a, b) => a - b);
