@@ -1,5 +1,7 @@
-"""Makes `pytest --nbval notebooks` strict and patient."""
+"""Makes `pytest --nbval notebooks` strict and patient, and ends the servers that notebooks leave open for their readers."""
 
+import os
+import tempfile
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -7,6 +9,19 @@ import nbformat
 import pytest
 
 OUTPUT_TIMEOUT = 60  # nbval waits 5 s for an output (its issue 231), which a busy machine does not always keep
+
+
+def pytest_configure() -> None:
+    """Servers note down where they run, below this folder: here one of their own, so that no others are meant at the end."""
+    os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
+
+
+def pytest_unconfigure() -> None:
+    """A kernel ends its server when it is told to end; nbval kills it."""
+    from toolkit.survey.background import servers
+
+    for server in servers():
+        server.stop()
 
 
 def pytest_collectstart(collector: pytest.File) -> None:

@@ -1,4 +1,16 @@
+import os
+import re
+import shlex
+import subprocess
+import sys
+
+import pytest
+
+from tests.survey.process import collected
+from toolkit import command
 from toolkit.command import main
+from toolkit.survey.background import CollectError
+from toolkit.survey.spec import Survey
 
 
 def test_a_missing_file_or_database_is_an_error_and_no_traceback(capsys, tmp_path, monkeypatch):
@@ -11,7 +23,128 @@ def test_a_missing_file_or_database_is_an_error_and_no_traceback(capsys, tmp_pat
     assert "Traceback" not in shown
 
 
+VERBS = ("new", "notebooks", "check", "paper", "plan", "serve", "status", "pause", "resume", "close", "invite", "results", "export")
+
+
 def test_without_a_verb_the_verbs_are_listed(capsys):
     assert main([]) == 2
     told = capsys.readouterr().out
-    assert [verb for verb in ("serve", "status", "close", "results", "export", "plan", "paper") if verb not in told] == []
+    assert [verb for verb in VERBS if not re.search(rf"^ +{verb}\b", told, re.MULTILINE)] == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_every_verb_has_a_help_in_which_every_option_is_explained(verb, capsys):
+    with pytest.raises(SystemExit):
+        main([verb, "--help"])
+    options = capsys.readouterr().out.partition("options:")[2].partition("\n\n")[0]
+    for part in options.split("\n  -")[1:]:
+        assert len(part.split(maxsplit=1)[1].split()) >= 2, f"{verb}: -{part.split()[0]} is not explained"
+
+
+WRONG = """
+new; new x; new x.json; new none/x.toml; new ''; new folder.toml; new 'a\tb.toml'
+notebooks; notebooks bytes.toml; notebooks /proc/none
+check; check none.toml; check .; check bytes.toml; check list.json; check deep.json; check empty.toml; check folder.toml
+check types.toml; check ok.toml --language xx; check ok.toml --nonsense
+paper; paper ok.toml; paper ok.toml none/x.html; paper bytes.toml x.html; paper ok.toml x.html --language xx
+plan; plan warner; plan warner --prevalence x --n 5 --epsilon 1; plan warner --prevalence , --n 5
+plan warner --prevalence 0.2 --n 5 --epsilon 1/0; plan warner --prevalence 0.2 --n 1.5 --epsilon 1
+plan warner =3 --prevalence 0.5 --n 5; plan k_ary options=1000000000000 --prevalence 0.5 --n 5 --epsilon 1
+plan one_bit bounds=0,1e400 --prevalence 3 --n 5 --epsilon 1; plan kuk --prevalence 0.5 --n 5
+plan warner --prevalence 0.2 --epsilon 1 --margin 0.03 --questions 100000000000000000000
+plan warner --prevalence 0.2 --epsilon 1 --margin 0.03 --level 0.99999999999999999999
+serve; serve none.toml; serve bytes.toml; serve ok.toml --database x.db; serve ok.toml --database ''
+serve ok.toml --database sqlite:///none/x.db; serve ok.toml --database sqlite:///text.db; serve ok.toml --database sqlite:///
+serve ok.toml --database postgresql://[bad; serve ok.toml --database postgresql://nobody@127.0.0.1:1/none
+serve ok.toml --port x; serve ok.toml --port -1; serve ok.toml --port 65536; serve ok.toml --port 99999999
+status; status --database sqlite:///text.db; status --database nonsense; status --database sqlite:///folder.toml
+pause; resume; close; close --database sqlite:///text.db; invite; invite 3; invite x; invite -3
+results; results --by none; results --database sqlite:///text.db
+export; export x.csv; export x.xyz; export x.csv --database sqlite:///text.db
+nonsense; --nonsense
+"""
+
+
+@pytest.fixture
+def rubble(tmp_path, monkeypatch, capsys):
+    """Files as one may have them lying around, and one survey that is right."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "bytes.toml").write_bytes(bytes(range(256)))
+    (tmp_path / "list.json").write_text("[1, 2]")
+    (tmp_path / "deep.json").write_text("[" * 100_000)
+    (tmp_path / "empty.toml").write_text("")
+    (tmp_path / "types.toml").write_text('title = 3\nconsent = ["x"]\nquestions = 5\n')
+    (tmp_path / "text.db").write_text("This is no database. " * 200)
+    (tmp_path / "folder.toml").mkdir()
+    assert main(["new", "ok.toml"]) == 0
+    capsys.readouterr()
+    return tmp_path
+
+
+@pytest.mark.parametrize("typed", [call.strip() for line in WRONG.strip().splitlines() for call in line.split(";")])
+@pytest.mark.usefixtures("rubble")
+def test_a_wrong_call_of_any_verb_is_a_sentence_and_no_traceback(typed, capsys):
+    try:
+        ended = main(shlex.split(typed))
+    except SystemExit as refused:  # argparse has said what is wrong
+        ended = refused.code
+    shown = capsys.readouterr()
+    assert ended == 2
+    assert shown.err.startswith(("toolkit ", "usage: toolkit"))
+    assert "Traceback" not in shown.err
+    assert "error of the toolkit itself" not in shown.err
+
+
+def test_an_error_that_nobody_foresaw_tells_its_place_and_quotes_nothing(monkeypatch, capsys):
+    monkeypatch.setattr("toolkit.survey.spec.Survey.load", lambda _: [].zebra)
+    assert main(["check", "ok.toml"]) == 2
+    shown = capsys.readouterr().err
+    assert "AttributeError in test_command.py, line " in shown
+    assert "zebra" not in shown
+    assert shown.count("\n") == 1
+
+
+def test_of_a_server_that_dies_with_a_traceback_the_last_line_is_told(monkeypatch, capsys):
+    def dying(*_, **__):
+        raise CollectError("Traceback (most recent call last):\n  File ...\nModuleNotFoundError: No module named 'uvloop'")
+
+    monkeypatch.setattr("toolkit.survey.spec.Survey.load", dying)
+    assert main(["serve", "ok.toml"]) == 2
+    assert capsys.readouterr().err == "toolkit serve: ModuleNotFoundError: No module named 'uvloop'\n"
+
+
+def test_whoever_stops_a_verb_is_told_so_and_no_more(monkeypatch, capsys):
+    def stopped(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("toolkit.survey.spec.Survey.load", stopped)
+    assert main(["check", "ok.toml"]) == 2
+    assert capsys.readouterr().err == "toolkit check: stopped.\n"
+
+
+WITHOUT = "import sys; sys.modules[sys.argv[1]] = None; from toolkit.command import main; sys.exit(main(sys.argv[2:]))"
+
+
+@pytest.mark.parametrize(("typed", "package"), [("serve ok.toml", "uvicorn"), ("results", "pandas"), ("export x.csv", "pandas")])
+def test_a_package_that_is_not_installed_is_named_with_what_brings_it(rubble, typed, package):
+    """As after `pip install privacy-survey-toolkit` without its extras."""
+    collected(f"sqlite:///{rubble / 'survey.db'}", Survey.load("ok.toml"))
+    call = [sys.executable, "-c", WITHOUT, package, *shlex.split(typed)]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith(f"toolkit {typed.split()[0]}: this needs the package {package}, which is not installed: ")
+    assert "pip install 'privacy-survey-toolkit[lab,collect,scale]'" in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+@pytest.mark.usefixtures("rubble")
+def test_a_reader_who_has_seen_enough_is_no_error_of_python():
+    """`toolkit check ok.toml | head -0`: nobody reads what is printed."""
+    call = [sys.executable, "-m", command.__name__, "check", "ok.toml"]
+    read, write = os.pipe()
+    os.close(read)
+    with os.fdopen(write, "w") as pipe:
+        done = subprocess.run(call, stdout=pipe, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr == "toolkit check: [Errno 32] Broken pipe\n"

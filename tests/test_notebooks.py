@@ -9,9 +9,12 @@ import sys
 from pathlib import Path
 
 import nbformat
+import psutil
 import pytest
+from nbclient import NotebookClient
 
 from notebooks.freeze import KERNEL, freeze
+from toolkit.survey.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -217,6 +220,66 @@ def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path
     assert "1 failed, 1 passed, 1 error" in said
     assert "stripped.ipynb must be run top to bottom in a fresh kernel" in said
     assert "FAILED tampered.ipynb" in said
+
+
+ALIVE = {
+    "05_choosing_a_budget": "ledger.remaining.epsilon > 0",
+    "08_collecting_answers": "collector.status().serving and collector.status().state == 'open'",
+}
+
+
+def run_all(path, last):
+    """Run a notebook in a folder of its own, then one more cell; what that cell shows."""
+    notebook = nbformat.read(path, as_version=4)
+    notebook.cells.append(nbformat.v4.new_code_cell(last))
+    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}).execute()
+    return notebook.cells[-1].outputs[0].data["text/plain"]
+
+
+@pytest.mark.parametrize("name", ALIVE)
+def test_what_a_live_widget_shows_is_still_alive_when_a_reader_comes_after_run_all(name, tmp_path, monkeypatch):
+    """And a server ends with the kernel: none is left behind."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    assert run_all(FOLDER / f"{name}.ipynb", ALIVE[name]) == "True"
+    assert servers() == []
+
+
+def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
+    """A ledger that `show_ledger` shows, and a collection that shows itself: from there on only others are charged or closed."""
+    shown = set()
+    for cell in code_of(cells):
+        calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
+        ended = {ast.unparse(call.func) for call in calls} & {f"{name}.{verb}" for name in shown for verb in ("close", "charge")}
+        assert ended == set(), f"{ended} ends what is shown live above"
+        shown |= {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "show.show_ledger"}
+        for node in ast.parse(cell.source).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("collect(") and "watch=False" not in cell.source:
+                shown.add(ast.unparse(node.targets[0]))
+
+
+def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(tmp_path):
+    """nbval kills its kernels; the conftest of the notebooks ends what they left."""
+    shutil.copy(FOLDER / "conftest.py", tmp_path)
+    (tmp_path / "pytest.ini").write_text("[pytest]\n")
+    lines = [
+        "from pathlib import Path",
+        "from toolkit import Question, Survey, collect, warner",
+        "from toolkit.survey.background import servers",
+        'survey = Survey("Exams", [Question("cheated", "Have you?", design=warner(p="3/4"))], consent="Stop.")',
+        'collector = collect(survey, database="sqlite:///left.db", watch=False)',
+        'written = Path("pid").write_text(str(servers()[0].pid))',
+    ]
+    cell = nbformat.v4.new_code_cell("\n".join(lines), execution_count=1)
+    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL}), tmp_path / "left.ipynb")
+    command = [sys.executable, "-m", "pytest", "--nbval", "-p", "no:cacheprovider", str(tmp_path)]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    assert "1 passed" in said
+    assert not runs(int((tmp_path / "pid").read_text()))
+
+
+def runs(pid):
+    """Whether a process still does something; one that has ended may wait a moment for its parent to notice."""
+    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
 def without_pictures(text):

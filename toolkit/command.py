@@ -1,17 +1,20 @@
 """The command line, `toolkit`: thin, every verb a function of the floors below."""
 
 import argparse
+import os
 import sys
+import traceback
 from collections.abc import Sequence
+from pathlib import Path
 
-from toolkit.verbs import collecting, operating, planning, reading, surveys
+from toolkit.verbs import collecting, operating, planning, reading, starting, surveys
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one verb; 0 if it went well, 2 with a sentence on stderr if not; or what the verb says, as `doctor` does."""
-    from toolkit.survey.background import CollectError
-    from toolkit.survey.store import StoreError
+    """Run one verb; 0 if it went well, 2 with a sentence on stderr if not; or what the verb says, as `doctor` does.
 
+    Whatever is typed, nobody meets a traceback.
+    """
     parser = _parser()
     options = parser.parse_args(arguments)
     if options.verb is None:
@@ -19,17 +22,38 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     try:
         code: int | None = options.run(options)
-    except (ValueError, KeyError, OSError, ImportError, CollectError, StoreError) as problem:
-        said = problem.args[0] if isinstance(problem, KeyError) and problem.args else problem
-        print(f"toolkit {options.verb}: {said}", file=sys.stderr)  # noqa: T201
+        sys.stdout.flush()  # here, where it can still be said that nobody reads it
+    except (Exception, KeyboardInterrupt) as problem:
+        if isinstance(problem, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # Python would try again when it ends
+        print(f"toolkit {options.verb}: {_said(problem)}", file=sys.stderr)  # noqa: T201
         return 2
     return code or 0
+
+
+def _said(problem: BaseException) -> str:
+    """What went wrong, in a sentence; of an error that nobody foresaw kind and place alone, as its message might quote data."""
+    from toolkit.survey.background import CollectError
+    from toolkit.survey.store import StoreError
+
+    if isinstance(problem, KeyboardInterrupt):
+        return "stopped."
+    if isinstance(problem, ModuleNotFoundError):
+        extras = "pip install 'privacy-survey-toolkit[lab,collect,scale]'"
+        return f"this needs the package {problem.name}, which is not installed: {extras} brings all of them."
+    if isinstance(problem, KeyError) and problem.args:
+        return str(problem.args[0])
+    if isinstance(problem, ValueError | KeyError | OSError | CollectError | StoreError):
+        return str(problem).splitlines()[-1] if "Traceback" in str(problem) else str(problem)  # of a server that could not begin
+    last = traceback.extract_tb(problem.__traceback__)[-1]
+    place = f"{type(problem).__name__} in {Path(last.filename).name}, line {last.lineno}"
+    return f"an error of the toolkit itself: {place}. Please report it, with what you typed."
 
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="toolkit", description="Ask sensitive questions privately.")
     verbs = parser.add_subparsers(dest="verb", metavar="verb")
-    for subject in (surveys, planning, collecting, reading, operating):
+    for subject in (starting, surveys, planning, collecting, reading, operating):
         subject.add(verbs)
     return parser
 

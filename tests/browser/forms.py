@@ -3,7 +3,7 @@
 import json
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -83,9 +83,14 @@ class Phone:
         self.page.goto(self.site.url + fragment)
         return self
 
-    def begin(self, fragment: str = "") -> "Phone":
+    def begin(self, fragment: str = "", words: Sequence[int] | None = None) -> "Phone":
+        """Open the survey and take part; all its draws are made here, of these words if they are given."""
         self.open(fragment)
-        return self.press("I take part")
+        if words is not None:
+            self.pin([*words])
+        self.press("I take part")
+        self.pin(None)
+        return self
 
     def pin(self, words: list[int] | None) -> None:
         """These random words are drawn next; None gives the browser its own back."""
@@ -120,6 +125,10 @@ class Phone:
         assert self.errors == []
         assert self.page.evaluate("() => window.violations") == []
         assert [request.url for request in self.requests if not request.url.startswith((self.site.url, "data:,"))] == []
+
+    def session(self) -> dict[str, str]:
+        """What is kept until this page is closed."""
+        return self.page.evaluate("() => ({...sessionStorage})")
 
     def posts(self) -> list[bytes]:
         return [request.post_data_buffer or b"" for request in self.requests if request.method == "POST"]

@@ -12,9 +12,10 @@ from toolkit.survey.question import Question
 
 pytestmark = pytest.mark.browser
 
-SET_UP = """async ([code, card]) => {
+SET_UP = """async ([code, card, again]) => {
   if (globalThis.closeCard) closeCard();
   delete crypto.getRandomValues; // what an earlier test has pinned
+  if (!again) delete globalThis.toolkitOpenDraws;
   document.body.replaceChildren();
   globalThis.sent = [];
   const listeners = [];
@@ -49,10 +50,10 @@ def blank(page):
 class Seen:
     """A card on the empty page."""
 
-    def __init__(self, page: Page, question, *words: int, patience: int = 4000) -> None:
+    def __init__(self, page: Page, question, *words: int, patience: int = 4000, again: bool = False) -> None:
         self.page, self.card = page, AnswerCard(question)
         code = self.card._esm.replace("const PATIENCE = 4000", f"const PATIENCE = {patience}")
-        page.evaluate(SET_UP, [code, self.card.card])
+        page.evaluate(SET_UP, [code, self.card.card, again])
         if words:
             page.evaluate(PIN, [list(words), False])
         self.root = page.locator(".toolkit-card")
@@ -292,6 +293,51 @@ def test_guided_says_what_to_tap_and_never_asks_for_the_truth(blank):
     expect(seen.root.locator(".orders")).to_have_text("Tap your true answer.")
     seen.press("Yes")
     assert seen.reports() == [0, 1]
+
+
+GUIDED = Question("cheated", "Have you cheated?", design=warner(p="3/4"), mode="guided")
+
+
+def test_a_cell_that_is_run_again_does_not_draw_a_guided_question_anew(blank):
+    """Word 0 asks for a no, word 3 for a yes, 1 and 2 for the truth; a new card of the same question finds the draw."""
+    said = []
+    for word, again in ((0, False), (3, True), (1, True)):
+        seen = Seen(blank, GUIDED, word, again=again)
+        seen.press("Let chance decide")
+        said.append(seen.root.locator(".orders").inner_text())
+    assert said == ["Tap “No”, whatever your true answer is."] * 3
+    seen.press("No")
+    seen.press("Next person")
+    seen.press("Let chance decide")
+    expect(seen.root.locator(".orders")).to_have_text("Tap your true answer.")
+
+
+def test_another_question_is_drawn_for_itself(blank):
+    Seen(blank, GUIDED, 0).press("Let chance decide")
+    other = Seen(blank, Question("stolen", "Have you stolen?", design=warner(p="3/4"), mode="guided"), 3, again=True)
+    other.press("Let chance decide")
+    expect(other.root.locator(".orders")).to_have_text("Tap “Yes”, whatever your true answer is.")
+
+
+def test_a_draw_that_two_cards_show_serves_one_person(blank):
+    """Two reports of one draw would tell more than either promises: the second card begins again."""
+    seen = Seen(blank, GUIDED, 0, 3)
+    blank.evaluate("() => document.body.append(document.createElement('section'))")
+    blank.evaluate(
+        """async (code) => {
+          const module = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+          module.default.render({ model: kernel, el: document.querySelector("section") });
+        }""",
+        seen.card._esm,
+    )
+    first, second = (blank.locator(".toolkit-card").nth(place) for place in (0, 1))
+    for card in (first, second):
+        card.get_by_role("button", name="Let chance decide").click()
+        expect(card.locator(".orders")).to_have_text("Tap “No”, whatever your true answer is.")
+    first.get_by_role("button", name="No", exact=True).click()
+    assert second.get_by_role("button").all_inner_texts() == ["Let chance decide"]
+    second.get_by_role("button", name="Let chance decide").click()
+    expect(second.locator(".orders")).to_have_text("Tap “Yes”, whatever your true answer is.")
 
 
 def test_guided_tells_every_answer_apart_where_the_reports_are_no_answers(blank):

@@ -157,13 +157,13 @@ def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
     root = person.page.evaluate("() => [document.documentElement.lang, document.documentElement.dir]")
     assert root == ["ar", "rtl"]
     words = interface(KNOWN)
+    person.pin([0])
     person.press(words["ar"]["take_part"]).sees(words["ar"]["check_title"])
     box, label = (person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "span"))
     assert box["x"] > label["x"], "the button stands on the right"
     assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     person.page.get_by_label(words["ar"]["check_no"]).check()
     person.press(words["ar"]["continue"]).press(words["ar"]["next"])
-    person.pin([0])
     person.press(words["ar"]["turn"])
     expect(person.page.locator(".lead")).to_contain_text("المس «\u2068لا\u2069»")
     for code in ("de", "fr", "es", "en"):

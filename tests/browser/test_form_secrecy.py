@@ -34,12 +34,11 @@ PAIRS = {  # for the lowest and the highest answer
 
 
 def drawing(words):
-    """The rule of `below` in randomizer.js, for numbers up to 2**32."""
-    left = iter(words)
+    """The rule of `below` in randomizer.js, for numbers up to 2**32; it takes the words that it uses out of the list."""
 
     def draw(bound):
         while True:
-            drawn = next(left) & ((1 << (bound - 1).bit_length()) - 1)
+            drawn = words.pop(0) & ((1 << (bound - 1).bit_length()) - 1)
             if drawn < bound:
                 return drawn
 
@@ -47,8 +46,14 @@ def drawing(words):
 
 
 def report(design, truth, words):
-    draw = drawing(words)
-    return design.report(truth, draw)
+    return design.report(truth, drawing([*words]))
+
+
+def used(design, truth, words):
+    """The words that this report takes; how many does not depend on the truth."""
+    left = [*words]
+    design.report(truth, drawing(left))
+    return words[: len(words) - len(left)]
 
 
 def words_for(design, truth, wanted=None):
@@ -58,7 +63,7 @@ def words_for(design, truth, wanted=None):
         words = [source.getrandbits(32) for _ in range(40)]
         found = report(design, truth, words)
         if found == wanted or (wanted is None and found not in (truth, [truth])):
-            return words, found
+            return used(design, truth, words), found
     raise AssertionError("no such words")
 
 
@@ -88,34 +93,41 @@ def traffic(person):
     ]
 
 
-def test_no_request_depends_on_the_truth_for_any_kind_of_question(phone):
+def fill_in(person, answers):
+    for answer in answers:
+        person.write(answer) if isinstance(answer, str) else person.choose(*answer)
+        person.press("Next")
+    return person.sees("Before you send")
+
+
+@pytest.mark.parametrize("loads", [1, 2])
+def test_no_request_depends_on_the_truth_for_any_kind_of_question(phone, loads):
+    """Answered once; and answered, loaded again without new words to draw, and answered once more."""
     survey = kinds()
     pairs = [paired(question) for question in survey.questions]
     seen = []
     for side in (0, 1):
-        person = phone(survey)
-        person.begin()
-        for pair in pairs:
-            answer, words = pair[side]
-            person.pin(words)
-            person.write(answer) if isinstance(answer, str) else person.choose(*answer)
-            person.press("Next")
-        person.pin(None)
-        person.press("Send").sees("Thank you")
+        answers, words = zip(*(pair[side] for pair in pairs), strict=True)
+        person = phone(survey).begin(words=[word for some in words for word in some])
+        for _ in range(loads - 1):
+            fill_in(person, answers).begin(words=[])
+        fill_in(person, answers).press("Send").sees("Thank you")
         seen.append([(method, url, body) for method, url, body, _ in traffic(person)])
     keyless = [[(m, u, b and {**json.loads(b), "key": 0}) for m, u, b in one] for one in seen]
     assert keyless[0] == keyless[1]
 
 
-def test_the_bytes_are_the_same_to_the_last_when_even_the_key_is_the_same(phone):
-    """(Yes, changed) and (no, kept): headers, addresses and bodies of all requests, in their order."""
+@pytest.mark.parametrize("loads", [1, 2])
+def test_the_bytes_are_the_same_to_the_last_when_even_the_key_is_the_same(phone, loads):
+    """(Yes, changed) and (no, kept): headers, addresses and bodies of all requests, in their order, also after a reload."""
     seen = []
     for answer, word in (("Yes", 0), ("No", 2)):
         person = phone(short())
         person.page.add_init_script("window.pinned = [];")
-        person.open().press("I take part")
-        person.pin([word])
-        person.choose(answer).press("Next").pin(None)
+        person.begin(words=[word]).choose(answer).press("Next")
+        for _ in range(loads - 1):
+            person.page.reload()
+            person.press("I take part").choose(answer).press("Next").pin(None)
         person.press("Send").sees("Thank you")
         port = person.site.url.split(":")[2].strip("/")
         seen.append(json.dumps(traffic(person)).replace(port, "port"))
@@ -149,12 +161,8 @@ def secret():
 
 
 def test_after_sending_nothing_of_the_truth_is_left_in_page_address_history_or_storage(phone):
-    person = phone(secret()).begin()
-    person.pin([0])  # a no for everybody
-    person.choose(UNUSUAL).press("Next")
-    person.pin([1, 0])  # the second box: it was not ticked
-    person.choose(UNUSUAL).press("Next")
-    person.pin(None)
+    person = phone(secret()).begin(words=[0, 1, 0, 5])  # a no for everybody; the second box, which was not ticked; any number
+    person.choose(UNUSUAL).press("Next").choose(UNUSUAL).press("Next")
     person.write("123.456").press("Next").sees("Before you send")
     assert UNUSUAL in person.page.evaluate(HERE)
     person.page.route("**/report", lambda route: route.fulfill(status=503, body='{"error": "busy"}'), times=1)
@@ -188,15 +196,19 @@ def test_the_truth_is_in_memory_until_it_is_sent_and_not_longer(phone):
     assert "123.456" not in in_memory(person)
 
 
-def test_before_sending_nothing_is_kept_on_the_phone_and_the_address_never_changes(phone):
-    person = phone(secret()).begin()
+def test_before_sending_the_words_alone_are_kept_and_the_address_never_changes(phone):
+    person = phone(secret()).begin(words=[0, 1, 0, 5])
     person.choose(UNUSUAL)
     states = {person.page.evaluate("() => JSON.stringify(history.state)")}
     person.press("Next")
     states.add(person.page.evaluate("() => JSON.stringify(history.state)"))
     assert states == {'"sent:cheated"', '"ask:travel"'}
-    assert person.kept() == {}
+    assert person.kept() == person.session() == {f"toolkit:{person.site.survey.hash}:words:null": "[[0],[1,0],[5]]"}
     assert person.page.url == person.site.url
+
+
+def test_before_somebody_takes_part_nothing_is_kept(phone):
+    assert phone(short()).open().kept() == {}
 
 
 def test_what_is_kept_on_the_phone_is_the_report_alone(phone):

@@ -1,5 +1,7 @@
 """Verbs that open, watch and close a collection."""
 
+import argparse
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from toolkit.verbs.common import Options, Verbs, add_verb, collector, complain, say
@@ -9,11 +11,12 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Verbs) -> None:
-    serve = add_verb(verbs, "serve", _serve, "collect answers to a survey, until it is closed; the server runs in the background")
+    told = "collect answers to a survey, until it is closed; the server runs in the background"
+    serve = add_verb(verbs, "serve", _serve, told, examples=_EXAMPLES)
     serve.add_argument("survey", help="a .toml or .json file")
     for name, told in _SERVE.items():
         serve.add_argument(f"--{name.replace('_', '-')}", help=told)
-    serve.add_argument("--port", type=int, default=0, help="0: the collection's own; at first any free one")
+    serve.add_argument("--port", type=_port, default=0, help="0: the collection's own; at first any free one")
     serve.add_argument("--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real")
     serve.add_argument("--workers", type=int, default=1, help="processes, so that one may die; PostgreSQL only, and not faster")
     serve.add_argument(
@@ -34,6 +37,16 @@ def add(verbs: Verbs) -> None:
 _AMEND = (
     "show this page from now on, in a collection that another version of the toolkit made or whose title or consent was corrected"
 )
+_EXAMPLES = """\
+To try it on this machine, then look at it and end it:
+  toolkit serve survey.toml
+  toolkit status
+  toolkit close
+
+In the field, with a certificate, for phones that open https://survey.example:
+  toolkit serve survey.toml --database sqlite:///campus.db --host 0.0.0.0 --port 443 \\
+    --certificate cert.pem --private-key key.pem --public-url https://survey.example/
+"""
 _SERVE = {
     "host": "address to listen on (default: this machine only)",
     "certificate": "PEM file with the TLS certificate",
@@ -48,7 +61,14 @@ TRY_AGAIN = 75
 """How a server in the foreground ends if it could not begin for a reason that may pass: EX_TEMPFAIL of sysexits.h."""
 
 
+def _port(text: str) -> int:
+    if not (text.isdecimal() and int(text) < 2**16):
+        raise argparse.ArgumentTypeError(f"a port must be a number from 0 to 65535, got {text[:20]!r}")
+    return int(text)
+
+
 def _serve(options: Options) -> int:
+    import_module("toolkit.survey.serving.process")  # a package that is missing is named here, and not by a process that dies
     chosen = ("port", "workers", "amend", "rehearsal", "plain_http_beyond_this_machine")
     given = {name: getattr(options, name) for name in (*_SERVE, *chosen)}
     given = {name: value for name, value in given.items() if value is not None}

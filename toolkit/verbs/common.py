@@ -17,10 +17,14 @@ _DATABASE = "sqlite:///survey.db"
 
 
 def add_verb(
-    verbs: Verbs, name: str, run: Callable[[Options], int | None], told: str, *, database: bool = True
+    verbs: Verbs, name: str, run: Callable[[Options], int | None], told: str, *, database: bool = True, examples: str = ""
 ) -> argparse.ArgumentParser:
-    """One more verb, which calls `run` for its exit code, or for none if all is well; with `database` it is about a collection."""
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told)
+    """One more verb, which calls `run` for its exit code, or for none if all is well; with `database` it is about a collection.
+
+    `examples` stand at the end of its help.
+    """
+    lines = argparse.RawDescriptionHelpFormatter
+    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told, epilog=examples, formatter_class=lines)
     parser.set_defaults(run=run)
     if database:
         known = os.environ.get("TOOLKIT_DATABASE", _DATABASE)

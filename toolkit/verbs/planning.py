@@ -10,20 +10,42 @@ from toolkit.verbs.common import Options, Verbs, add_verb, say
 
 
 def add(verbs: Verbs) -> None:
-    _plan_options(add_verb(verbs, "plan", _plan, "how many people, how private or how precise: leave one out", database=False))
+    told = "how many people, how private or how precise: leave one out"
+    _plan_options(add_verb(verbs, "plan", _plan, told, database=False, examples=_EXAMPLES))
 
 
+_EXAMPLES = """\
+Of --n, --epsilon and --margin give two: the third is what you learn. With --detect, of --n, --epsilon and --power.
+
+How many people, so that a share near 20 % is known to 3 points?
+  toolkit plan warner --prevalence 0.2 --epsilon 1 --margin 0.03
+
+How private can it be with 2,000 people?
+  toolkit plan warner --prevalence 0.2 --n 2000 --margin 0.05
+
+How precise is the mean of a number from 0 to 80?
+  toolkit plan one_bit bounds=0,80 --prevalence 30 --n 2000 --epsilon 1
+
+How many people, so that a test tells 10 % from nobody, with a die (1: no, 6: yes, else the truth)?
+  toolkit plan forced yes=1/6 no=1/6 --prevalence 0 --detect 0.1 --power 0.8
+"""
 _UNPLANNED = ("additive", "multiplicative", "matrix", "square_wave")  # a deck and a matrix are not written in a shell; no formula
 _PLAN = {
-    "prevalence": "a guess of the truth: a share, shares as 0.5,0.3,0.2, or a mean",
-    "epsilon": "what one person may lose",
-    "margin": "half the width of the interval: 0.03 is 3 percentage points",
-    "level": "of the interval; a test has the size 1 - level (default 0.95)",
-    "detect": "another truth, to be told from the prevalence",
-    "power": "the probability to tell it",
-    "sd": "of a mean, the standard deviation of the answers",
-    "subgroup": "share of the smallest subgroup that needs this precision",
-    "response": "share of the invited who answer",
+    "prevalence": "your guess of the truth, needed: a share such as 0.2; one share an option, as 0.5,0.3,0.2; of a number its mean",
+    "epsilon": "what one person may lose by answering: what is received is at most e^epsilon times as likely after one answer as "
+    "after another",
+    "margin": "how precise: half the width of the interval; 0.03 is 3 percentage points, of a mean it is in the mean's own unit",
+    "level": "how often the interval holds the truth; a test has the size 1 - level (default 0.95)",
+    "detect": "another truth, which a test shall tell from the prevalence; written like it",
+    "power": "the probability that the test tells it, such as 0.8",
+    "sd": "of a mean: your guess of the standard deviation of the true answers (default: the largest possible)",
+    "subgroup": "share of the smallest subgroup that needs this precision, such as 0.25 (default 1: all together)",
+    "response": "share of the invited who answer, such as 0.4 (default 1); more people are then invited",
+}
+_COUNTS = {
+    "n": "people whose reports arrive",
+    "population": "how many people there are in all: asking a large part of them leaves fewer to guess about (default: no end)",
+    "questions": "how many such questions the same people answer: they share epsilon (default 1)",
 }
 
 
@@ -37,19 +59,16 @@ def _plan_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("arguments", nargs="*", metavar="NAME=VALUE", help=example)
     for name, words in _PLAN.items():
         parser.add_argument(f"--{name}", help=words, required=name == "prevalence", type=_listed)
-    for name, words in (
-        ("n", "people whose reports arrive"),
-        ("population", "its size"),
-        ("questions", "asked of the same people"),
-    ):
+    for name, words in _COUNTS.items():
         parser.add_argument(f"--{name}", type=int, help=words)
-    parser.add_argument("--sides", type=int, choices=(1, 2), help="of the test (default 2)")
+    sides = "of the test: 2 (default), or 1 if only a truth on the side of --detect would be looked for"
+    parser.add_argument("--sides", type=int, choices=(1, 2), help=sides)
 
 
 def _plan(options: Options) -> None:
     from toolkit.planning.planner import plan
 
-    known = (*_PLAN, "n", "population", "questions", "sides")
+    known = (*_PLAN, *_COUNTS, "sides")
     given = {name: getattr(options, name) for name in known if getattr(options, name) is not None}
     try:
         found = plan(_design(options.design, options.arguments), **given)

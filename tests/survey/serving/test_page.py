@@ -60,21 +60,11 @@ def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_
     assert content(survey(practice=False, check=False))["intro"] == []
 
 
-def test_reports_have_neutral_names_that_differ():
-    questions = content(survey())["questions"]
-    assert [report["mark"] for report in questions[1]["reports"]] == ["A", "B"]
-    marks = [report["mark"] for report in questions[3]["reports"]]
-    assert (marks[:2], marks[25:28], len(set(marks))) == (["A", "B"], ["Z", "27", "28"], 30)
-
-
-def test_only_guided_questions_have_a_wheel_of_orders():
-    wheels = {question["name"]: question.get("wheel") for question in content(survey())["questions"]}
-    assert {name for name, wheel in wheels.items() if wheel} == {"stolen"}
-    assert [sector["order"]["en"] for sector in wheels["stolen"]] == [
-        "Tap “No”, whatever your real answer is.",
-        "Tap your real answer.",
-        "Tap “Yes”, whatever your real answer is.",
-    ]
+def test_there_is_a_sentence_for_every_status_at_which_a_phone_stops_sending():
+    final = re.search(r"const FINAL = \[([\d, ]+)\]", client.asset("queue.js").decode())[1].split(", ")
+    words = content(survey())["words"]["en"]
+    assert "413" in final
+    assert [status for status in final if not words.get(f"end_{status}")] == []
 
 
 def test_nothing_in_a_text_can_end_the_block_or_the_title():
@@ -85,7 +75,7 @@ def test_nothing_in_a_text_can_end_the_block_or_the_title():
     assert b"alert(1)</script>" not in document
     data = block(document)
     assert data["title"]["en"] == data["questions"][0]["text"]["en"] == HOSTILE
-    assert f"Tap “{HOSTILE}0”, whatever" in data["questions"][0]["wheel"][0]["order"]["en"]
+    assert f"Tap “{HOSTILE}0”, whatever" in data["questions"][0]["wheel"][0]["named"]["en"]
     assert b"&lt;/script&gt;&lt;script&gt;alert(1)" in document
 
 

@@ -7,22 +7,18 @@ screen as text. The headers that go with it are in `headers`.
 import html
 import json
 import re
-import string
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolkit.local.design import Design
 from toolkit.survey import client
 from toolkit.survey.language.words import interface
+from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
-from toolkit.survey.serving.wheel import wheel
 from toolkit.survey.spec import Survey
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
-
-Words = Mapping[str, Mapping[str, str]]
 
 
 def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> bytes:
@@ -48,38 +44,26 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     """
     data, words = survey.for_page(), interface(survey.languages, survey.interface_words)
     practice, check = data.pop("practice"), data.pop("check")
-    intro = [{**practice, "heading": "practice", "note": "practice_note"}] if practice else []
-    data["intro"] = [_furnished(question, words) for question in intro] + ([_check(words)] if check else [])
-    data["questions"] = [_furnished(question, words) for question in data["questions"]]
-    data |= {"words": words, "code": client.code_hash(), "consent": _paragraphs(**data["consent"])}
+    data["intro"] = [items.practice(practice, words)] if practice else []
+    data["intro"] += [items.check(words)] if check else []
+    data["questions"] = items.questions(data["questions"], words)
+    data |= {
+        "words": {code: _complete(said) for code, said in words.items()},
+        "code": client.code_hash(),
+        "consent": _paragraphs(**data["consent"]),
+    }
     data |= {"hash": page_hash(survey.hash, issuer), "earlier": [page_hash(one, issuer) for one in earlier]}
     return data if issuer is None else {**data, "issuer": issuer.to_dict()}
+
+
+def _complete(words: Mapping[str, str]) -> dict[str, str]:
+    """The words of a language, with a sentence for every status that a report can meet."""
+    return {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:
     """What people agree to, in each language: the consequence, the researcher's own words, and the rest of the promise."""
     return {code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()}
-
-
-def _furnished(question: dict[str, Any], words: Words) -> dict[str, Any]:
-    """A question with neutral names for its reports, and with the wheel if a wheel guides."""
-    reports = [{**report, "mark": _mark(place)} for place, report in enumerate(question["reports"])]
-    if question["mode"] != "guided":
-        return {**question, "reports": reports}
-    design = Design.from_dict(question["randomizer"])
-    return {**question, "reports": reports, "wheel": wheel(design, question["options"], reports, words)}
-
-
-def _mark(place: int) -> str:
-    return string.ascii_uppercase[place] if place < 26 else str(place + 1)
-
-
-def _check(words: Words) -> dict[str, Any]:
-    """The question whether the method was understood; its last option is right."""
-    options = [{"label": {code: words[code][name] for code in words}} for name in ("check_yes", "check_no")]
-    text = {code: words[code]["check_question"] for code in words}
-    shape = {"name": "understood", "kind": "choice", "mode": "check", "required": True, "heading": "check_title"}
-    return {**shape, "text": text, "options": options, "reports": []}
 
 
 def as_block(data: Any) -> str:

@@ -1,5 +1,6 @@
 """The wheel of a guided question: a draw decides, for every true answer at once, which report is to be tapped."""
 
+import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any
@@ -7,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from toolkit.local.design import Design
+
+_SLOT = re.compile(r"\{(\w+)\}")
 
 Labels = Sequence[Mapping[str, Any]]
 """Options or reports as the page gets them: {"value": …, "label": {language: words}}."""
@@ -29,7 +32,7 @@ def sectors(design: Design) -> list[tuple[int, int, tuple[int, ...]]]:
 def wheel(design: Design, options: Labels, reports: Labels, words: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
     """The sectors as the page draws them, each with its order in words, by language."""
     return [
-        {"size": end - start, "end": end, "order": {code: _order(says, options, reports, words[code], code) for code in words}}
+        {"size": end - start, "order": {code: _order(says, options, reports, words[code], code) for code in words}}
         for start, end, says in sectors(design)
     ]
 
@@ -39,12 +42,14 @@ def _order(says: Sequence[int], options: Labels, reports: Labels, words: Mapping
     if all(truth == label for truth, label in pairs):
         return words["tap_truth"]
     if len(set(says)) == 1:
-        return _filled(words["tap_this"], label=pairs[0][1])
-    return " ".join(_filled(words["tap_if"], truth=truth, label=label) for truth, label in pairs)
+        return filled(words["tap_this"], label=pairs[0][1])
+    return " ".join(filled(words["tap_if"], truth=truth, label=label) for truth, label in pairs)
 
 
-def _filled(text: str, **values: str) -> str:
-    """The text in one pass, so that braces in a label stay what they are."""
-    before, *rest = text.split("{")
-    parts = [part.partition("}") for part in rest]
-    return before + "".join(values[name] + after for name, _, after in parts)
+def filled(text: str, **values: str) -> str:
+    """The text in one pass, so that braces in a label stay what they are.
+
+    >>> filled("Tap “{label}”.", label="{label}")
+    'Tap “{label}”.'
+    """
+    return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), text)

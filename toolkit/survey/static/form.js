@@ -2,6 +2,7 @@
 
 import { sheet } from "./answers.js";
 import { answered, inherit, send, shelf } from "./queue.js";
+import { hex } from "./randomizer.js";
 import { fill, footer, make, say, screens, speech } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
@@ -9,7 +10,8 @@ const kept = shelf(survey.hash, "localStorage");
 const session = shelf(survey.hash, "sessionStorage");
 ["localStorage", "sessionStorage"].forEach((store) => inherit(survey, store));
 const link = invitation();
-const app = { survey, next, go, speak, takePart, submit, sheet: sheet(survey), body: () => app.sheet.body(token) };
+const app = { survey, next, go, speak, takePart, submit, body: () => app.sheet.body(token) };
+app.sheet = sheet(survey, session, "words:" + link); // another link is another person
 let consented, reviewed;
 let token; // what the report carries in token and blind mode
 let current = "consent"; // the screen, and after a colon its question
@@ -19,12 +21,7 @@ let current = "consent"; // the screen, and after a colon its question
 // What is asked, first for practice.
 const items = () => survey.intro.concat(app.sheet.asked());
 
-// The screens in order; after some questions comes what chance has made of the answer, or whether it was right.
-function steps() {
-  const ways = { auto: ["ask:", "sent:"], check: ["ask:", "told:"] };
-  return ["consent"].concat(...items().map((item) => (ways[item.mode] || ["ask:"]).map((way) => way + item.name)), "review");
-}
-
+const steps = () => ["consent"].concat(...items().map((item) => item.screens), "review");
 const place = (screen) => steps().indexOf(screen);
 
 function next() {
@@ -75,6 +72,7 @@ function invitation() {
 }
 
 async function takePart() {
+  app.sheet.begin();
   try {
     if (survey.access === "token") token = link;
     if (survey.access === "blind") token = await (await import("./signing.js")).signed(survey, link, kept);
@@ -100,14 +98,14 @@ function start() {
 // From here on there is a report and no answer any more, in memory or on the screen.
 function submit() {
   const mine = { key: app.sheet.key, body: app.body(), link };
-  app.sheet.forget();
+  app.sheet.end();
   deliver(mine);
 }
 
 async function deliver(mine) {
   current = "sending";
   show(current);
-  const { record, status } = await send(kept, mine, (state) => part("status", say(state)));
+  const { record, status } = await send(kept, mine, survey.access === "blind", (state) => part("status", say(state)));
   if (record && record.link !== link) {
     kept.drop("report"); // it was another person's, and is stored now or refused for good
     return mine ? deliver(mine) : start();
@@ -118,10 +116,15 @@ async function deliver(mine) {
   }
   const own = record && (!mine || record.key === mine.key); // else another tab was faster
   const again = () => (status === 409 ? location.reload() : deliver());
-  end({ how: own ? status : "already", record, again: status !== 201 && again });
+  end({ how: own ? status : "already", record, receipt: own && (await receipt(record.key)), again: status !== 201 && again });
 }
 
+// Nobody can ask the server anything by a receipt. Without https browsers give no hash, and there is none.
+const receipt = async (key) =>
+  crypto.subtle && hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key)))).slice(0, 16);
+
 function end(outcome) {
+  app.sheet.end();
   Object.assign(app, outcome);
   current = "end";
   show(current);

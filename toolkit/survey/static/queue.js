@@ -8,6 +8,7 @@ import { below, words } from "./randomizer.js";
 const FINAL = [201, 400, 403, 409, 410, 413, 415]; // stored, or refused for good; anything else is tried again
 const PATIENCE = 20000; // milliseconds for an answer
 const LONGEST = 120; // seconds between two tries
+const LINGER = 19800; // milliseconds at most, by chance, so that the time of a report with a blind token tells less
 
 // What is kept on the phone for a survey; never an answer. Where a browser keeps nothing, the page still works.
 export function shelf(hash, store) {
@@ -42,10 +43,11 @@ export function inherit(survey, store) {
 export const answered = (kept) => kept.read("done") || [];
 
 // Send the record {key, body, link} that waits on the shelf, or else this one, until it is stored or refused for good;
-// no record is given back if another tab was done before. `tell` hears "sending" and "waiting".
-export async function send(kept, mine, tell) {
+// no record is given back if another tab was done before. `tell` hears "lingering", "sending" and "waiting".
+export async function send(kept, mine, blind, tell) {
   if (!kept.read("report") && answered(kept).includes(mine.link)) return { status: 201 };
-  const record = kept.read("report") || (await claim(kept, mine));
+  if (blind) tell("lingering");
+  const record = kept.read("report") || (await claim(kept, mine, blind ? LINGER : 100));
   for (let wait = 2; ; wait = Math.min(2 * wait, LONGEST)) {
     tell("sending");
     const { status, after } = await stored(record);
@@ -55,14 +57,15 @@ export async function send(kept, mine, tell) {
     }
     if (FINAL.includes(status)) return { record, status };
     tell("waiting");
-    await pause(1000 * (after || wait));
+    const time = 1000 * (after || wait);
+    await pause(time, time / 2, "online", "trynow");
   }
 }
 
 // Two tabs may write at the same moment: what was written last is what both send.
-async function claim(kept, mine) {
+async function claim(kept, mine, linger) {
   kept.write("report", mine);
-  await pause(200);
+  await pause(200, linger);
   return kept.read("report") || mine;
 }
 
@@ -85,9 +88,9 @@ async function stored(record) {
   }
 }
 
-// Wait so long and up to half as long again; shorter if the network comes back or the person asks.
-const pause = (time) =>
+// Wait so many milliseconds, and up to so many more by chance; shorter if one of these events comes.
+const pause = (time, more, ...events) =>
   new Promise((resolve) => {
-    setTimeout(resolve, time + below(time / 2, words()));
-    ["online", "trynow"].forEach((event) => addEventListener(event, resolve, { once: true }));
+    setTimeout(resolve, time + below(more, words()));
+    events.forEach((event) => addEventListener(event, resolve, { once: true }));
   });

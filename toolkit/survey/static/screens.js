@@ -1,17 +1,17 @@
 // What each screen shows: a list of elements, with a heading. An item is a question of the survey.
 
 import { randomized } from "./answers.js";
-import { words } from "./randomizer.js";
+import { cell, words } from "./randomizer.js";
 
 // --- words and elements: texts become text nodes, never HTML
 
-// The language that is spoken, and the interface's words in it.
-export const speech = { code: "", words: {} };
+// The language that is spoken: its code, and the words of the interface.
+export const speech = {};
 
 // A word of the interface by its name, or a text of the survey, with values put in.
 export function say(text, values = {}) {
   const found = typeof text === "string" ? speech.words[text] : text[speech.code];
-  return found.replace(/\{(\w+)\}/g, (all, name) => (name in values ? values[name] : all));
+  return found.replace(/\{(n|of)\}/g, (all, name) => (name in values ? values[name] : all));
 }
 
 // An element with attributes (functions are listeners) and children (elements, strings, or nothing).
@@ -33,8 +33,8 @@ export function fill(element, children) {
 }
 
 const p = (words, kind) => make("p", { class: kind }, words);
-const note = (word) => word && p(say(word), "note");
-const lead = (word) => word && p(say(word), "lead");
+const note = (word) => p(say(word), "note");
+const lead = (word) => p(say(word), "lead");
 const heading = (word, values) => make("h1", { tabindex: -1 }, say(word, values));
 const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
 const back = (word) => button(word, () => history.back(), "quiet");
@@ -44,8 +44,8 @@ const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd
 const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
 
 // A wheel with sectors of these sizes, its hand at the drawn number; then what the colours mean.
-function wheel(sizes, meanings, drawn) {
-  const whole = sizes.reduce((sum, size) => sum + size);
+function wheel({ randomizer }, sizes, parts, drawn) {
+  const whole = randomizer.denominator;
   const colour = (i) => `var(--s${i % 4})`;
   let end = 0;
   const sectors = sizes.map((size, i) => `${colour(i)} 0 ${(100 * (end += size)) / whole}%`);
@@ -53,39 +53,35 @@ function wheel(sizes, meanings, drawn) {
   const hand = make("div", { class: "hand", style: { transform: `rotate(${turn}deg)` } });
   return [
     make("div", { class: "wheel", style: { background: `conic-gradient(${sectors})` } }, hand),
-    row(...meanings.map((words, i) => make("span", { style: { background: colour(i) } }, words))),
+    row(...parts.map(({ named }, i) => make("span", { style: { background: colour(i) } }, say(named)))),
   ];
 }
 
 // --- answers in words
 
-// What one chooses from: in guided and physical mode the report itself.
-const choices = (item) => (/guided|physical/.test(item.mode) ? item.reports : item.options);
-const quoted = (option) => say("quoted", { label: say(option.label) });
+const quoted = (option) => say(option.quoted);
 const listed = (item, codes) => codes.map((one) => quoted(item.options[one])).join(", ") || say("none");
-const isSet = (item) => /subset|unary|capped/.test(item.randomizer.kind);
 
 function told(item, answer) {
   if (answer === null) return say("no_answer");
   if (item.kind === "ticks") return listed(item, answer);
-  return item.kind === "choice" ? quoted(choices(item)[answer]) : String(answer);
+  return item.kind === "choice" ? quoted(item.choices[answer]) : String(answer);
 }
 
-// What is sent, by a neutral name: a "yes" that chance has made is no confession.
+// What is sent, in words.
 function received(item, sent) {
   if (item.mode === "plain") return told(item, sent);
-  if (item.reports.length) return item.reports[sent].mark + " – " + quoted(item.reports[sent]);
+  if (item.reports.length) return say(item.reports[sent].named);
   if (item.randomizer.kind === "random_box") return quoted(item.options[sent[0]]) + ": " + say(sent[1] ? "yes" : "no");
-  return isSet(item) ? listed(item, sent) : JSON.stringify(sent);
+  return item.sets ? listed(item, sent) : JSON.stringify(sent);
 }
 
-// "You answered → the wheel stopped at → we send".
 function path(sheet, item) {
   const [answer, sent] = [sheet.answer(item), sheet.value(item)];
   return make("dl", {},
-    fact(choices(item) === item.options ? "you_answered" : "you_tapped", told(item, answer)),
-    item.mode === "auto" && fact("chance", item.reports.length ? say("stopped", { at: item.reports[sent].mark }) : say("noise")),
-    fact(item.heading ? "we_would_send" : "we_send", received(item, sent)));
+    fact(item.given, told(item, answer)),
+    item.mode === "auto" && fact("chance", say(item.reports.length ? item.reports[sent].stopped : "noise")),
+    fact(item.sends, received(item, sent)));
 }
 
 // --- the screens
@@ -106,11 +102,11 @@ export const screens = {
 
   ask({ sheet, next }, item) {
     const asked = sheet.asked();
-    const field = (/number|text/.test(item.kind) ? typed : boxes)(item, sheet.answer(item));
+    const field = (item.field ? typed : boxes)(item, sheet.answer(item));
     const problem = make("p", { class: "error", role: "alert", id: "problem" });
     const proceed = button("continue", () => {
       const answer = field.read();
-      if (answer === undefined) problem.textContent = field.problem;
+      if (answer === undefined) problem.textContent = say(item.problem);
       else {
         sheet.put(item, answer);
         next();
@@ -119,24 +115,20 @@ export const screens = {
     const keydown = (event) => event.key === "Enter" && event.target.tagName === "INPUT" && proceed.click();
     const answering = [...field.elements, problem, row(back("back"), proceed)];
     return [
-      heading(item.heading || "question", { n: asked.indexOf(item) + 1, of: asked.length }),
+      heading(item.heading, { n: asked.indexOf(item) + 1, of: asked.length }),
       make("fieldset", { "aria-describedby": "problem", keydown },
-        make("legend", {}, say(item.text) + (item.required ? "" : " " + say("optional"))),
-        note(item.help),
-        note(item.note || item.mode + "_note"),
-        lead(item.instructions),
-        lead(item.warning),
-        item.odds && make("div", { class: "odds" }, ...item.odds[speech.code].map((one) => p(one))),
+        make("legend", {}, say(item.legend)),
+        ...item.before.map(([kind, text]) => p(say(text), kind)),
         ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering)),
     ];
   },
 
   // What chance has made of an answer.
   sent({ sheet, next }, item) {
-    const names = item.reports.map((_, i) => received(item, i));
+    const { reports, randomizer } = item;
     return [
       heading("sent_title"),
-      ...(names.length ? wheel(item.randomizer.weights[sheet.answer(item)], names, sheet.draw(item)) : []),
+      ...(reports.length ? wheel(item, randomizer.weights[sheet.answer(item)], reports, sheet.draw(item)) : []),
       make("div", { class: "after" }, path(sheet, item), item.deniable && lead("deniable")),
       trial(item),
       note("no_reroll"),
@@ -144,7 +136,7 @@ export const screens = {
     ];
   },
 
-  // What is right about the method. A wrong answer stops nobody.
+  // A wrong answer stops nobody.
   told: ({ sheet, next }, item) => [
     heading(item.heading),
     lead(sheet.answer(item) === 1 ? "right" : "wrong"),
@@ -168,11 +160,11 @@ export const screens = {
     button("try_now", () => dispatchEvent(new Event("trynow")), "quiet"),
   ],
 
-  end: ({ survey, how, record, again }) => [
+  end: ({ survey, how, record, receipt, again }) => [
     heading({ 201: "thanks", already: "thanks", link: survey.title }[how] || "no_report"),
-    lead("end_" + how in speech.words ? "end_" + how : "end_400"),
+    lead("end_" + how),
     record && p(say("erased")),
-    how === 201 && make("dl", {}, fact("receipt", code(record.key)), fact("program", code(survey.code))),
+    how === 201 && make("dl", {}, receipt && fact("receipt", code(receipt)), fact("program", code(survey.code))),
     again && button("try_again", again),
   ],
 };
@@ -181,11 +173,9 @@ export const screens = {
 function guided(sheet, item, answering) {
   const turn = () => {
     const drawn = sheet.draw(item);
-    const at = item.wheel.findIndex((part) => drawn < part.end);
-    const orders = item.wheel.map((part, i) => i + 1 + " – " + say(part.order));
-    const order = say("stopped", { at: at + 1 }) + " " + say(item.wheel[at].order);
-    const told = make("p", { class: "after lead", tabindex: -1 }, order);
-    fill(place, [...wheel(item.wheel.map((part) => part.size), orders, drawn), told, ...answering]);
+    const sizes = item.wheel.map((part) => part.size);
+    const told = make("p", { class: "after lead", tabindex: -1 }, say(item.wheel[cell(sizes, drawn)].stopped));
+    fill(place, [...wheel(item, sizes, item.wheel, drawn), told, ...answering]);
     told.focus(); // the button that was pressed is gone
   };
   const place = make("div", {}, button("turn", turn));
@@ -193,38 +183,32 @@ function guided(sheet, item, answering) {
   return place;
 }
 
-// --- fields, with the answer before: elements, how they are read (undefined is no answer), and what is then the problem
+// --- fields, with the answer before: elements, and how they are read (undefined is no answer)
 
 function boxes(item, before) {
   const many = item.kind === "ticks";
-  const { most = Infinity } = item.randomizer || {};
-  const labels = choices(item).map((option) => say(option.label)).concat(many || item.required ? [] : say("no_answer"));
+  const labels = item.choices.map((option) => say(option.label)).concat(many || item.required ? [] : say("no_answer"));
   const ticked = [].concat(before === null ? labels.length - 1 : before);
-  // Radio buttons need the name of a group. It is made up: no browser can restore an answer by it, and it is never sent.
+  // The name of the group is made up: no browser can restore an answer by it.
   const kind = { type: many ? "checkbox" : "radio", name: "group" + performance.now(), autocomplete: "off" };
   const inputs = labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
-  const problem = say(many ? "most" : "choose", { n: most });
   const choice = (input, i) => make("label", { class: "choice" }, input, make("span", {}, labels[i]));
   return {
-    problem,
-    elements: [most < Infinity && p(problem), ...inputs.map(choice)],
+    elements: [item.hint && p(say(item.hint)), ...inputs.map(choice)],
     read() {
       const codes = inputs.map((_, i) => i).filter((i) => inputs[i].checked);
-      if (many) return codes.length > most ? undefined : codes;
-      return codes[0] === choices(item).length ? null : codes[0];
+      if (many) return codes.length > item.most ? undefined : codes;
+      return codes[0] === item.choices.length ? null : codes[0];
     },
   };
 }
 
 function typed(item, before) {
-  const [low, high] = item.bounds || [];
   const number = item.kind === "number";
-  const kind = number ? { type: "number", step: "any", min: low, max: high, inputmode: "decimal" } : { rows: 5, maxlength: 2000 };
-  const box = make(number ? "input" : "textarea", Object.assign(kind, { autocomplete: "off", "aria-describedby": "problem" }));
+  const box = make(number ? "input" : "textarea", item.field);
   box.value = before == null ? "" : before;
   return {
-    problem: say(number ? "wrong_number" : "choose", { low, high }),
-    elements: [make("label", {}, say(item.kind, { low, high }), box)],
+    elements: [make("label", {}, say(item.hint), box)],
     read() {
       const { valid } = box.validity;
       if (valid && box.value.trim() === "") return item.required ? undefined : null;
@@ -236,12 +220,11 @@ function typed(item, before) {
 
 // To see for oneself: a thousand fresh draws by the function that made the report. None is kept.
 function trial(item) {
-  const truths = item.bounds || item.options.map((option, i) => (item.kind === "ticks" ? [i] : i));
-  const choose = make("select", { autocomplete: "off" }, ...truths.map((truth) => make("option", {}, told(item, truth))));
+  const choose = make("select", { autocomplete: "off" }, ...item.truths.map((truth) => make("option", {}, told(item, truth))));
   const result = make("ul", { role: "status" });
   const run = () => {
     const counts = {};
-    const sent = Array.from({ length: 1000 }, () => randomized(item, truths[choose.selectedIndex], words()));
+    const sent = Array.from({ length: 1000 }, () => randomized(item, item.truths[choose.selectedIndex], words()));
     counted(item, sent).forEach((name) => (counts[name] = (counts[name] || 0) + 1));
     const bar = ([name, value]) => make("li", {}, name + ": " + value, make("progress", { max: 1000, value, "aria-hidden": true }));
     fill(result, Object.entries(counts).map(bar));
@@ -249,13 +232,13 @@ function trial(item) {
   return details("try", make("label", {}, say("try_label"), choose), button("try_button", run, "quiet"), result, note("try_note"));
 }
 
-// What is counted: reports; of sets the members, of a hash its value; numbers in about ten steps.
+// What is counted: of sets the members, of a hash its value; numbers in about ten steps.
 function counted(item, sent) {
   const hash = item.randomizer.kind === "local_hash";
-  const all = (isSet(item) ? [].concat(...sent) : hash ? sent.map((one) => one[0]) : sent).sort((a, b) => a - b);
+  const all = (item.sets ? [].concat(...sent) : hash ? sent.map((one) => one[0]) : sent).sort((a, b) => a - b);
   const step = item.kind === "number" ? Math.ceil((all[999] - all[0]) / 10) : 1;
   if (step > 1) return all.map((one) => "≥ " + (all[0] + step * Math.floor((one - all[0]) / step)));
-  return all.map((one) => received(item, isSet(item) ? [one] : one));
+  return all.map((one) => received(item, item.sets ? [one] : one));
 }
 
 export function footer({ survey }) {

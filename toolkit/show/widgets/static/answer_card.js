@@ -7,6 +7,10 @@ import { below, cell, gridIndex, report, secret, words } from "../../../survey/s
 const PATIENCE = 4000; // milliseconds until a report is sent again; doubled each time, up to a minute
 const FEW = 8; // up to so many options are buttons, more are a list
 
+// Guided questions that were drawn and not answered yet: the draw, and the cards that show it. They belong to the browser's
+// tab, in memory only: who runs the cell again, or shows the card twice, meets the same draw until it was answered once.
+const OPEN_DRAWS = (globalThis.toolkitOpenDraws = globalThis.toolkitOpenDraws || new Map());
+
 function pressed(label, action, kind) {
   const button = html("button", { type: "button", class: kind || "choice" }, label);
   button.addEventListener("click", (event) => event.detail > 1 || action()); // the second half of a double click is no answer
@@ -106,6 +110,7 @@ function render({ model, el }) {
   const status = html("p", { class: "status", role: "status" });
   const root = html("fieldset", { class: "toolkit-card" }, html("legend", {}, card.text), place, status);
   const post = outbox(model, tell);
+  const asked = JSON.stringify([card.name, card.text, card.randomizer]);
   let mine = null; // the number of this person's report: never the answer
 
   /** Where this person's report is, and how many of others are still on their way. */
@@ -134,12 +139,25 @@ function render({ model, el }) {
   };
 
   function tapping() {
-    return fields(card, card.reports, (sent, said) => send(sent, [[card.words.you_tapped, said]]));
+    return fields(card, card.reports, (sent, said) => {
+      used();
+      send(sent, [[card.words.you_tapped, said]]);
+    });
+  }
+
+  /** A draw serves one person: other cards that show it begin again. */
+  function used() {
+    const open = OPEN_DRAWS.get(asked);
+    OPEN_DRAWS.delete(asked);
+    if (open) open.shown.forEach((again) => again === ask || again());
   }
 
   /** Guided: one draw, and what to tap for each true answer. The card never hears which it was. */
   function turn() {
-    const drawn = below(card.randomizer.denominator, words());
+    const open = OPEN_DRAWS.get(asked) || { drawn: below(card.randomizer.denominator, words()), shown: new Set() };
+    OPEN_DRAWS.set(asked, open);
+    open.shown.add(ask);
+    const { drawn } = open;
     const told = html("div", { class: "orders", role: "status" }, ...orders(card, drawn).map((part) => html("p", {}, part)));
     place.replaceChildren(told, ...tapping());
     focusFirst(place);
@@ -177,7 +195,10 @@ function render({ model, el }) {
   ask();
   root.addEventListener("keydown", (event) => event.repeat && event.key === "Enter" && event.preventDefault()); // a key held down
   el.append(root);
-  return () => post.close();
+  return () => {
+    post.close();
+    OPEN_DRAWS.forEach((open) => open.shown.delete(ask));
+  };
 }
 
 /** Whoever works by keyboard goes on where the card goes on. */

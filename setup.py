@@ -1,0 +1,31 @@
+"""What pyproject.toml cannot say: a wheel carries the notebooks and their data, which in a checkout stand beside the package."""
+
+import shutil
+from pathlib import Path
+
+from setuptools import setup
+from setuptools.command.build_py import build_py
+
+NOTEBOOKS = ("*.ipynb", "README.md", "images/*.png")
+DATA = ("*.toml", "*.csv", "*.md", "*.py", "attacks/*.csv")
+
+
+class WithNotebooks(build_py):
+    """Copies them into the package, where `toolkit notebooks` finds them."""
+
+    def run(self) -> None:
+        super().run()
+        if self.editable_mode:  # a checkout has them at hand
+            return
+        for folder, patterns in (("notebooks", NOTEBOOKS), ("data", DATA)):
+            for pattern in patterns:
+                found = sorted(Path(folder).glob(pattern))
+                if not found:
+                    raise FileNotFoundError(f"{folder}/{pattern} must be there, found none: the wheel would be incomplete.")
+                for path in found:
+                    target = Path(self.build_lib, "toolkit", "verbs", "starter", path)
+                    target.parent.mkdir(parents=True, exist_ok=True)
+                    shutil.copyfile(path, target)
+
+
+setup(cmdclass={"build_py": WithNotebooks})

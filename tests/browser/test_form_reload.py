@@ -1,0 +1,213 @@
+"""A page that is loaded again before it was sent: the same answer gives the same report, and what is kept knows no answer."""
+
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.browser.forms import kinds, modes, short
+from tests.browser.randomizers import designs, long, others, truths
+from tests.survey.desk import sha256
+from toolkit.survey import client
+from toolkit.survey.serving.blind import IssuerKey
+
+pytestmark = pytest.mark.browser
+
+ANSWERS = (["Yes"], ["3"], ["car"], ["car"], ["foot"], ["bus"], ["bus", "bike"], ["foot"], "40", "999.5", "4")
+OTHERS = (["No"], ["5"], ["foot"], ["bus"], ["bus"], ["car"], [], ["bus", "car"], "0", "3", "0.5")
+
+
+def answered(person, answers):
+    """All questions of `kinds`, and what would be sent."""
+    for answer in answers:
+        person.write(answer) if isinstance(answer, str) else person.choose(*answer)
+        person.press("Next")
+    person.sees("Before you send")
+    return json.loads(person.page.locator("details pre").first.text_content())["answers"]
+
+
+def load_again(person):
+    person.page.reload()
+
+
+def come_back(person):
+    person.page.goto("about:blank")
+    person.page.go_back()
+
+
+def from_the_cache(person):
+    for kind in ("pagehide", "pageshow"):
+        person.page.evaluate(f"() => window.dispatchEvent(new PageTransitionEvent('{kind}', {{persisted: true}}))")
+
+
+WAYS = [load_again, come_back, from_the_cache]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_the_same_answer_gives_the_same_report_after_a_reload_the_back_button_and_the_browser_s_cache(phone, way):
+    """Alone the last two reports, a place in a window and a number with noise, agree by chance less than once in 10**10 runs."""
+    person = phone(kinds()).begin()
+    first = answered(person, ANSWERS)
+    for _ in range(2):
+        way(person)
+        person.sees("All kinds").press("I take part")
+        assert answered(person, ANSWERS) == first
+    person.press("Send").sees("Thank you")
+    assert person.site.stored[0]["answers"] == first
+
+
+def orders(person):
+    """What the wheel of the guided question says; on the way there the other questions are answered."""
+    person.choose("No").choose("No").press("Next").press("Turn the wheel")
+    return person.page.locator(".after.lead").inner_text()
+
+
+def test_the_wheel_of_a_guided_question_stops_where_it_stopped_before_a_reload(phone):
+    """warner(2/3): of three draws each says something else. After a reload the wheel waits, to be turned again."""
+    for drawn, says in enumerate(("Tap “No”, whatever", "Tap your real answer.", "Tap “Yes”, whatever")):
+        person = phone(modes(practice=False, check=False)).begin(words=[0, drawn, 0])
+        for _ in range(3):
+            assert f"The wheel stopped at {drawn + 1}. {says}" in orders(person)
+            person.begin(words=[])
+
+
+def stored(person):
+    """Both storages, name for name and byte for byte."""
+    return json.dumps(person.page.evaluate("() => [{...localStorage}, {...sessionStorage}]"))
+
+
+def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_of_every_kind(phone):
+    kept = set()
+    for answers in (ANSWERS, OTHERS):
+        person = phone(kinds()).begin(words=range(1000))
+        kept.add(stored(person))
+        answered(person, answers)
+        kept.add(stored(person))
+    assert len(kept) == 1
+
+
+def test_storage_is_the_same_in_every_mode_and_where_a_question_is_asked_of_some(phone):
+    """The same words; who works is asked for the hours, and nothing says so. Physical questions have words that nobody reads."""
+    kept = []
+    for work, cheated, tapped in (("Yes", "Yes", "Different"), ("No", "No", "Same")):
+        person = phone(modes(check=False)).begin(words=[5, 6, 4, 8]).choose(cheated)
+        kept.append(stored(person))
+        person.press("Next").choose(work)
+        kept.append(stored(person))
+        if work == "Yes":
+            person.write("12")
+        person.choose(cheated).press("Next").press("Turn the wheel")
+        kept.append(stored(person))
+        person.choose(cheated).choose(tapped).write(work)
+        person.sees("Before you send")
+        kept.append(stored(person))
+    assert len(set(kept)) == 1
+    assert list(json.loads(kept[0])[1].values()) == ["[[5],null,null,[6],[4],[8]]"]
+
+
+COUNT = """async ([code, cases]) => {
+  const { report } = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+  const words = crypto.getRandomValues(new Uint32Array(10000));
+  return cases.map(([data, truths]) => truths.map((truth) => {
+    let taken = 0;
+    report(data, truth, () => words[taken++]);
+    return taken;
+  }));
+}"""
+
+
+def test_how_many_words_a_draw_takes_does_not_depend_on_the_truth(page):
+    """So the words can be drawn for any truth, before there is one: 20 lists of words, the same for all truths of a randomizer."""
+    every = [*designs().values(), *others().values(), *long().values()]
+    cases = [[client.browser_data(one), truths(one)] for one in every]
+    blank = page.context.new_page()
+    for _ in range(20):
+        for taken, (data, _) in zip(blank.evaluate(COUNT, [client.asset("randomizer.js").decode(), cases]), cases, strict=True):
+            assert len(set(taken)) == 1, data.get("kind", "design")
+    blank.close()
+
+
+def test_the_words_are_erased_when_the_report_is_made_and_before_it_is_kept(phone):
+    person = phone(short()).begin().choose("Yes").press("Next").sees("Before you send")
+    assert [name.split(":")[2] for name in person.session()] == ["words"]
+    person.page.evaluate(
+        """() => {
+          window.together = [];
+          const own = Storage.prototype.setItem;
+          Storage.prototype.setItem = function (name, value) {
+            own.call(this, name, value);
+            window.together.push([name, Object.keys(sessionStorage)]);
+          };
+        }"""
+    )
+    person.page.context.set_offline(True)
+    person.press("Send").sees("Sending")
+    person.page.wait_for_function("() => window.together.length > 0")
+    ((name, beside),) = person.page.evaluate("() => window.together")
+    assert name.endswith(":report")
+    assert beside == []
+    person.page.context.set_offline(False)
+    person.sees("Thank you")
+    assert person.session() == {}
+
+
+def test_a_tab_that_was_copied_forgets_its_words_when_it_hears_that_the_phone_has_answered(phone):
+    person = phone(short()).begin().choose("Yes").press("Next").sees("Before you send")
+    other = phone(beside=person).open()
+    other.page.evaluate(
+        "kept => Object.entries(kept).forEach(([name, value]) => sessionStorage.setItem(name, value))", person.session()
+    )
+    person.press("Send").sees("Thank you")
+    other.page.reload()
+    other.sees("Thank you")
+    assert other.session() == {}
+
+
+def test_another_link_has_words_of_its_own_and_the_first_one_keeps_its_own(phone):
+    links = ["a" * 22, "b" * 22]
+    person = phone(short(access="token"), invited=map(sha256, links))
+    person.begin(f"#t={links[0]}", words=[1]).page.goto("about:blank")
+    person.begin(f"#t={links[1]}", words=[2]).page.goto("about:blank")
+    person.begin(f"#t={links[0]}", words=[])
+    words = {name.rpartition(":")[2]: value for name, value in person.session().items() if ":words:" in name}
+    assert words == {links[0]: "[[1]]", links[1]: "[[2]]"}
+    person.choose("Yes").press("Next").press("Send").sees("Thank you")
+    assert [name for name in person.session() if links[0] in name] == []
+
+
+BLOCKED = "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, {get() {throw Error()}})"
+
+
+def test_where_the_browser_keeps_nothing_the_draws_last_as_long_as_the_page(phone):
+    person = phone(kinds())
+    person.page.add_init_script(BLOCKED)
+    person.begin()
+    first = answered(person, ANSWERS)
+    from_the_cache(person)
+    person.sees("All kinds").press("I take part")
+    assert answered(person, ANSWERS) == first
+    person.press("Send").sees("Thank you")
+
+
+# --- blind tokens: signing and sending shall not be told together by time
+
+
+def test_a_report_with_a_blind_token_waits_by_chance_and_says_so(phone):
+    person = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256("a" * 22)])
+    person.begin("#t=" + "a" * 22).choose("Yes").press("Next").sees("Before you send").pin([4800])
+    started = person.page.evaluate("() => performance.now()")
+    with person.page.expect_request("**/report"):
+        person.press("Send").sees("Sending")
+        expect(person.page.locator("#status")).to_contain_text("The report waits here for up to 20 seconds")
+        person.press("Try now")  # nobody's haste shortens it
+    assert person.page.evaluate("() => performance.now()") - started >= 5000
+    person.pin(None)
+    person.sees("Thank you")
+    assert len(person.site.stored) == 1
+
+
+def test_no_wait_is_longer_than_what_is_said():
+    queue = client.asset("queue.js").decode()
+    least, more = (int(re.search(rule, queue)[1]) for rule in (r"await pause\((\d+), linger\)", r"const LINGER = (\d+);"))
+    assert least + more == 20_000
