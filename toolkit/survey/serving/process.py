@@ -31,10 +31,10 @@ import uvicorn
 from toolkit.core.checks import refuse
 from toolkit.survey.keeping.writer import Writer
 from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.serving.connecting.watched import BACKLOG, WatchedServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import TakenError, holding
 from toolkit.survey.serving.server import application
-from toolkit.survey.serving.watched import BACKLOG, WatchedServer
 from toolkit.survey.spec import Survey
 from toolkit.survey.store import Store, StoreError, open_store
 
