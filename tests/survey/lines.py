@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import uvicorn
 
+from toolkit.survey.serving.connecting.watched import WatchedServer
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.serving.watched import WatchedServer
 
 QUICK = Limits(
     head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, answer_seconds=0.8, idle_seconds=0.4, linger_seconds=0.3,

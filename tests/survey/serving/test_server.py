@@ -15,8 +15,8 @@ from tests.survey.lines import line, post, read_answer, read_to_end, watched
 from toolkit.survey import client
 from toolkit.survey.serving import server
 from toolkit.survey.serving.access import digest
-from toolkit.survey.serving.answer import in_json
 from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.serving.connecting.answer import in_json
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.payload import PayloadError
@@ -265,9 +265,9 @@ def test_a_paused_collection_is_in_good_health_and_a_server_that_stops_is_not(ap
     assert asked(app, "GET", "/health").status == 503
 
 
-def signing(survey, memory, prefix):
-    """Requests to sign that end in every way: each with what it is answered with."""
-    wanted = {"survey": survey.hash, "invitation": "A" * 22, "blinded": "01" * 256}
+def signing(shown, memory, prefix):
+    """Requests to sign that end in every way: each with what it is answered with. `shown` is the hash that the page names."""
+    wanted = {"survey": shown, "invitation": "A" * 22, "blinded": "01" * 256}
     memory.invited.add(digest("A" * 22))
     good = post(sent(wanted), path=f"{prefix}/sign")
     yield good, 200
@@ -281,9 +281,12 @@ def signing(survey, memory, prefix):
 def test_a_report_cannot_come_on_the_connection_on_which_a_token_was_signed(prefix):
     """Every answer to a request to sign says that the connection ends, and it does: a report sent after it is not read."""
     survey, memory, key = campus("blind"), Memory("blind"), IssuerKey.generate()
-    report = post(sent(payload(survey, token={"nonce": "00" * 32, "signature": "00" * 256})), path=f"{prefix}/report")
-    with watched(application(survey, memory, key=key, prefix=prefix), Limits()) as (port, _):
-        for request, status in signing(survey, memory, prefix):
+    app = application(survey, memory, key=key, prefix=prefix)
+    shown = re.search('"hash":"([0-9a-f]{64})"', asked(app, "GET", f"{prefix}/").body.decode()).group(1)
+    unsigned = {"nonce": "00" * 32, "signature": "00" * 256}
+    report = post(sent(payload(survey, survey=shown, token=unsigned)), path=f"{prefix}/report")
+    with watched(app, Limits()) as (port, _):
+        for request, status in signing(shown, memory, prefix):
             with line(port) as connection:
                 connection.sendall(request)
                 found, head, _ = read_answer(connection)

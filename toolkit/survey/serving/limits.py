@@ -5,11 +5,14 @@ needs. A body is counted as it comes, so that one without a stated length, or wi
 watched by the connection.
 """
 
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, fields
+from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.survey.serving.answer import Receive
 from toolkit.survey.serving.refusal import RefusalError
+
+Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 
 
 @dataclass(frozen=True)

@@ -33,10 +33,10 @@ from toolkit.survey.keeping.editions import check_page
 from toolkit.survey.keeping.writer import Writer
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.serving.connecting.watched import BACKLOG, WatchedServer
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import Held, TakenError, holding
 from toolkit.survey.serving.server import application
-from toolkit.survey.serving.watched import BACKLOG, WatchedServer
 from toolkit.survey.serving.workers import Command, end_with_parent, supervise
 from toolkit.survey.store import Store, StoreError, open_store
 

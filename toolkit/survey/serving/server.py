@@ -6,7 +6,7 @@ with this key is on the disk; whatever else is answered, sending the same bytes 
 reports are answered with 503 and a time to wait, and the page still loads: it was made when the server started.
 
 It is a plain ASGI application: an address is found in a table, and there is nothing between it and the connection. How long a
-body may take is watched by the connection (`connection`), which counts seconds anyway.
+body may take is watched by the connection (`connecting/connection.py`), which counts seconds anyway.
 """
 
 import asyncio
@@ -20,11 +20,11 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from toolkit.core.checks import refuse
 from toolkit.survey import client
 from toolkit.survey.serving.access import page_hash, pass_of, sign_request
-from toolkit.survey.serving.answer import Answer, Receive, Scope, Send, in_json
+from toolkit.survey.serving.connecting.answer import Answer, Scope, Send, in_json
+from toolkit.survey.serving.connecting.patience import Patience
 from toolkit.survey.serving.health import Health
-from toolkit.survey.serving.limits import Limits, whole_body
+from toolkit.survey.serving.limits import Limits, Receive, whole_body
 from toolkit.survey.serving.page import page
-from toolkit.survey.serving.patience import Patience
 from toolkit.survey.serving.payload import OtherSurvey, PayloadError, checked
 from toolkit.survey.serving.refusal import RefusalError
 from toolkit.survey.spec import Survey

@@ -7,9 +7,9 @@ from typing import Any
 
 import uvicorn
 
-from toolkit.survey.serving.connection import Connection
-from toolkit.survey.serving.crowd import Crowd
-from toolkit.survey.serving.door import Arrival, Door
+from toolkit.survey.serving.connecting.connection import Connection
+from toolkit.survey.serving.connecting.crowd import Crowd
+from toolkit.survey.serving.connecting.door import Arrival, Door
 from toolkit.survey.serving.limits import Limits
 
 BACKLOG = 2048

@@ -1,6 +1,6 @@
 import asyncio
 
-from toolkit.survey.serving.crowd import Crowd
+from toolkit.survey.serving.connecting.crowd import Crowd
 from toolkit.survey.serving.limits import Limits
 
 

@@ -1,6 +1,6 @@
 import asyncio
 
-from toolkit.survey.serving.answer import WHOLE, Answer, in_json
+from toolkit.survey.serving.connecting.answer import WHOLE, Answer, in_json
 from toolkit.survey.serving.headers import HEADERS
 
 

@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from toolkit.survey.serving.crowd import Crowd
+from toolkit.survey.serving.connecting.crowd import Crowd
 
 _AT_ONCE = 32  # connections that are accepted before those that were sent away are closed
 _PAUSE = 0.05  # seconds, when the system has no open file left for us

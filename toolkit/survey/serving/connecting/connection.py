@@ -17,9 +17,9 @@ from typing import Any
 
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
-from toolkit.survey.serving.answer import WHOLE, Answer, in_json
-from toolkit.survey.serving.crowd import Crowd
-from toolkit.survey.serving.door import Arrival
+from toolkit.survey.serving.connecting.answer import WHOLE, Answer, in_json
+from toolkit.survey.serving.connecting.crowd import Crowd
+from toolkit.survey.serving.connecting.door import Arrival
 from toolkit.survey.serving.refusal import RefusalError
 
 _HOST = re.compile(rb"[A-Za-z0-9.~!$&'()*+,;=:%_\[\]-]*")

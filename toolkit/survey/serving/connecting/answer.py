@@ -9,7 +9,6 @@ from typing import Any
 from toolkit.survey.serving.headers import HEADERS
 
 Scope = Mapping[str, Any]
-Receive = Callable[[], Awaitable[Mapping[str, Any]]]
 Send = Callable[[dict[str, Any]], Awaitable[None]]
 
 WHOLE = "toolkit.whole_answer"

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from tests.survey.lines import GET, QUICK, certificate, dribble, flood, line, post, read_answer, read_to_end, watched
-from toolkit.survey.serving.connection import Connection, refusal
+from toolkit.survey.serving.connecting.connection import Connection, refusal
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.limits import Limits, whole_body
 from toolkit.survey.serving.refusal import RefusalError
