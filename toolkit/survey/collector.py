@@ -231,8 +231,8 @@ def prepare(
     """
     given = survey if isinstance(survey, Survey) else _loaded(survey)
     asked = given.as_rehearsal() if rehearsal else given
-    target = database or ("sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db")
-    collector = Collector._made(asked, target, amend=amend)
+    usual = "sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db"
+    collector = Collector._made(asked, usual if database is None else database, amend=amend)
     running = background.find(collector.database)
     if amend and running is not None:
         running.stop()  # it shows the earlier page
