@@ -5,37 +5,25 @@
 
 import { below, words } from "./randomizer.js";
 
-const FINAL = [201, 400, 403, 409, 410, 413, 415]; // stored, or refused for good; anything else is tried again
-const PATIENCE = 20000; // milliseconds for an answer
+const FINAL = [201, 400, 403, 409, 410, 413, 415]; // stored, or refused for good; all else is tried again
+const PATIENCE = 20000; // milliseconds
 const LONGEST = 120; // seconds between two tries
 
-// What is kept on the phone for a survey; never an answer. Where a browser keeps nothing, the page still works.
-export function shelf(hash, store) {
+// What this page or an earlier one keeps on the phone; never an answer. Where nothing is kept, all still works.
+export function shelf({ hash, earlier = [] }, store) {
+  const old = earlier.map((hash) => shelf({ hash }, store));
   const on = (item, act) => {
     try {
       return act(window[store], `toolkit:${hash}:${item}`);
-    } catch (error) {
+    } catch {
       return null;
     }
   };
   return {
-    read: (item) => on(item, (place, name) => JSON.parse(place.getItem(name))),
+    read: (item) => old.reduce((kept, one) => kept ?? one.read(item), on(item, (place, name) => JSON.parse(place.getItem(name)))),
     write: (item, value) => on(item, (place, name) => place.setItem(name, JSON.stringify(value))),
-    drop: (item) => on(item, (place, name) => place.removeItem(name)),
-    items: () => on("", (place, name) => Object.keys(place).filter((key) => key.startsWith(name)).map((key) => key.slice(name.length))),
+    drop: (item) => [on(item, (place, name) => place.removeItem(name)), old.map((one) => one.drop(item))],
   };
-}
-
-// What earlier pages of this survey have kept moves to this page: a report that waits goes out as it is, a link that was used
-// stays used.
-export function inherit(survey, store) {
-  for (const hash of survey.earlier) {
-    const [old, mine] = [shelf(hash, store), shelf(survey.hash, store)];
-    for (const item of old.items() || []) {
-      if (mine.read(item) === null) mine.write(item, old.read(item));
-      if (mine.read(item) !== null) old.drop(item);
-    }
-  }
 }
 
 // The links that were used on this phone; without links, null.
@@ -80,7 +68,7 @@ async function stored(record) {
     const told = await answer.json();
     const own = answer.status === 201 ? told.stored === record.key : typeof told.error === "string";
     return own ? { status: answer.status, after: Math.min(Number(answer.headers.get("Retry-After")), LONGEST) } : {};
-  } catch (error) {
+  } catch {
     return {};
   }
 }
