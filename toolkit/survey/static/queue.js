@@ -7,7 +7,7 @@ import { below, words } from "./randomizer.js";
 
 const FINAL = [201, 400, 403, 409, 410, 413, 415]; // stored, or refused for good; all else is tried again
 const PATIENCE = 20000; // milliseconds
-const LONGEST = 120; // seconds between two tries
+const LONGEST = 120; // seconds
 
 // What this page or an earlier one keeps on the phone; never an answer. Where nothing is kept, all still works.
 export function shelf({ hash, earlier = [] }, store) {
@@ -15,12 +15,12 @@ export function shelf({ hash, earlier = [] }, store) {
   const on = (item, act) => {
     try {
       return act(window[store], `toolkit:${hash}:${item}`);
-    } catch {
+    } catch (error) {
       return null;
     }
   };
   return {
-    read: (item) => old.reduce((kept, one) => kept ?? one.read(item), on(item, (place, name) => JSON.parse(place.getItem(name)))),
+    read: (item) => old.reduce((kept, one) => kept || one.read(item), on(item, (place, name) => JSON.parse(place.getItem(name)))),
     write: (item, value) => on(item, (place, name) => place.setItem(name, JSON.stringify(value))),
     drop: (item) => [on(item, (place, name) => place.removeItem(name)), old.map((one) => one.drop(item))],
   };
@@ -68,7 +68,7 @@ async function stored(record) {
     const told = await answer.json();
     const own = answer.status === 201 ? told.stored === record.key : typeof told.error === "string";
     return own ? { status: answer.status, after: Math.min(Number(answer.headers.get("Retry-After")), LONGEST) } : {};
-  } catch {
+  } catch (error) {
     return {};
   }
 }
