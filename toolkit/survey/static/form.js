@@ -1,14 +1,13 @@
 // The way through the survey: which screen is shown, what comes next, how it ends.
 
 import { sheet } from "./answers.js";
-import { answered, inherit, send, shelf } from "./queue.js";
+import { answered, send, shelf } from "./queue.js";
 import { hex } from "./randomizer.js";
 import { fill, footer, make, say, screens, speech } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
-const kept = shelf(survey.hash, "localStorage");
-const session = shelf(survey.hash, "sessionStorage");
-["localStorage", "sessionStorage"].forEach((store) => inherit(survey, store));
+const kept = shelf(survey, "localStorage");
+const session = shelf(survey, "sessionStorage");
 const link = invitation();
 const app = { survey, next, go, speak, takePart, submit, body: () => app.sheet.body(token) };
 app.sheet = sheet(survey, session, "words:" + link); // another link is another person

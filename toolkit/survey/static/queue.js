@@ -5,13 +5,14 @@
 
 import { below, words } from "./randomizer.js";
 
-const FINAL = [201, 400, 403, 409, 410, 413, 415]; // stored, or refused for good; anything else is tried again
-const PATIENCE = 20000; // milliseconds for an answer
-const LONGEST = 120; // seconds between two tries
-const LINGER = 19800; // milliseconds at most, by chance, so that the time of a report with a blind token tells less
+const FINAL = [201, 400, 403, 409, 410, 413, 415]; // stored, or refused for good; all else is tried again
+const PATIENCE = 20000; // milliseconds
+const LONGEST = 120; // seconds
+const LINGER = 19800; // milliseconds at most, by chance: the time of a report with a blind token tells less
 
-// What is kept on the phone for a survey; never an answer. Where a browser keeps nothing, the page still works.
-export function shelf(hash, store) {
+// What this page or an earlier one keeps on the phone; never an answer. Where nothing is kept, all still works.
+export function shelf({ hash, earlier = [] }, store) {
+  const old = earlier.map((hash) => shelf({ hash }, store));
   const on = (item, act) => {
     try {
       return act(window[store], `toolkit:${hash}:${item}`);
@@ -20,23 +21,10 @@ export function shelf(hash, store) {
     }
   };
   return {
-    read: (item) => on(item, (place, name) => JSON.parse(place.getItem(name))),
+    read: (item) => old.reduce((kept, one) => kept || one.read(item), on(item, (place, name) => JSON.parse(place.getItem(name)))),
     write: (item, value) => on(item, (place, name) => place.setItem(name, JSON.stringify(value))),
-    drop: (item) => on(item, (place, name) => place.removeItem(name)),
-    items: () => on("", (place, name) => Object.keys(place).filter((key) => key.startsWith(name)).map((key) => key.slice(name.length))),
+    drop: (item) => [on(item, (place, name) => place.removeItem(name)), old.map((one) => one.drop(item))],
   };
-}
-
-// What earlier pages of this survey have kept moves to this page: a report that waits goes out as it is, a link that was used
-// stays used.
-export function inherit(survey, store) {
-  for (const hash of survey.earlier) {
-    const [old, mine] = [shelf(hash, store), shelf(survey.hash, store)];
-    for (const item of old.items() || []) {
-      if (mine.read(item) === null) mine.write(item, old.read(item));
-      if (mine.read(item) !== null) old.drop(item);
-    }
-  }
 }
 
 // The links that were used on this phone; without links, null.
