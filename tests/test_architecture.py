@@ -80,7 +80,7 @@ def test_tests_mirror_the_package() -> None:
 
 @pytest.mark.parametrize("room", [lambda name: name, lambda name: ".".join(name.split(".")[:3])], ids=["files", "rooms"])
 def test_there_are_no_import_cycles(room) -> None:
-    """Neither between files, nor between the rooms of a floor: a package such as `survey/keeping`, or a file beside it."""
+    """Neither between files, nor between the rooms of a floor: a package such as `survey/storage`, or a file beside it."""
     names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
     graph: dict[str, set[str]] = {}
     for name, path in names.items():

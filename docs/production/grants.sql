@@ -4,17 +4,18 @@
 
 REVOKE ALL ON ALL TABLES IN SCHEMA campus FROM survey_web;
 
--- The survey and its state can be read and locked, not changed: to lock a row one must be allowed to update some column of it,
--- and `version` can hold nothing but what it holds.
-GRANT SELECT, UPDATE (version) ON campus.collection TO survey_web;
-GRANT SELECT, UPDATE (reports) ON campus.tally TO survey_web;
-GRANT SELECT ON campus.setting TO survey_web;
+-- The survey, its pages and its state can be read, not changed.
+GRANT SELECT ON campus.collection, campus.edition, campus.setting TO survey_web;
 
--- Reports can be added, and looked for when a phone sends again; not changed, not removed.
+-- Reports can be counted and added, and looked for when a phone sends again; not changed, not removed.
+GRANT SELECT, INSERT, UPDATE ON campus.tally TO survey_web;
 GRANT SELECT, INSERT ON campus.report TO survey_web;
 
--- Tokens can be used up, not made.
-GRANT SELECT, DELETE ON campus.unspent TO survey_web;
+-- The last people's reports and passes wait in one row, mixed, until enough have come.
+GRANT SELECT, UPDATE (content) ON campus.pool TO survey_web;
+
+-- Tokens can be looked up and used up, not made.
+GRANT SELECT ON campus.invited TO survey_web;
 GRANT SELECT, INSERT ON campus.spent TO survey_web;
 
 -- Signatures of blind access, which are written afresh now and then so that their order is lost.

@@ -5,9 +5,9 @@ import secrets
 from typing import Any
 
 from toolkit import warner
-from toolkit.survey.keeping.protocol import Entry, Outcome, State, Store
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage.protocol import Entry, Outcome, State, Store
 
 STORED, REPEATED = Outcome.STORED, Outcome.REPEATED
 PAUSED, CLOSED, FULL, SPENT = Outcome.PAUSED, Outcome.CLOSED, Outcome.FULL, Outcome.SPENT

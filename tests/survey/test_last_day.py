@@ -8,10 +8,10 @@ from tests.survey.desk import campus
 from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, opened, sha
 from tests.survey.samples import survey
 from tests.verbs.shell import said
-from toolkit.survey.keeping import collection
 from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.serving.page import content
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage import collection
 from toolkit.survey.store import State, open_store
 
 

@@ -13,7 +13,7 @@ from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
-from toolkit.survey.writing.asking import LONGEST
+from toolkit.survey.writing.question_fields import LONGEST
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
 TICKS = Question("langs", "Which do you speak?", options=["en", "de", "fr"], multiple=True)

@@ -9,15 +9,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse, whole
-from toolkit.survey import background
 from toolkit.survey.export import write
-from toolkit.survey.keeping.editions import other_page
+from toolkit.survey.operating import background
 from toolkit.survey.reading.counting import checked_groups
 from toolkit.survey.reading.remarks import remarks
 from toolkit.survey.reading.steps import look
 from toolkit.survey.reading.table import table
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage.editions import other_page
 from toolkit.survey.store import State, Store, open_store, settled
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
 from toolkit.survey.language.labels import label
 from toolkit.survey.language.text import Frozen, Text, Words, in_language
-from toolkit.survey.writing.asking import LONGEST, final
 from toolkit.survey.writing.designs import read_design
 from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.question_fields import LONGEST, normalize
 from toolkit.survey.writing.unknown import refuse_unknown
 
 Kind = Literal["choice", "ticks", "number", "text"]
@@ -94,7 +94,7 @@ class Question:
             rule = "a question's `name` must be up to 40 of a–z, 0–9 and _, starting with a letter"
             refuse(rule, repr(name)[:60], "it heads a column of the results")
         with naming(f"question {name!r}"):
-            for key, value in final(given).items():
+            for key, value in normalize(given).items():
                 object.__setattr__(self, key, value)
 
     @property

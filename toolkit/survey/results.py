@@ -14,7 +14,7 @@ from toolkit.survey.reading.counting import Group, checked_groups, counted, has_
 from toolkit.survey.reading.findings import Finding, Results
 from toolkit.survey.reading.hidden import Values, checked_method, counts_of, hidden_estimate
 from toolkit.survey.reading.nobody import nobody
-from toolkit.survey.reading.plainly import plain_estimate
+from toolkit.survey.reading.plain_estimates import plain_estimate
 from toolkit.survey.reading.remarks import TRIED_OUT
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, value_of
 from toolkit.survey.reading.turnout import Rows, Turnout, turnout

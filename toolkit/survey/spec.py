@@ -12,15 +12,15 @@ from toolkit.core.above import above
 from toolkit.core.checks import Number, choice, refuse, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.local.questions import warner
+from toolkit.survey.consent import linter
+from toolkit.survey.consent import statement as consenting
+from toolkit.survey.consent.listing import listing
+from toolkit.survey.consent.odds import USUAL
+from toolkit.survey.consent.shown import shown_question
 from toolkit.survey.language.marks import marked_words, rehearsal_mark
-from toolkit.survey.language.odds import USUAL
 from toolkit.survey.language.phrases import OWN, Own, phrases
 from toolkit.survey.language.text import Frozen, Text, Words, checked_language, checked_string, checked_words, in_language
 from toolkit.survey.planned import SurveyPlan, planned
-from toolkit.survey.promise import consent as consenting
-from toolkit.survey.promise import linter
-from toolkit.survey.promise.listing import listing
-from toolkit.survey.promise.shown import shown_question
 from toolkit.survey.question import Question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
@@ -129,7 +129,7 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most: the losses of all reports, added up; see `toolkit.survey.promise.consent.loss`."""
+        """What one respondent spends at most: the losses of all reports, added up; see `toolkit.survey.consent.statement.loss`."""
         return consenting.loss(self.questions)
 
     @property

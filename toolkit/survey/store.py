@@ -5,7 +5,7 @@
     store.set_state(State.OPEN)
     store.add([Entry(key, body)])
 
-What a store promises is told in `keeping/protocol.py`; what its files still show, in `sqlite.py` and `postgres.py` beside it.
+What a store promises is told in `storage/protocol.py`; what its files still show, in `sqlite.py` and `postgres.py` beside it.
 """
 
 from contextlib import closing
@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from toolkit.core.checks import refuse
-from toolkit.survey.keeping.protocol import Entry, Outcome, State, Store, StoreError
+from toolkit.survey.storage.protocol import Entry, Outcome, State, Store, StoreError
 
 __all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "migrate", "open_store", "settled"]
 
@@ -29,11 +29,11 @@ def open_store(url: str, *, readonly: bool = False) -> Store:
     """
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/"):
-        from toolkit.survey.keeping.sqlite import sqlite_store
+        from toolkit.survey.storage.sqlite import sqlite_store
 
         return sqlite_store(rest[1:], readonly)
     if scheme in ("postgresql", "postgres"):
-        from toolkit.survey.keeping.postgres import postgres_store
+        from toolkit.survey.storage.postgres import postgres_store
 
         return postgres_store(url, readonly)
     _refuse_unknown(url)

@@ -87,7 +87,7 @@ def _behind(survey: str, database: str, given: dict[str, Any]) -> int:
 
 
 def _here(survey: str, database: str, given: dict[str, Any]) -> int:
-    from toolkit.survey.foreground import AgainError, serve
+    from toolkit.survey.operating.foreground import AgainError, serve
 
     try:
         serve(survey, database=database, **given)
@@ -132,7 +132,7 @@ def _last_day(found: "Collector") -> list[str]:
 
 def _list_servers(options: Options) -> None:
     """The collection at hand, and what else this person runs."""
-    from toolkit.survey.background import find, servers
+    from toolkit.survey.operating.background import find, servers
     from toolkit.survey.store import settled
 
     _status(options)
@@ -158,7 +158,7 @@ def _close(options: Options) -> None:
 
 
 def _migrate(options: Options) -> None:
-    from toolkit.survey.keeping.schema import VERSION
+    from toolkit.survey.storage.schema import VERSION
     from toolkit.survey.store import migrate, settled
 
     found = migrate(settled(options.database))

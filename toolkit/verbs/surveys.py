@@ -40,7 +40,7 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _paper(options: Options) -> None:
-    from toolkit.survey.field import paper
+    from toolkit.survey.paper import paper
     from toolkit.survey.spec import Survey
 
     Path(options.path).write_text(paper(Survey.load(options.survey), options.language), encoding="utf-8")

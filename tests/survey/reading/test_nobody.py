@@ -6,7 +6,7 @@ import pytest
 from tests.survey.samples import DESIGNS, faculty, survey_with
 from toolkit import Question
 from toolkit.survey.reading.nobody import nobody
-from toolkit.survey.reading.plainly import plain_estimate
+from toolkit.survey.reading.plain_estimates import plain_estimate
 from toolkit.survey.rehearsal import report
 
 

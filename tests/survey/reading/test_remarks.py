@@ -1,7 +1,7 @@
 from tests.survey.samples import survey
-from toolkit.survey.keeping.protocol import State
 from toolkit.survey.reading.remarks import OPEN_ACCESS, remarks
 from toolkit.survey.reading.steps import Shown
+from toolkit.survey.storage.protocol import State
 
 
 def test_a_closed_collection_of_single_use_links_needs_no_remark():

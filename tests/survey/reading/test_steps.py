@@ -8,8 +8,8 @@ import pytest
 
 from tests.survey.samples import cheated, faculty, survey
 from toolkit.survey.collector import Collector
-from toolkit.survey.keeping.protocol import KEY_BYTES
 from toolkit.survey.reading.steps import enlarged, look, steps_note
+from toolkit.survey.storage.protocol import KEY_BYTES
 from toolkit.survey.store import Entry, State, StoreError, open_store
 
 

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from toolkit.show.canvas import GREY, INK, new_figure
-from toolkit.survey.promise.shown import shown_question
+from toolkit.survey.consent.shown import shown_question
 from toolkit.survey.question import Question
 
 _LINE = "#aaaaaa"

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.survey.keeping.protocol import KEY_BYTES, State, Store, StoreError
 from toolkit.survey.reading.table import UNDERSTOOD
 from toolkit.survey.spec import Survey
+from toolkit.survey.storage.protocol import KEY_BYTES, State, Store, StoreError
 
 _SETTING = "shown"  # the store forgets settings that begin so when the collection is closed
 _TRIES = 20

@@ -10,8 +10,8 @@ from decimal import Decimal
 from typing import Any
 
 from toolkit.local.design import Design
+from toolkit.survey.consent.wheel import filled, wheel
 from toolkit.survey.question import LONGEST_ANSWER
-from toolkit.survey.serving.wheel import filled, wheel
 
 Words = Mapping[str, Mapping[str, str]]
 """The words of the interface, by language."""

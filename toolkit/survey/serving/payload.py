@@ -9,7 +9,7 @@ from typing import Any
 
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing import strictly
+from toolkit.survey.writing import strict_json
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -69,7 +69,7 @@ def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) ->
 def parsed(raw: bytes) -> Any:
     """Strict JSON out of bytes from a stranger; the error never says more than that it is none."""
     with suppress(ValueError):  # and not `except`: an error that another one was the context of would carry the body along
-        return strictly.parsed(raw, digits=_MOST_DIGITS)
+        return strict_json.loads(raw, digits=_MOST_DIGITS)
     raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")
 
 

@@ -29,8 +29,6 @@ from typing import Any
 import uvicorn
 
 from toolkit.core.checks import refuse, whole
-from toolkit.survey.keeping.editions import check_page
-from toolkit.survey.keeping.writer import Writer
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.connecting.watched import BACKLOG, WatchedServer
@@ -38,6 +36,8 @@ from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.lock import Held, TakenError, holding
 from toolkit.survey.serving.server import application
 from toolkit.survey.serving.workers import Command, end_with_parent, supervise
+from toolkit.survey.storage.editions import check_page
+from toolkit.survey.storage.writer import Writer
 from toolkit.survey.store import Store, StoreError, open_store
 
 _GRACE_SECONDS = 10

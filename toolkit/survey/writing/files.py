@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.survey.writing.strictly import parsed
+from toolkit.survey.writing.strict_json import loads
 
 _MOST_DIGITS = 4000  # a fraction of a fine budget has long parts
 
@@ -16,7 +16,7 @@ def read(path: str | Path) -> Any:
     file = Path(path)
     suffix, raw = _suffix(file), file.read_bytes()
     if suffix == ".json":
-        return parsed(raw, digits=_MOST_DIGITS)
+        return loads(raw, digits=_MOST_DIGITS)
     try:
         return tomllib.loads(raw.decode("utf-8"))
     except RecursionError:

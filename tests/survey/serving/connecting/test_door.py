@@ -9,7 +9,7 @@ import time
 import pytest
 
 from tests.survey.lines import GET, QUICK, certificate, line, read_answer, read_to_end, watched
-from toolkit.survey.serving.connecting.crowd import Crowd
+from toolkit.survey.serving.connecting.connections import Connections
 from toolkit.survey.serving.connecting.door import Door
 from toolkit.survey.serving.limits import Limits
 
@@ -43,8 +43,8 @@ def test_a_connection_counts_before_its_handshake(tls):
     port, server, _ = tls
     with line(port), line(port) as other:
         other.sendall(b"\x16\x03\x01")
-        assert wait_until(lambda: len(server.crowd) == 2)
-    assert wait_until(lambda: len(server.crowd) == 0)
+        assert wait_until(lambda: len(server.connections) == 2)
+    assert wait_until(lambda: len(server.connections) == 0)
 
 
 def test_what_is_said_with_the_end_of_the_handshake_is_heard(tls):
@@ -54,8 +54,8 @@ def test_what_is_said_with_the_end_of_the_handshake_is_heard(tls):
         with line(port) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             connection.sendall(GET)
             assert read_answer(connection)[::2] == (200, b"ok")
-            assert wait_until(lambda: len(server.crowd) == 1)
-        assert wait_until(lambda: len(server.crowd) == 0)
+            assert wait_until(lambda: len(server.connections) == 1)
+        assert wait_until(lambda: len(server.connections) == 0)
 
 
 def test_what_is_no_tls_is_closed_and_its_place_is_free(tls):
@@ -63,7 +63,7 @@ def test_what_is_no_tls_is_closed_and_its_place_is_free(tls):
     with line(port) as connection:
         connection.sendall(GET)
         assert b"HTTP" not in read_to_end(connection)
-    assert wait_until(lambda: len(server.crowd) == 0)
+    assert wait_until(lambda: len(server.connections) == 0)
 
 
 def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_first(tls):
@@ -74,7 +74,7 @@ def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_f
         with line(port) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
             connection.sendall(GET)
             assert read_answer(connection)[0] == 200
-        assert len(server.crowd) <= 20
+        assert len(server.connections) <= 20
     finally:
         for one in silent:
             one.close()
@@ -84,7 +84,7 @@ def test_a_server_ends_without_waiting_for_handshakes(pem):
     public, private = pem
     with watched(app, Limits(head_seconds=30), ssl_certfile=public, ssl_keyfile=private) as (port, server):
         silent = socket.create_connection(("127.0.0.1", port))
-        assert wait_until(lambda: len(server.crowd) == 1)
+        assert wait_until(lambda: len(server.connections) == 1)
         start = time.monotonic()
     assert time.monotonic() - start < 5
     silent.close()
@@ -113,7 +113,7 @@ def test_without_an_open_file_left_whoever_stands_at_the_door_is_let_in_a_little
                 heard.set()
 
         with socket.create_server(("127.0.0.1", 0)) as listening:
-            door = Door(Full(listening, 3), Crowd(QUICK), None, lambda _: Above())
+            door = Door(Full(listening, 3), Connections(QUICK), None, lambda _: Above())
             with line(listening.getsockname()[1]) as connection:
                 connection.sendall(b"x")
                 await asyncio.wait_for(heard.wait(), 5)

@@ -18,7 +18,7 @@ from typing import Any
 from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
 
 from toolkit.survey.serving.connecting.answer import WHOLE, Answer, in_json
-from toolkit.survey.serving.connecting.crowd import Crowd
+from toolkit.survey.serving.connecting.connections import Connections
 from toolkit.survey.serving.connecting.door import Arrival
 from toolkit.survey.serving.refusal import RefusalError
 
@@ -42,10 +42,10 @@ class _StopError(Exception):
 class Connection(HttpToolsProtocol):
     """uvicorn's protocol with limits."""
 
-    def __init__(self, crowd: Crowd, arrival: Arrival, **rest: Any) -> None:
+    def __init__(self, connections: Connections, arrival: Arrival, **rest: Any) -> None:
         super().__init__(**rest)
-        self._crowd, self._arrival = crowd, arrival
-        self._limits = crowd.limits
+        self._crowd, self._arrival = connections, arrival
+        self._limits = connections.limits
         self._seconds = {
             Phase.HEAD: self._limits.head_seconds,
             Phase.BODY: self._limits.body_seconds,

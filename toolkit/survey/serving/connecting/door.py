@@ -2,7 +2,7 @@
 
 asyncio's own servers accept all that stand at a door at once, and tell nobody of a TLS connection before its handshake is
 done: silent connections would use up the open files of the process, and nobody else would get in. Here a few are accepted at a
-time, and each takes its place in the crowd, if need be that of one that has let us wait longer.
+time, and each takes its place in the connections, if need be that of one that has let us wait longer.
 """
 
 import asyncio
@@ -11,7 +11,7 @@ import ssl
 from collections.abc import Callable
 from typing import Any
 
-from toolkit.survey.serving.connecting.crowd import Crowd
+from toolkit.survey.serving.connecting.connections import Connections
 
 _AT_ONCE = 32  # connections that are accepted before those that were sent away are closed
 _PAUSE = 0.05  # seconds, when the system has no open file left for us
@@ -24,16 +24,16 @@ class Arrival:
 
     Parameters
     ----------
-    crowd : where it takes its place; a handshake has the time of a request's head.
+    connections : where it takes its place; a handshake has the time of a request's head.
     accepted : its socket.
     context : certificate and rules of TLS, if any.
     above : makes the protocol.
     """
 
-    def __init__(self, crowd: Crowd, accepted: socket.socket, context: ssl.SSLContext | None, above: Above) -> None:
+    def __init__(self, connections: Connections, accepted: socket.socket, context: ssl.SSLContext | None, above: Above) -> None:
         self._loop = asyncio.get_running_loop()
-        self._crowd, self._accepted, self._context, self._above = crowd, accepted, context, above
-        self.deadline = self._loop.time() + crowd.limits.head_seconds
+        self._crowd, self._accepted, self._context, self._above = connections, accepted, context, above
+        self.deadline = self._loop.time() + connections.limits.head_seconds
         self.was_dropped = False
 
     def begin(self) -> "asyncio.Task[Any] | None":
@@ -70,9 +70,9 @@ class Arrival:
 class Door:
     """Accepts what comes to a listening socket. It stands in for an `asyncio.Server`."""
 
-    def __init__(self, listening: socket.socket, crowd: Crowd, context: ssl.SSLContext | None, above: Above) -> None:
+    def __init__(self, listening: socket.socket, connections: Connections, context: ssl.SSLContext | None, above: Above) -> None:
         self._loop = asyncio.get_running_loop()
-        self._listening, self._crowd, self._context, self._above = listening, crowd, context, above
+        self._listening, self._crowd, self._context, self._above = listening, connections, context, above
         self._arriving: dict[asyncio.Task[Any], Arrival] = {}
         self._closed = False
         listening.setblocking(False)

@@ -8,7 +8,7 @@ from typing import Any
 import uvicorn
 
 from toolkit.survey.serving.connecting.connection import Connection
-from toolkit.survey.serving.connecting.crowd import Crowd
+from toolkit.survey.serving.connecting.connections import Connections
 from toolkit.survey.serving.connecting.door import Arrival, Door
 from toolkit.survey.serving.limits import Limits
 
@@ -20,20 +20,20 @@ class WatchedServer(uvicorn.Server):
 
     def __init__(self, config: uvicorn.Config, limits: Limits, announce: Callable[[], None]) -> None:
         super().__init__(config)
-        self.crowd, self._announce = Crowd(limits), announce
+        self.connections, self._announce = Connections(limits), announce
         self.servers: list[Any] = []
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         """As uvicorn's own, but every connection is counted as soon as it stands."""
         await self.lifespan.startup()
         asyncio.get_running_loop().set_exception_handler(_hush)
-        self.servers = [Door(one, self.crowd, self.config.ssl, self._connection) for one in sockets or []]
+        self.servers = [Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []]
         self.started = True
         self._announce()
 
     def _connection(self, arrival: Arrival) -> Connection:
         state = self.server_state
-        return Connection(self.crowd, arrival, config=self.config, server_state=state, app_state=self.lifespan.state)
+        return Connection(self.connections, arrival, config=self.config, server_state=state, app_state=self.lifespan.state)
 
 
 def _hush(*_: object) -> None:

@@ -1,0 +1,209 @@
+"""What the linter refuses, each beside the nearest thing that it lets pass."""
+
+import math
+from typing import Any
+
+import pytest
+
+from tests.survey.samples import cheated, faculty, survey
+from toolkit import crosswise, k_ary, mangat, triangular, warner
+from toolkit.local.numeric import additive
+from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size
+from toolkit.survey.question import Question
+from toolkit.survey.writing.problem import SurveyError
+
+LAW = {"faculty": ["law"]}
+COMMENT = Question("comment", "Anything else?", free_text=True, required=False)
+WARNED = Question("comment", "Anything else?", free_text=True, required=False, warning="Do not say what you answered.")
+
+
+def agree(name: str, epsilon: float = 1.0) -> Question:
+    return Question(name, f"Do you agree with {name}?", design=k_ary(5, epsilon=epsilon))
+
+
+def refused(message: str, *questions: Question, **changes: Any) -> None:
+    with pytest.raises((SurveyError, ValueError), match=message):
+        survey(*questions, **changes)
+
+
+def test_names_are_there_once_and_are_not_used_by_the_results() -> None:
+    refused(r"`name` of its own, got 'cheated' 2 times", cheated(), cheated())
+    for name in RESERVED:
+        refused("must not be called practice, key", Question(name, "What?", free_text=True))
+    with pytest.raises(ValueError, match="at least one question"):
+        survey_of_none()
+
+
+def survey_of_none() -> None:
+    from toolkit.survey.spec import Survey
+
+    Survey("Exams", [], consent="We study exams.")
+
+
+def test_skip_logic_on_a_randomized_answer_is_refused() -> None:
+    follow_up = Question("why", "Why?", options=["time", "grades"], show_if={"cheated": ["yes"]})
+    refused(
+        r"question 'why': `show_if` must not depend on a randomized question, got 'cheated': whether .* would tell",
+        cheated(),
+        follow_up,
+    )
+    also = Question("again", "Again?", design=warner(p="2/3"), show_if={"faculty": ["law"], "cheated": ["yes"]})
+    refused("must not depend on a randomized question", faculty(), cheated(), also)
+    assert survey(faculty(), cheated(show_if=LAW))
+
+
+def test_conditions_name_options_of_earlier_plain_choices() -> None:
+    refused(r"question before this one, got 'faculty', which comes later", cheated(show_if=LAW), faculty())
+    refused(r"question before this one, got 'faculty', which is not in the survey", cheated(show_if=LAW))
+    refused(r"question before this one, got 'cheated', which comes later", cheated(show_if={"cheated": ["yes"]}))
+    refused(r"must name options of 'faculty' \(arts, law\), got 'Law'", faculty(), cheated(show_if={"faculty": ["Law"]}))
+    age = Question("age", "Age?", bounds=(0, 99))
+    refused("one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]}))
+    ticks = faculty(multiple=True)
+    refused("one answer out of several, got 'faculty', a question for ticks", ticks, cheated(show_if=LAW))
+
+
+def test_a_randomized_question_cannot_be_left_out() -> None:
+    refused(
+        r"question 'cheated': a randomized question must be required, got required = false: .*prefer not to say",
+        cheated(required=False),
+    )
+    assert survey(faculty(required=False), cheated())
+
+
+@pytest.mark.parametrize(
+    "option",
+    [
+        "prefer not to say",
+        "I'd rather not say",
+        "no_answer",
+        "Keine Angabe",
+        "Je préfère ne pas répondre",
+        "Prefiero no decirlo",
+        "أفضّل عدم الإجابة",
+    ],
+)
+def test_a_randomized_question_cannot_be_declined_by_a_plain_one_before_it(option: str) -> None:
+    gate = Question("gate", "May we ask you something personal?", options=["yes", option])
+    refused(
+        r"question 'cheated': .*can be declined, got 'gate' with .*an option of the design",
+        gate,
+        cheated(show_if={"gate": ["yes"]}),
+    )
+    named = Question("gate", "May we ask?", options=["go", "stop"], labels={"stop": option})
+    refused("can be declined, got 'gate' with 'stop'", named, cheated(show_if={"gate": ["go"]}))
+    assert survey(gate, cheated())  # declining a plain question hides nothing that matters here
+
+
+def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> None:
+    refused(
+        "'faculty' must be required, because a randomized question depends on it", faculty(required=False), cheated(show_if=LAW)
+    )
+    assert survey(faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated())
+
+
+def test_declining_is_fine_as_an_option_of_the_design() -> None:
+    options = ["no", "yes", "prefer not to say"]
+    assert survey(cheated(design=k_ary(options, epsilon=1.0)))
+
+
+def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
+    twin = Question("direct", "HAVE you ever cheated, on an exam!", options=["no", "yes"])
+    refused(
+        r"question 'direct': a plain question must not ask what a randomized one asks, got the text of 'cheated'", cheated(), twin
+    )
+    languages = {"en": "Exams?", "de": "Have you ever cheated on an exam?"}
+    refused("must not ask what a randomized one asks", cheated(), Question("direct", languages, options=["no", "yes"]))
+    again = Question("again", "Have you ever cheated on an exam?", design=warner(p="2/3"))
+    assert survey(cheated(), again)  # asked twice, paid twice
+
+
+def test_free_text_beside_a_sensitive_question_needs_a_warning() -> None:
+    refused(r"question 'comment': free text in a survey with randomized questions needs a `warning`", cheated(), COMMENT)
+    assert survey(cheated(), WARNED)
+    assert survey(faculty(), COMMENT)
+
+
+def test_the_total_loss_stays_below_the_ceiling_unless_it_is_raised() -> None:
+    message = r"at most epsilon 3, the survey's `ceiling`, got 3\.693 \(cheated 0\.693, a 2, b 1\): .*raise `ceiling`"
+    refused(message, cheated(), agree("a", 2.0), agree("b", 1.0))
+    assert survey(cheated(), agree("a", 2.0), agree("b", 1.0), ceiling=4)
+    assert survey(agree("a", 1.0), agree("b", 1.0), agree("c", 1.0)).loss.epsilon == pytest.approx(3, abs=1e-6)
+    refused("at most epsilon 0.5", cheated(), ceiling=0.5)
+
+
+@pytest.mark.parametrize("design", [mangat("1/2"), triangular("1/4"), additive((0, 9), {0: 0.5, 1: 0.5})])
+def test_a_report_that_proves_an_answer_must_be_allowed_explicitly(design: Any) -> None:
+    question = Question("asked", "What?", design=design)
+    refused(r"question 'asked': a report must not be able to prove an answer, .*write ceiling = inf", question, check=False)
+    refused("must not be able to prove an answer", question, ceiling=1e300, check=False)
+    refused(r"`check` must be false, because a report on 'asked' can prove an answer", question, ceiling=math.inf)
+    assert math.isinf(survey(question, ceiling=math.inf, check=False).loss.epsilon)
+
+
+def test_every_text_is_there_in_every_language() -> None:
+    two = ["en", "de"]
+    title, consent = {"en": "Exams", "de": "Prüfungen"}, {"en": "We study.", "de": "Wir forschen."}
+
+    def made(question: Question, **changes: Any) -> None:
+        from toolkit.survey.spec import Survey
+
+        Survey(**{"title": title, "questions": [question], "consent": consent, "languages": two, **changes})
+
+    both = {"en": "Have you?", "de": "Haben Sie?"}
+    made(Question("asked", both, design=warner(p="2/3")))
+    incomplete: list[tuple[str, Question]] = [
+        ("`text`", Question("asked", "Have you?", design=warner(p="2/3"))),
+        ("`help`", Question("asked", both, design=warner(p="2/3"), help={"en": "Think."})),
+        ("`instructions`", Question("asked", both, design=crosswise("1/4"), mode="physical", instructions="Two questions.")),
+        ("`warning`", Question("asked", both, free_text=True, warning="Beware.")),
+        ("`labels.yes`", Question("asked", both, design=warner(p="2/3"), labels={"yes": "Yes, I have"})),
+    ]
+    for field, question in incomplete:
+        with pytest.raises(
+            SurveyError, match=rf"question 'asked': {field} must be there in every language .*\(en, de\), got none in de"
+        ):
+            made(question)
+    with pytest.raises(
+        SurveyError, match=r"the option 'arts' must have a label in every language \(en, de\), got none: write labels.arts = \{en"
+    ):
+        made(Question("asked", both, options=["arts", "law"]))
+    made(Question("asked", both, options=[1, 2, "3–4", "yes"]))
+    with pytest.raises(ValueError, match="`title` must be there in every language"):
+        made(Question("asked", both, design=warner(p="2/3")), title="Exams")
+    with pytest.raises(ValueError, match="`consent` must be there in every language"):
+        made(Question("asked", both, design=warner(p="2/3")), consent="We study.")
+
+
+def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
+    refused("a language must be one of ar, de, en, es, fr", languages=["it"])
+    refused("must have all its words in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}})
+    refused(r"`words` must be in a language of the survey \(en\), got 'it'", words={"it": {"next": "Avanti"}})
+    refused("`words.en.next` must be plain text", words={"en": {"next": "\x00"}})
+    assert survey(words={"en": {"next": "Go on"}}).interface_words == {"en": {"next": "Go on"}}
+
+
+def test_options_are_shown_by_different_words() -> None:
+    refused(r"question 'cheated': options must be shown by different words in en, got 'Yes' twice", cheated(labels={"no": "Yes"}))
+
+
+def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
+    many = [Question(f"text_{place}", "Anything?", free_text=True) for place in range(8)]
+    with pytest.raises(ValueError, match=f"must stay below {LARGEST} bytes, got"):
+        check_size(many)
+    check_size(many[:7])
+
+
+def test_what_is_not_refused_is_as_long_as_the_linter_thinks() -> None:
+    """The longest submission of a survey at the limit, with four bytes to each character, is below 64 kB in all."""
+    import json
+
+    names = [f"{'n' * 38}_{place}" for place in range(7)]
+    body = {
+        "survey": "0" * 64,
+        "key": "0" * 32,
+        "answers": dict.fromkeys(names, "😀" * 2000),
+        "understood": False,
+        "token": "x" * 2300,
+    }
+    assert len(json.dumps(body, ensure_ascii=False).encode()) < 64 * 1024

@@ -1,0 +1,93 @@
+"""What the browser gets of a question: the shape that the page is written against."""
+
+import json
+import math
+from typing import Any
+
+import pytest
+
+from tests.survey.samples import DESIGNS, cheated, faculty
+from toolkit import crosswise, mangat
+from toolkit.local.numeric import local_laplace, one_bit
+from toolkit.survey.client import browser_data
+from toolkit.survey.consent.shown import shown_question
+from toolkit.survey.question import Question
+
+FIELDS = [
+    "name",
+    "kind",
+    "mode",
+    "text",
+    "help",
+    "options",
+    "reports",
+    "randomizer",
+    "odds",
+    "deniable",
+    "instructions",
+    "show_if",
+    "required",
+    "bounds",
+    "warning",
+]
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_every_design_has_the_same_fields_and_is_plain_json(design: Any) -> None:
+    page = shown_question(Question("asked", "What?", design=design), ["en"])
+    assert list(page) == FIELDS
+    assert json.loads(json.dumps(page, allow_nan=False)) == page
+    assert page["randomizer"] == browser_data(design)
+    assert [option["value"] for option in page["options"]] == list(getattr(design, "options", ()))
+    assert [report["value"] for report in page["reports"]] == list(getattr(design, "report_options", ()))
+    assert page["deniable"] == math.isfinite(design.epsilon)
+    assert len(page["odds"]["en"]) >= 2
+
+
+def test_a_plain_question_has_no_randomizer_and_no_odds() -> None:
+    page = shown_question(faculty(required=False, help="Where you are enrolled."), ["en"])
+    assert (page["mode"], page["randomizer"], page["odds"], page["deniable"], page["reports"]) == ("plain", None, None, None, [])
+    assert page["options"][0] == {"value": "arts", "label": {"en": "arts"}}
+    assert (page["required"], page["help"], page["warning"]) == (False, {"en": "Where you are enrolled."}, None)
+
+
+def test_reports_have_labels_of_their_own_in_every_language() -> None:
+    instructions = {"en": "Two questions.", "de": "Zwei Fragen."}
+    question = Question(
+        "paid",
+        {"en": "Paid?", "de": "Bezahlt?", "fr": "Payé ?"},
+        design=crosswise("1/4"),
+        mode="physical",
+        instructions=instructions,
+        labels={"same": {"en": "The same", "de": "Gleich"}},
+    )
+    page = shown_question(question, ["de", "en"])
+    assert page["text"] == {"de": "Bezahlt?", "en": "Paid?"}
+    assert page["options"] == [
+        {"value": "no", "label": {"de": "Nein", "en": "No"}},
+        {"value": "yes", "label": {"de": "Ja", "en": "Yes"}},
+    ]
+    assert page["reports"] == [
+        {"value": "different", "label": {"de": "Verschieden", "en": "Different"}},
+        {"value": "same", "label": {"de": "Gleich", "en": "The same"}},
+    ]
+    assert page["instructions"] == {"de": "Zwei Fragen.", "en": "Two questions."}
+
+
+def test_conditions_are_told_in_codes() -> None:
+    page = shown_question(cheated(show_if={"faculty": ["law"]}), ["en"], {"faculty": faculty()})
+    assert page["show_if"] == {"faculty": [1]}
+
+
+def test_bounds_are_numbers() -> None:
+    assert shown_question(Question("hours", "How many?", design=one_bit((0, 80), 1.0)), ["en"])["bounds"] == [0, 80]
+    assert shown_question(Question("share", "Which?", bounds=("1/4", 0.5)), ["en"])["bounds"] == [0.25, 0.5]
+
+
+def test_numbers_that_a_browser_would_round_are_refused_when_the_question_is_made() -> None:
+    with pytest.raises(ValueError, match=r"question 'hours': `bounds` must have fewer digits"):
+        Question("hours", "How many?", design=local_laplace((0, "1/9007199254740993"), 1.0))
+
+
+def test_a_report_that_can_prove_an_answer_is_not_called_deniable() -> None:
+    assert shown_question(Question("x", "X?", design=mangat("1/2")), ["en"])["deniable"] is False

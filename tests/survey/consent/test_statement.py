@@ -1,0 +1,153 @@
+"""The promise: consequences first, true for each kind of design, and never more than the designs give."""
+
+import itertools
+import math
+from typing import Any
+
+import pytest
+
+from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
+from toolkit import Pure, k_ary, mangat, triangular, warner
+from toolkit.survey.consent.statement import loss, odds, promise
+from toolkit.survey.consent.voice import Voice
+from toolkit.survey.language.phrases import languages, phrases
+from toolkit.survey.question import Question
+
+PHYSICAL = {"mode": "physical", "instructions": "Throw a die."}
+PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
+
+
+def told(*questions: Question, language: str = "en", check: bool = True, access: str = "open") -> list[str]:
+    return promise([question.in_language(language) for question in questions], language, check=check, access=access)
+
+
+def agree(name: str, epsilon: float) -> Question:
+    return Question(name, f"Do you agree with {name}?", design=k_ary(5, epsilon=epsilon))
+
+
+HEADS: dict[str, tuple[list[Question], str]] = {
+    "one question": ([cheated()], "head_one"),
+    "all are protected": ([cheated(), agree("a", 1.0)], "head_all"),
+    "some are protected": ([faculty(), cheated()], "head_some"),
+    "each is, all together is a lot": ([agree("a", 2.0), agree("b", 2.0)], "head_each"),
+    "one alone is a lot": ([agree("a", 1.0), agree("b", 4.0)], "head_weak"),
+    "a report can prove": ([cheated(), Question("x", "X?", design=mangat("1/2"))], "head_proof"),
+    "nothing is protected": ([faculty()], "head_plain"),
+}
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize(("questions", "head"), HEADS.values(), ids=HEADS)
+def test_the_consequence_comes_first_and_is_what_the_designs_give(questions: list[Question], head: str, language: str) -> None:
+    assert told(*questions, language=language)[0] == phrases(language)[head]
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_secrecy_is_promised_only_up_to_odds_of_twenty(design: Any) -> None:
+    head = told(Question("x", "X?", design=design))[0]
+    promised = head in [phrases("en")[name] for name in PROMISES_SECRECY]
+    assert promised == (design.epsilon <= 3)
+
+
+def test_the_loss_is_the_sum_of_all_reports_anchors_too() -> None:
+    questions = [faculty(), cheated(), Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")]
+    assert loss(questions) == warner(p="2/3").loss + warner(p="3/4").loss
+    assert loss([faculty()]) == Pure(0)
+    assert math.isinf(loss([cheated(), Question("x", "X?", design=triangular("1/4"))]).epsilon)
+
+
+def test_the_loss_is_what_whole_submissions_cost_by_enumeration() -> None:
+    """All pairs of answers to two questions and an anchor: the largest ratio is reached, and never passed."""
+    matrices = [question.design.matrix for question in (cheated(), agree("a", 1.0), cheated(anchor="no"))]  # type: ignore[union-attr]
+    worst = 0.0
+    truths = list(itertools.product(range(2), range(5), range(2)))
+    for one, other in itertools.product(truths, repeat=2):
+        for reports in itertools.product(range(2), range(5), range(2)):
+            ratio = math.prod(m[a, y] / m[b, y] for m, a, b, y in zip(matrices, one, other, reports, strict=True))
+            worst = max(worst, math.log(ratio))
+    assert loss([cheated(), agree("a", 1.0), cheated(anchor="no")]).epsilon == pytest.approx(worst, abs=1e-9)
+
+
+def test_the_total_is_told_as_odds_and_a_raised_ceiling_is_told() -> None:
+    low, high = " ".join(told(cheated())), " ".join(told(agree("a", 2.0), agree("b", 2.0)))
+    assert "at most 2 to 1" in low
+    assert "more than this software allows" not in low
+    assert "at most 54.6 to 1" in high  # e**4 is 54.598
+    assert "more than this software allows unless it is told to (20.1 to 1)" in high
+    assert "There is no limit" in " ".join(told(Question("x", "X?", design=mangat("1/2"))))
+
+
+def test_unprotected_questions_are_named() -> None:
+    long = Question("long", "Well, " + "so " * 100 + "?", options=["a", "b"])
+    paragraph = next(paragraph for paragraph in told(faculty(), long, cheated()) if "not protected" in paragraph)
+    assert "“Which faculty are you in?”" in paragraph
+    assert "so…”" in paragraph
+    assert "cheated" not in paragraph
+    assert not any("not protected" in paragraph for paragraph in told(cheated()))
+
+
+def test_what_must_be_trusted_depends_on_who_randomizes() -> None:
+    auto, guided, physical = (" ".join(told(cheated(**mode))) for mode in ({}, {"mode": "guided"}, PHYSICAL))
+    assert "your phone, its browser" in auto
+    assert "your phone, its browser" in guided
+    assert "your phone, its browser" not in physical
+    assert "entered nowhere" in physical
+    assert "entered nowhere" not in auto + guided
+    assert "your phone shows what chance says" in guided
+    assert "Your phone changes" not in guided + physical
+
+
+def test_what_is_stored_is_told() -> None:
+    stored = {
+        (check, access): told(cheated(), check=check, access=access)[-1]
+        for check in (True, False)
+        for access in ("open", "token", "blind")
+    }
+    assert all("no name, no address, no device, no time and no order" in text for text in stored.values())
+    assert all(("answered correctly" in text) == check for (check, _), text in stored.items())
+    assert all(("crossed off a list" in text) == (access == "token") for (_, access), text in stored.items())
+    assert all(("anonymous ticket" in text) == (access == "blind") for (_, access), text in stored.items())
+
+
+def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons() -> None:
+    text = survey(cheated(), consent="We study exams.").consent_text()
+    parts = text.split("\n\n")
+    assert parts[0] == "Nobody, neither we nor the server, can know your real answer."
+    assert parts[1] == "We study exams."
+    assert "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)" in text
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_the_whole_text_can_be_made_for_every_design_in_every_language(design: Any, language: str) -> None:
+    labels = {option: {language: f"({option})"} for option in getattr(design, "options", ())}
+    question = Question("asked", {language: "Was ist es?"}, design=design, labels=labels)
+    made = survey(question, languages=[language], ceiling=math.inf, check=False)
+    text = made.consent_text()
+    assert all(sentence in text for sentence in odds(made["asked"], language, icons=True))
+    assert "{" not in text
+    assert "}" not in text
+
+
+def test_odds_on_the_page_have_no_icons_and_labels_as_they_are_shown() -> None:
+    shown = odds(cheated(labels={"yes": "Yes, I have"}).in_language("en"), "en")
+    assert shown[0].startswith("If your answer is “Yes, I have”, we receive “Yes, I have” 2 times in 3;")
+    assert "●" not in " ".join(shown)
+    assert odds(faculty(), "en") == []
+
+
+def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
+    from toolkit.survey.language.words import interface
+
+    promised = {f"promise_{name}": sentence.replace("e", "ë") for name, sentence in phrases("en").items() if "{" not in sentence}
+    gaps = {f"promise_{name}": sentence for name, sentence in phrases("en").items() if "{" in sentence}
+    page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    made = survey(cheated(), languages=["it"], words={"it": {**promised, **gaps, **page}})
+    assert made.consent_text().startswith("Nobody, nëithër wë nor thë sërvër")
+    assert made.for_page()["questions"][0]["options"][1]["label"] == {"it": "Yës"}
+
+
+def test_a_survey_with_one_design_says_what_it_costs() -> None:
+    for design in DESIGNS.values():
+        assert survey_with(design).loss == design.loss
+    assert Voice(phrases("en")).factor(warner(p="2/3").epsilon) in survey_with(warner(p="2/3")).consent_text()

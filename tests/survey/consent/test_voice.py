@@ -1,0 +1,71 @@
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.survey.consent.voice import Voice
+from toolkit.survey.language.phrases import phrases
+
+ENGLISH, GERMAN, ARABIC = (Voice(phrases(code)) for code in ("en", "de", "ar"))
+
+
+@given(st.floats(min_value=0, max_value=30))
+def test_a_factor_is_rounded_up_to_three_digits(epsilon: float) -> None:
+    told = float(ENGLISH.factor(epsilon).replace("\u202f", ""))
+    assert math.exp(epsilon) * (1 - 1e-11) <= told <= math.exp(epsilon) * 1.01
+
+
+@pytest.mark.parametrize(
+    ("odds", "told"), [(5, "5"), (3, "3"), (Fraction(10, 3), "3.34"), (1, "1"), (1000, "1000"), (12345, "12\u202f400")]
+)
+def test_whole_odds_stay_whole(odds: Fraction, told: str) -> None:
+    assert ENGLISH.factor(math.nextafter(math.log(odds), math.inf)) == told
+
+
+def test_odds_that_nobody_could_read_are_told_as_a_power() -> None:
+    assert ENGLISH.factor(200.0) == "10^87"  # e**200 is 7.2e86
+    assert ENGLISH.factor(1000.0) == "10^435"
+
+
+def test_frequencies() -> None:
+    shares = [Fraction(2, 3), Fraction(1, 3), Fraction(73, 100), Fraction(1, 3000), Fraction(0), Fraction(1)]
+    assert [ENGLISH.often(share) for share in shares] == [
+        "2 times in 3",
+        "1 time in 3",
+        "73 times in 100",
+        "about 3 times in 10\u202f000",
+        "never",
+        "always",
+    ]
+    assert GERMAN.often(Fraction(1, 3)) == "in 1 von 3 Fällen"
+    assert ARABIC.often(Fraction(2, 3)) == "2 من كل 3 مرات"
+
+
+def test_icons_are_drawn_for_exact_small_frequencies_only() -> None:
+    drawn = Voice(phrases("en"), icons=True)
+    assert drawn.often(Fraction(5, 6)) == "5 times in 6 (●●●●●○)"
+    assert "●" not in drawn.often(Fraction(73, 100)) + drawn.often(Fraction(1, 13)) + drawn.often(Fraction(1))
+
+
+def test_lists_and_quotes_are_those_of_the_language() -> None:
+    assert ENGLISH.listed(["a"]) == "a"
+    assert ENGLISH.listed(["a", "b", "c"]) == "a, b and c"
+    assert GERMAN.listed(["a", "b"], "or") == "a oder b"
+    assert ARABIC.listed(["a", "b", "c"]) == "a، b وc"
+    assert GERMAN.quoted("Ja") == "„Ja“"
+
+
+@pytest.mark.parametrize("label", ["{0}", "{often}", "%s", "<b>", "\\u0041", "{{", "}"])
+def test_labels_are_put_in_as_they_are(label: str) -> None:
+    assert ENGLISH.quoted(label) == f"“{label}”"
+
+
+def test_numbers_have_the_decimal_mark_of_the_language() -> None:
+    assert (ENGLISH.number(0.125), GERMAN.number(2.5), GERMAN.number(1234), GERMAN.number(12345)) == (
+        "0.125",
+        "2,5",
+        "1234",
+        "12\u202f345",
+    )

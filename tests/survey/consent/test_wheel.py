@@ -1,0 +1,55 @@
+"""The wheel of a guided question is the design itself: sectors and orders reproduce its matrix exactly."""
+
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from toolkit import crosswise, forced, k_ary, kuk, mangat, triangular, unrelated, warner
+from toolkit.survey.consent.wheel import sectors, wheel
+from toolkit.survey.language.words import interface
+
+DESIGNS = [
+    warner(p="2/3"), warner(p="1/4"), warner(epsilon=1.0), forced(yes="1/6", no="1/6"), unrelated(p=0.7, prevalence=0.3),
+    mangat(0.7), kuk("4/5", "1/5", draws=2), crosswise("1/4"), triangular("1/4"), k_ary(5, epsilon=1.0),
+]  # fmt: skip
+
+
+def labelled(options):
+    return [{"value": option, "label": {"en": f"[{option}]"}} for option in options]
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_the_sectors_cover_the_round_and_give_back_the_matrix(design):
+    parts = sectors(design)
+    assert (parts[0][0], parts[-1][1]) == (0, design.denominator)
+    assert all(before[1] == after[0] and before[2] != after[2] for before, after in pairwise(parts))
+    counted = np.zeros(design.weights.shape, dtype=object)
+    for start, end, says in parts:
+        for truth, report in enumerate(says):
+            counted[truth, report] += Fraction(end - start)
+    assert (counted == design.weights).all()
+
+
+@pytest.mark.parametrize("design", DESIGNS, ids=lambda design: design.name)
+def test_the_page_gets_sizes_that_add_up_to_the_round(design):
+    made = wheel(design, labelled(design.options), labelled(design.report_options), interface(["en"]))
+    assert [sector["size"] for sector in made] == [end - start for start, end, _ in sectors(design)]
+    assert sum(sector["size"] for sector in made) == design.denominator
+
+
+def test_orders_say_what_each_true_answer_leads_to():
+    design = crosswise("1/4")
+    made = wheel(design, labelled(design.options), labelled(design.report_options), interface(["en"]))
+    assert [sector["order"]["en"] for sector in made] == [
+        "Tap “[different]”, whatever your real answer is.",
+        "If your real answer is “[no]”, tap “[same]”. If your real answer is “[yes]”, tap “[different]”.",
+        "Tap “[same]”, whatever your real answer is.",
+    ]
+
+
+def test_braces_in_a_label_stay_what_they_are():
+    design = warner(p="2/3")
+    braces = [{"label": {"en": "{label}"}}, {"label": {"en": "{truth}"}}]
+    assert wheel(design, braces, braces, interface(["en"]))[0]["order"]["en"] == "Tap “{label}”, whatever your real answer is."

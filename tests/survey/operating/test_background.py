@@ -1,0 +1,187 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import psutil
+import pytest
+
+from tests.survey.process import collection, ended
+from toolkit.survey.collector import Collector
+from toolkit.survey.operating import background
+from toolkit.survey.operating.background import CollectError, find, last_words, launch, log_of, servers, state_of
+
+LAUNCH = "import sys; from toolkit.survey.operating.background import launch; print(launch(sys.argv[1], {}).pid, flush=True)"
+
+
+@pytest.fixture
+def home(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    yield tmp_path
+    for server in servers():
+        os.kill(server.pid, signal.SIGCONT)
+        server.stop()
+
+
+def holders(url):
+    """The processes that were told to serve this database, but for the dead."""
+    listed = psutil.process_iter(["cmdline", "status"])
+    living = (one for one in listed if one.info["status"] != psutil.STATUS_ZOMBIE)
+    return [one.pid for one in living if str(state_of(url)) in (one.info["cmdline"] or ())]
+
+
+def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_ends_when_it_is_stopped(home):
+    url, survey, _ = collection(home)
+    assert find(url) is None
+    server = launch(url, {"port": 0})
+    assert find(url) == server == launch(url, {})
+    assert servers() == [server]
+    assert server.survey == survey.hash
+    assert state_of(url).stat().st_mode & 0o077 == 0
+    server.stop()
+    assert find(url) is None
+    assert servers() == []
+
+
+def test_it_outlives_the_process_that_launched_it(home):
+    url, _, _ = collection(home)
+    done = subprocess.run([sys.executable, "-c", LAUNCH, url], capture_output=True, text=True, timeout=60, check=True)
+    assert find(url).pid == int(done.stdout)
+
+
+def test_a_collection_is_closed_from_another_process_while_the_one_that_launched_it_lives(home):
+    """As a notebook opens and a colleague's shell closes: the server must be nobody's child, or it would stay as a zombie."""
+    url, _, _ = collection(home)
+    waiting = [sys.executable, "-c", f"{LAUNCH}; sys.stdin.read()", url]
+    with ended(waiting, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:
+        pid = int(notebook.stdout.readline())
+        began = time.monotonic()
+        assert not Collector.attach(url).close().serving
+        assert time.monotonic() - began < 8
+        assert notebook.poll() is None
+        assert pid not in [child.pid for child in psutil.Process(notebook.pid).children()]
+
+
+def test_however_many_launch_it_at_once_there_is_one_server(home):
+    url, _, _ = collection(home)
+    with ThreadPoolExecutor(4) as pool:
+        found = [
+            pool.submit(subprocess.run, [sys.executable, "-c", LAUNCH, url], capture_output=True, text=True, timeout=90, check=True)
+            for _ in range(4)
+        ]
+    pids = {int(one.result().stdout) for one in found}
+    assert pids == {find(url).pid}
+    assert holders(url) == [find(url).pid]
+
+
+def test_a_proxy_in_the_environment_is_not_asked_for_our_own_server(home, monkeypatch):
+    for name in ("http_proxy", "https_proxy", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    url, _, _ = collection(home)
+    server = launch(url, {})
+    assert Collector.attach(url).status().url == server.url
+    assert not Collector.attach(url).close().serving
+    assert find(url) is None
+
+
+def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
+    url, _, _ = collection(home)
+    server = launch(url, {})
+    os.kill(server.pid, signal.SIGKILL)
+    end = time.monotonic() + 10
+    while find(url) is not None:
+        assert time.monotonic() < end
+    assert json.loads(state_of(url).read_text())["pid"] == server.pid
+    again = launch(url, {})
+    assert again.pid != server.pid
+    assert find(url) == again
+    server.stop()  # the old one: nobody else is hit
+    assert find(url) == again
+
+
+def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_cannot_be_ended_is_named(home, monkeypatch):
+    url, _, _ = collection(home)
+    server = launch(url, {})
+    monkeypatch.setattr(background, "_STOP_SECONDS", 0.3)
+    monkeypatch.setattr(background, "_KILL_SECONDS", 0.3)
+    os.kill(server.pid, signal.SIGSTOP)
+    with monkeypatch.context() as deaf:
+        deaf.setattr(background, "_send", lambda *_: None)
+        began = time.monotonic()
+        with pytest.raises(CollectError, match=f"process {server.pid}, which goes on"):
+            server.stop()
+        assert time.monotonic() - began < 5
+    monkeypatch.setattr(background, "_KILL_SECONDS", 10)
+    server.stop()
+    assert find(url) is None
+
+
+def test_why_a_server_could_not_begin_is_said(home):
+    with pytest.raises(CollectError, match=r"Not serving: .*the database must be there"):
+        launch(f"sqlite:///{home / 'nothing.db'}", {})
+    url, _, _ = collection(home)
+    with pytest.raises(CollectError, match="without TLS the host must be an address of this machine alone"):
+        launch(url, {"host": "0.0.0.0"})  # noqa: S104
+
+
+def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
+    url, _, _ = collection(home)
+    monkeypatch.setattr(background, "_START_SECONDS", 0.1)
+    with pytest.raises(CollectError, match="must be ready within 0 seconds"):
+        launch(url, {})
+    time.sleep(2)
+    assert holders(url) == []
+
+
+def test_the_password_of_a_database_is_not_among_the_arguments(home):
+    url, _, _ = collection(home)
+    server = launch(url, {})
+    arguments = subprocess.run(["ps", "-o", "args=", "-p", str(server.pid)], capture_output=True, text=True, check=True).stdout
+    assert "toolkit.survey.serving.process" in arguments
+    assert "campus.db" not in arguments
+
+
+def test_what_goes_wrong_is_in_a_log_that_its_owner_can_read(home):
+    url, _, _ = collection(home)
+    server = launch(url, {})
+    assert last_words(url) == ()
+    (home / "campus.db").rename(home / "away.db")
+    refused = subprocess.run(
+        [sys.executable, "-c", POST, server.url, server.survey], capture_output=True, text=True, timeout=60, check=True
+    )
+    assert refused.stdout.strip() == "503"
+    (home / "away.db").rename(home / "campus.db")
+    (said,) = last_words(url)
+    assert "No reports can be stored: the database must be there" in said
+    assert "127.0.0.1" not in said
+    assert Collector.attach(url).status().log == (said,)
+    assert log_of(state_of(url)).stat().st_mode & 0o077 == 0
+
+
+POST = """
+import json, sys, httpx
+from tests.survey.desk import ANSWERS
+body = {"survey": sys.argv[2], "key": "0" * 32, "answers": ANSWERS, "understood": True}
+print(httpx.post(sys.argv[1] + "report", content=json.dumps(body), headers={"content-type": "application/json"}).status_code)
+"""
+
+
+@pytest.mark.usefixtures("home")
+def test_windows_is_told_what_to_do(monkeypatch):
+    monkeypatch.setattr(background, "_WINDOWS", True)
+    assert find("sqlite:////x.db") is None
+    with pytest.raises(CollectError, match="needs Linux or macOS, got Windows"):
+        launch("sqlite:////x.db", {})
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{}", "no json", json.dumps({"url": "http://127.0.0.1:9/", "port": 9, "pid": 1, "survey": "x"})]
+)
+@pytest.mark.usefixtures("home")
+def test_a_state_that_nobody_holds_is_no_server(text):
+    state_of("sqlite:////x.db").parent.mkdir(parents=True)
+    state_of("sqlite:////x.db").write_text(text)
+    assert find("sqlite:////x.db") is None

@@ -1,0 +1,115 @@
+"""Which page a collection shows: never another by accident, and another on purpose without losing a report."""
+
+import json
+from contextlib import closing
+from dataclasses import replace
+
+import pytest
+
+from tests.survey.entries import STORED, entry, opened, small_survey
+from toolkit import warner
+from toolkit.survey import client
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+from toolkit.survey.storage import editions
+from toolkit.survey.storage.editions import edition_of, other_page, survey_of, toolkit_version
+from toolkit.survey.store import State, Store, open_store
+
+
+@pytest.fixture
+def store(tmp_path):
+    with closing(open_store(f"sqlite:///{tmp_path / 'survey.db'}")) as store:
+        yield store
+
+
+def with_other_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As if a word of a comment in a file of the page had been corrected, in a later version."""
+    monkeypatch.setattr(client, "code_hash", lambda: "0" * 64)
+    monkeypatch.setattr(editions, "version", lambda _: "9.9.9")
+
+
+def test_a_collection_keeps_the_version_that_made_it_and_the_hash_of_its_page(store: Store) -> None:
+    survey = small_survey()
+    opened(store)
+    (first,) = store.editions()
+    assert (first.hash, first.toolkit) == (survey.hash, toolkit_version())
+    assert survey_of(first) == survey
+
+
+def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Store, monkeypatch) -> None:
+    opened(store)
+    made = toolkit_version()
+    with_other_code(monkeypatch)
+    with pytest.raises(ValueError, match=f"of toolkit 9.9.9 for .* of toolkit {made}: use toolkit {made} .*toolkit serve --amend"):
+        store.create(small_survey())
+    assert "9.9.9" in (other_page(small_survey(), store.editions()) or "")
+
+
+def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(store: Store, monkeypatch) -> None:
+    opened(store)
+    before = small_survey().hash
+    with_other_code(monkeypatch)
+    for _ in range(2):
+        store.amend(small_survey())
+    after = small_survey().hash
+    assert [(edition.hash, edition.toolkit) for edition in store.editions()] == [(before, toolkit_version_then()), (after, "9.9.9")]
+    store.create(small_survey())
+    assert store.hash() == before
+    assert other_page(small_survey(), store.editions()) is None
+
+
+def toolkit_version_then() -> str:
+    from importlib.metadata import version
+
+    return version("privacy-survey-toolkit")
+
+
+def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) -> None:
+    opened(store)
+    corrected = small_survey("Examinations")
+    with pytest.raises(ValueError, match=r"one of another survey: take another database; or, .*toolkit serve --amend"):
+        store.create(corrected)
+    store.amend(corrected)
+    assert store.survey() == corrected
+    assert survey_of(store.editions()[0]) == small_survey()
+    assert store.add([entry()]) == [STORED]
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        (Survey("Exams", [Question("cheated", "Have you cheated?", design=warner(p="2/3"))], consent="I agree."), "questions"),
+        (Survey("Exams", [Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))], consent="I agree."), "questions"),
+        (small_survey(access="token"), "access"),
+        (small_survey(cap=100), "cap"),
+        (small_survey(check=False), "check"),
+        (small_survey(minimum=10), "minimum"),
+    ],
+)
+def test_questions_and_designs_cannot_be_amended(store: Store, changed: Survey, named: str) -> None:
+    opened(store)
+    with pytest.raises(ValueError, match=f"may differ in title, consent, words .*, got others in {named}: .* another database"):
+        store.amend(changed)
+    with pytest.raises(ValueError, match="one of another survey: reports cannot be mixed; take another database"):
+        store.create(changed)
+    assert len(store.editions()) == 1
+
+
+def test_a_closed_collection_is_not_amended(store: Store) -> None:
+    opened(store).set_state(State.CLOSED)
+    with pytest.raises(ValueError, match="not closed"):
+        store.amend(small_survey("Examinations"))
+
+
+def test_a_survey_that_this_toolkit_cannot_read_is_said_with_the_version_that_made_it() -> None:
+    data = json.loads(edition_of(small_survey()).survey) | {"novelty": 1}
+    with pytest.raises(ValueError, match=r"one of toolkit 9\.9\.9 .*: use that version"):
+        survey_of(replace(edition_of(small_survey()), survey=json.dumps(data), toolkit="9.9.9"))
+
+
+def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> None:
+    def missing(_: str) -> str:
+        raise editions.PackageNotFoundError
+
+    monkeypatch.setattr(editions, "version", missing)
+    assert toolkit_version() == "unknown"

@@ -1,0 +1,147 @@
+"""While a collection is open, whoever reads its database once does not learn which report came with which token.
+
+Sixty people answer one by one, by threes, or by fifteens. Before there was a pool both attacks told the report of each of the
+sixty when they came one by one, and one of three or fifteen otherwise.
+"""
+
+import random
+from collections.abc import Iterator
+from fractions import Fraction
+from pathlib import Path
+
+import psycopg
+import pytest
+
+from tests.survey.entries import STORED, entry, opened, sha
+from tests.survey.postgres_server import Postgres, new_name
+from tests.survey.storage.linkage import Reader, by_log, by_marks, by_order, linked
+from toolkit.survey.storage import collection, mixing
+from toolkit.survey.storage.mixing import LEAST, Pool
+from toolkit.survey.storage.sqlite import SqliteEngine
+from toolkit.survey.store import Store, open_store
+
+PEOPLE = 60
+TOKENS = [sha(f"{i}") for i in range(PEOPLE)]
+KEYS = [sha(f"key {i}")[:16] for i in range(PEOPLE)]
+SIZES = [1, 3, 15]
+
+
+@pytest.fixture(autouse=True)
+def _the_same_lots_every_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    chance = random.Random("lots")  # noqa: S311
+    monkeypatch.setattr(mixing, "SystemRandom", lambda: chance)
+
+
+def collecting(url: str) -> Store:
+    store = opened(open_store(url), access="token")
+    store.invite([*TOKENS, *(sha(f"silent {i}") for i in range(PEOPLE))])
+    return store
+
+
+def arrive(store: Store, size: int) -> None:
+    entries = [entry(f"report {i}", by=f"{i}", key=key) for i, key in enumerate(KEYS)]
+    for start in range(0, PEOPLE, size):
+        assert store.add(entries[start : start + size]) == [STORED] * size
+
+
+@pytest.fixture
+def watched(postgres: Postgres) -> Iterator[tuple[Store, Reader]]:
+    """A collection in PostgreSQL, and somebody who may only read it."""
+    schema = new_name()
+    store = collecting(postgres.url(schema))
+    with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as owner:
+        owner.execute(f"CREATE ROLE {schema} LOGIN")
+        owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO {schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}")
+        reader = Reader(f"postgresql://{schema}@/postgres?host={postgres.folder}", schema)
+        yield store, reader
+        reader.close()
+        store.close()
+        owner.execute(f"DROP OWNED BY {schema}; DROP ROLE {schema}")
+
+
+def no_pool(_: Pool, reports: dict[bytes, str], passes: set[bytes]) -> tuple[Pool, Pool]:
+    return Pool(), Pool(reports, frozenset(passes))
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[Store, Reader], size: int) -> None:
+    """Each token shares its mark with ten reports or more; half of the time its own is among them."""
+    store, reader = watched
+    arrive(store, size)
+    guesses = by_marks(reader, TOKENS, KEYS)
+    assert min(map(len, guesses)) >= LEAST
+    sure, hits = linked(guesses, KEYS)
+    assert sure == 0
+    assert 1 < hits < Fraction(PEOPLE, LEAST)
+    assert linked(by_order(reader, TOKENS, KEYS), KEYS)[0] <= PEOPLE // LEAST
+
+
+def test_the_marks_of_transactions_would_tie_all_tokens_to_their_reports_without_the_pool(
+    watched: tuple[Store, Reader], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "mixed", no_pool)
+    store, reader = watched
+    arrive(store, 1)
+    assert linked(by_marks(reader, TOKENS, KEYS), KEYS) == (PEOPLE, PEOPLE)
+    assert linked(by_order(reader, TOKENS, KEYS), KEYS) == (PEOPLE, PEOPLE)
+
+
+def test_while_few_have_answered_they_hide_among_each_other(watched: tuple[Store, Reader]) -> None:
+    store, reader = watched
+    for i in range(7):
+        store.add([entry(by=f"{i}", key=KEYS[i])])
+    guesses = by_marks(reader, TOKENS[:7], KEYS[:7])
+    assert {len(guess) for guess in guesses} == {7}
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: int) -> None:
+    """Commits of few people are wiped; those of many tell who was in them."""
+    path = tmp_path / "survey.db"
+    store = collecting(f"sqlite:///{path}")
+    arrive(store, size)
+    guesses = by_log(path, TOKENS, KEYS, tmp_path)
+    assert min(map(len, guesses)) == (size if size >= LEAST else PEOPLE)
+    assert linked(guesses, KEYS) == (0, 4 if size >= LEAST else 1)
+    store.close()
+
+
+def test_the_log_of_a_file_would_tie_all_tokens_to_their_reports_if_it_were_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(SqliteEngine, "wipe", lambda _: None)
+    path = tmp_path / "survey.db"
+    store = collecting(f"sqlite:///{path}")
+    arrive(store, 1)
+    assert linked(by_log(path, TOKENS, KEYS, tmp_path), KEYS) == (PEOPLE, PEOPLE)
+    store.close()
+
+
+def test_the_log_of_a_server_that_was_killed_before_it_was_wiped_is_wiped_by_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "survey.db"
+    killed = collecting(f"sqlite:///{path}")
+    with monkeypatch.context() as patch:
+        patch.setattr(SqliteEngine, "wipe", lambda _: None)
+        arrive(killed, 1)
+    assert path.with_name("survey.db-wal").stat().st_size > 0
+    following = open_store(f"sqlite:///{path}")
+    assert following.add([entry()]) != [STORED]  # it only looked at it
+    assert path.with_name("survey.db-wal").stat().st_size == 0
+    assert following.count() == PEOPLE
+    for store in (following, killed):
+        store.close()
+
+
+def test_a_reader_who_holds_the_log_delays_its_wiping_until_the_next_batch(tmp_path: Path) -> None:
+    path = tmp_path / "survey.db"
+    store = collecting(f"sqlite:///{path}")
+    log = path.with_name("survey.db-wal")
+    with open_store(f"sqlite:///{path}", readonly=True)._engine.reading() as session:
+        session.held()
+        assert store.add([entry(by="0")]) == [STORED]  # durable, and said so
+        assert log.stat().st_size > 0
+    assert store.add([entry(by=f"{i}") for i in range(1, 31)]) == [STORED] * 30
+    assert log.stat().st_size == 0
+    store.close()

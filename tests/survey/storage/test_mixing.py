@@ -1,0 +1,78 @@
+import random
+from collections import Counter
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.survey.storage import mixing
+from toolkit.survey.storage.mixing import LEAST, Pool, mixed
+
+
+def people(start: int, count: int) -> tuple[dict[bytes, str], set[bytes]]:
+    """So many reports and passes; the n-th person's have the number n in them."""
+    numbers = range(start, start + count)
+    return {number.to_bytes(16): f"{number}" for number in numbers}, {number.to_bytes(32) for number in numbers}
+
+
+@given(st.lists(st.integers(1, 70), max_size=12))
+def test_nobody_is_lost_or_doubled_and_few_never_leave(sizes: list[int]) -> None:
+    pool, start = Pool(), 0
+    reports: dict[bytes, str] = {}
+    passes: set[bytes] = set()
+    for size in sizes:
+        joined = people(start, size)
+        start += size
+        pool, left = mixed(pool, *joined)
+        assert len(left.reports) == len(left.passes)
+        assert len(left.reports) == 0 or len(left.reports) >= LEAST
+        assert not reports.keys() & left.reports.keys()
+        assert not passes & left.passes
+        reports |= left.reports
+        passes |= left.passes
+        assert (reports | dict(pool.reports), passes | pool.passes) == people(0, start)
+        assert min(start, LEAST) <= len(pool.reports) == len(pool.passes) < 2 * LEAST
+
+
+@given(st.dictionaries(st.binary(min_size=16, max_size=16), st.text()), st.frozensets(st.binary(min_size=32, max_size=32)))
+def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
+    reports: dict[bytes, str], passes: frozenset[bytes]
+) -> None:
+    pool = Pool(reports, passes if reports else frozenset())
+    backwards = Pool(dict(reversed(list(pool.reports.items()))), pool.passes)
+    assert Pool.read(pool.written()) == pool
+    assert pool.written() == backwards.written()
+
+
+def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    """1 / 20 for those that left the pool, 1 / (people in it) for those that stay: of 4,000 collections of 50 people, one by one.
+
+    Counted are the people whose pass left at one time and whose report at another. There are 400,000 pairs of such a pass and
+    such a report, of which at most one in ten is of one person; so the share has a standard error below
+    sqrt(0.1 / 400,000) = 0.0005 if pairs are as good as independent. The lots are the same every time.
+    """
+    chance = random.Random(2026)  # noqa: S311
+    monkeypatch.setattr(mixing, "SystemRandom", lambda: chance)
+    places: Counter[tuple[int, int]] = Counter()
+    collections = 4000
+    for _ in range(collections):
+        pool, when = Pool(), 0
+        left: dict[tuple[str, int], int] = {}
+        for person in range(50):
+            pool, gone = mixed(pool, *people(person, 1))
+            when += bool(gone.reports)
+            left |= {("report", int.from_bytes(key)): when for key in gone.reports}
+            left |= {("pass", int.from_bytes(one)): when for one in gone.passes}
+        places.update((left.get(("pass", person), 0), left.get(("report", person), 0)) for person in range(50))
+    assert set(left.values()) == {1, 2, 3, 4}
+    for passing, reported in places:
+        pairs = collections * LEAST * LEAST  # ten passes and ten reports each time, and ten stay
+        told = 1 / LEAST if (passing, reported) == (0, 0) else 1 / (2 * LEAST)
+        assert places[passing, reported] / pairs <= told + 0.0016, (passing, reported)
+    assert places[1, 1] / pairs == pytest.approx(1 / (2 * LEAST), abs=0.0016)
+
+
+def test_the_lots_are_drawn_by_the_operating_system() -> None:
+    assert mixing.SystemRandom.__module__ == "random"
+    draws = [mixed(Pool(), *people(0, 2 * LEAST)) for _ in range(20)]
+    assert len({stays.written() for stays, _ in draws}) > 10

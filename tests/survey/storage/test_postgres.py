@@ -1,0 +1,549 @@
+# ruff: noqa: S608 (the names of schemas are our own)
+import asyncio
+import contextlib
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import psycopg
+import pytest
+from psycopg import errors
+
+from tests.survey.entries import BODY, CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
+from tests.survey.postgres_server import Postgres, new_name
+from toolkit.survey.storage.writer import Writer
+from toolkit.survey.store import Entry, Outcome, State, Store, StoreError, open_store
+
+TOKENS = ("invited", "issued", "spent")
+
+
+@pytest.fixture
+def schema() -> str:
+    return new_name()
+
+
+@pytest.fixture
+def store(postgres: Postgres, schema: str) -> Iterator[Store]:
+    store = open_store(postgres.url(schema))
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def ask(postgres: Postgres, schema: str):
+    """The rows that a query gives whoever looks at the tables."""
+    with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as connection:
+        connection.execute(f"SET search_path = {schema}")
+
+        def rows(query: str, *values: object) -> list[tuple[Any, ...]]:
+            cursor = connection.execute(query, values)
+            return cursor.fetchall() if cursor.description else []
+
+        yield rows
+
+
+def server_has(store: Store, setting: str) -> str:
+    with store._engine.reading() as session:
+        return session._row(f"SHOW {setting}")[0]
+
+
+# What the tables can tell
+
+COLUMNS = [
+    ("collection", "access", "text", True, ""),
+    ("collection", "cap", "bigint", False, ""),
+    ("collection", "hash", "text", True, ""),
+    ("collection", "state", "text", True, ""),
+    ("collection", "version", "bigint", True, ""),
+    ("edition", "hash", "text", True, ""),
+    ("edition", "number", "bigint", True, ""),
+    ("edition", "survey", "text", True, ""),
+    ("edition", "toolkit", "text", True, ""),
+    ("invited", "hash", "bytea", True, ""),
+    ("issued", "blinded", "bytea", True, ""),
+    ("issued", "invitation", "bytea", True, ""),
+    ("pool", "content", "text", True, ""),
+    ("pool", "version", "bigint", True, ""),
+    ("report", "body", "text", True, ""),
+    ("report", "key", "bytea", True, ""),
+    ("setting", "name", "text", True, ""),
+    ("setting", "value", "text", True, ""),
+    ("spent", "hash", "bytea", True, ""),
+    ("tally", "reports", "bigint", True, ""),
+    ("tally", "server", "text", True, ""),
+]
+TABLES = sorted({table for table, *_ in COLUMNS})
+RELATIONS = sorted([*((table, "r") for table in TABLES), *((f"{table}_pkey", "i") for table in TABLES)])
+
+
+def defined(ask, schema: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Every column, relation, trigger and function of a schema."""
+    columns = """SELECT relname, attname, format_type(atttypid, atttypmod), attnotnull,
+        concat(pg_get_expr(adbin, adrelid), attidentity, attgenerated)
+        FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid LEFT JOIN pg_attrdef ON adrelid = attrelid AND adnum = attnum
+        WHERE relnamespace = %s::regnamespace AND relkind <> 'i' AND attnum > 0 AND NOT attisdropped ORDER BY 1, 2"""
+    relations = "SELECT relname, relkind::text FROM pg_class WHERE relnamespace = %s::regnamespace ORDER BY 1, 2"
+    triggers = "SELECT tgname FROM pg_trigger JOIN pg_class ON pg_class.oid = tgrelid WHERE relnamespace = %s::regnamespace"
+    functions = "SELECT proname FROM pg_proc WHERE pronamespace = %s::regnamespace"
+    queries = {"columns": columns, "relations": relations, "triggers": triggers, "functions": functions}
+    return {name: ask(query, schema) for name, query in queries.items()}
+
+
+EXPECTED = {"columns": COLUMNS, "relations": RELATIONS, "triggers": [], "functions": []}
+
+
+def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: Store, ask, schema: str) -> None:
+    opened(store)
+    assert defined(ask, schema) == EXPECTED
+    store.set_state(State.CLOSED)
+    assert defined(ask, schema) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE report ADD COLUMN at timestamptz DEFAULT now()",
+        "ALTER TABLE report ADD COLUMN number bigserial",
+        "ALTER TABLE report ADD COLUMN number bigint GENERATED ALWAYS AS IDENTITY",
+        "ALTER TABLE report ALTER COLUMN body SET DEFAULT now()::text",
+        "ALTER TABLE spent ADD COLUMN key bytea",
+        "CREATE TABLE visit (at text)",
+        "CREATE SEQUENCE visitor",
+        "CREATE INDEX seen ON report (body)",
+        "CREATE FUNCTION watch() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NEW; END'",
+        "CREATE TRIGGER watch AFTER INSERT ON report EXECUTE FUNCTION suppress_redundant_updates_trigger()",
+    ],
+)
+def test_the_test_of_the_schema_would_notice(store: Store, ask, schema: str, change: str) -> None:
+    opened(store)
+    ask(change)
+    assert defined(ask, schema) != EXPECTED
+
+
+def test_a_dump_holds_the_reports_in_the_order_of_their_keys_and_nothing_else(
+    store: Store, postgres: Postgres, schema: str
+) -> None:
+    opened(store, access="token").invite([sha(f"{i}") for i in range(40)])
+    entries = [entry(f"report {i}", by=f"{i}") for i in range(30)]
+    for one in entries:
+        store.add([one])
+    store.set_state(State.CLOSED)
+    dump = postgres.dump(schema)
+    in_order = sorted(entries, key=lambda one: one.key)
+    assert "".join(f"\\\\x{one.key.hex()}\t{one.body}\n" for one in in_order) in dump
+    assert set(re.findall(r"^CREATE (\w+)", dump, re.MULTILINE)) == {"SCHEMA", "TABLE"}
+    assert not any(word in dump for word in (" DEFAULT ", " timestamp", " IDENTITY", " GENERATED "))
+    assert not any(sha(f"{i}").hex() in dump for i in range(40))
+
+
+def test_closing_leaves_no_order_in_the_places_and_marks_of_rows(store: Store, ask) -> None:
+    opened(store, access="token").invite([sha(f"{i}") for i in range(300)])
+    bodies = [secrets.token_hex(5000 if i < 9 else 50) for i in range(300)]  # large ones go to a table beside the table
+    entries = [entry(body, by=f"{i}", key=key) for i, (body, key) in enumerate(zip(bodies, keys_in_order(300), strict=True))]
+    for start in reversed(range(0, 300, 7)):
+        store.add(entries[start : start + 7])
+    places = "SELECT key FROM report ORDER BY ctid"
+    keys = [(one.key,) for one in entries]
+    assert ask("SELECT count(DISTINCT xmin::text), count(*) > 280 FROM report") == [
+        (21, True)
+    ]  # every second time some left the pool
+    assert ask(places) != keys
+    files = dict(ask("SELECT relname, pg_relation_filenode(oid) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"))
+    store.set_state(State.CLOSED)
+    assert ask("SELECT count(DISTINCT xmin::text), count(*) FROM report") == [(1, 300)]
+    assert ask(places) == keys
+    after = dict(ask("SELECT relname, pg_relation_filenode(oid) FROM pg_class WHERE relnamespace = current_schema()::regnamespace"))
+    assert set(after) == set(files)
+    assert not {files[name] for name in ("report", "report_pkey", *TOKENS)} & set(after.values())
+    beside = "SELECT reltoastrelid::regclass::text FROM pg_class WHERE oid = 'report'::regclass"
+    ((toast,),) = ask(beside)
+    assert ask(f"SELECT count(DISTINCT xmin::text), count(DISTINCT chunk_id) FROM {toast}") == [(1, 9)]
+
+
+def test_while_open_the_places_of_rows_that_left_the_pool_together_are_in_the_order_of_keys(store: Store, ask) -> None:
+    opened(store, access="blind").invite([sha(f"{i}") for i in range(50)])
+    store.add([entry(by=f"{i}") for i in range(50)])
+    assert ask("SELECT count(*) FROM report UNION ALL SELECT count(*) FROM spent") == [(40,), (40,)]
+    for table, column in (("report", "key"), ("spent", "hash"), ("invited", "hash")):
+        assert ask(f"SELECT {column} FROM {table} ORDER BY ctid") == ask(f"SELECT {column} FROM {table} ORDER BY 1"), table
+
+
+def test_invitations_that_were_used_do_not_show_in_which_order(store: Store, ask) -> None:
+    opened(store, access="blind").invite([sha(f"{i}") for i in range(40)])
+    for i in range(40):
+        assert store.issue(sha(f"{i}"), sha("blinded"))
+    assert ask("SELECT count(DISTINCT xmin::text), count(*) FROM issued") == [(1, 40)]
+    assert ask("SELECT invitation FROM issued ORDER BY ctid") == ask("SELECT invitation FROM issued ORDER BY 1")
+
+
+def test_nothing_of_a_report_is_in_the_log_of_the_server(store: Store, postgres: Postgres, ask, schema: str) -> None:
+    opened(store, cap=3)
+    entries = [entry(f'{{"answers":"{schema}"}}') for _ in range(5)]
+    store.add(entries)
+    store.add([entry(f"other {schema}", key=entries[0].key)])
+    with locked(postgres, schema), pytest.raises(StoreError):
+        store.add(entries)
+    ask("DROP TABLE tally")
+    with pytest.raises(StoreError):
+        store.add([entry(f"lost {schema}")])
+    log = postgres.log.read_text()
+    assert "lock timeout" in log  # the failures are there
+    assert f'"{schema}"' not in log
+    assert f"lost {schema}" not in log
+    assert not any(one.key.hex() in log for one in entries)
+
+
+def test_messages_quote_no_row(store: Store) -> None:
+    opened(store)
+    for error, expected in (
+        (errors.UniqueViolation, ValueError),
+        (errors.StringDataRightTruncation, ValueError),
+        (psycopg.InternalError, StoreError),
+    ):
+        with pytest.raises(expected) as caught, store._engine.writing():
+            raise error("DETAIL: Failing row contains (secret)")
+        assert "secret" not in str(caught.value)
+        assert caught.value.__suppress_context__
+        assert caught.value.__cause__ is None
+
+
+@pytest.mark.parametrize("setting", ["log_statement = 'all'", "log_min_duration_statement = 0", "log_transaction_sample_rate = 1"])
+def test_settings_that_would_log_every_report_are_warned_of(postgres: Postgres, ask, schema: str, setting: str) -> None:
+    name = setting.split()[0]
+    ask(f"ALTER ROLE owner SET {setting}")
+    try:
+        store = open_store(postgres.url(schema))
+        with pytest.warns(UserWarning, match=f"PostgreSQL's {name} may keep the time of every report"):
+            store.create(small_survey())
+        store.set_state(State.OPEN)
+        one = entry(f"logged {schema}")
+        store.add([one])
+        store.close()
+    finally:
+        ask(f"ALTER ROLE owner RESET {name}")
+    log = postgres.log.read_text()
+    assert f"{schema}" in log  # it did log our statements
+    assert one.key.hex() not in log  # but, for a superuser, not what was in them
+    assert f"logged {schema}" not in log
+
+
+# Durable, and with others
+
+
+def test_a_commit_is_durable_whatever_the_role_is_used_to(store: Store, ask) -> None:
+    ask("ALTER ROLE owner SET synchronous_commit = off")
+    ask("ALTER ROLE owner SET default_transaction_isolation = 'serializable'")
+    try:
+        opened(store)
+        assert server_has(store, "synchronous_commit") == "on"
+        assert server_has(store, "transaction_isolation") == "read committed"
+    finally:
+        ask("ALTER ROLE owner RESET ALL")
+
+
+@contextlib.contextmanager
+def locked(postgres: Postgres, schema: str) -> Iterator[None]:
+    with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}") as other:
+        other.execute(f"LOCK TABLE {schema}.tally IN EXCLUSIVE MODE")
+        yield
+
+
+def test_a_locked_collection_is_said_soon_and_recovers(store: Store, postgres: Postgres, schema: str) -> None:
+    opened(store)
+    one = entry()
+    with locked(postgres, schema):
+        start = time.monotonic()
+        with pytest.raises(StoreError, match="the collection must be free, got a lock of somebody else") as caught:
+            store.add([one])
+        assert time.monotonic() - start < 3
+        assert caught.value.retry_after == 1
+        assert (store.count(), store.state()) == (0, State.OPEN)  # who reads does not wait
+    assert store.add([one]) == [STORED]
+
+
+@pytest.mark.parametrize(("options", "waits"), [({}, False), ({"cap": 100}, True), ({"access": "blind"}, True)])
+def test_servers_wait_for_each_other_only_where_more_than_the_key_decides(
+    store: Store, postgres: Postgres, schema: str, options: dict[str, Any], waits: bool
+) -> None:
+    """In open access without a cap a batch that is not yet on the disk holds up nobody."""
+    opened(store, **options)
+    with contextlib.closing(open_store(postgres.url(schema))) as other:
+        assert [one.add([entry(by=f"{place}")]) for place, one in enumerate((store, other))] == [[STORED]] * 2
+        with store._engine.writing(shared=store._is_shared) as session:
+            session.keep({bytes(16): "not yet on the disk"})
+            if waits:
+                with pytest.raises(StoreError, match="a lock of somebody else"):
+                    other.add([entry(by="2")])
+            else:
+                assert other.add([entry()]) == [STORED]
+        assert store.count() == (3 if waits else 4) == len(list(store.reports()))
+
+
+def test_a_report_that_two_servers_store_in_the_same_moment_is_stored_once(store: Store, postgres: Postgres, schema: str) -> None:
+    """The second waits until the first is on the disk; then it is a repetition, and the server's log has nothing to quote."""
+    opened(store)
+    same = entry(f"same {schema}")
+    with contextlib.closing(open_store(postgres.url(schema))) as other, ThreadPoolExecutor(1) as pool:
+        for one in (store, other):
+            assert one.add([entry()]) == [STORED]
+        with store._engine.writing(shared=True) as session:
+            session.keep({same.key: same.body})
+            second = pool.submit(other.add, [entry(), same, entry()])
+            time.sleep(0.2)
+            assert not second.done()
+        assert second.result(10) == [STORED, REPEATED, STORED]
+        assert other.count() == 5 == len(list(other.reports()))
+    assert same.key.hex() not in postgres.log.read_text()
+
+
+def test_closing_is_not_put_off_by_servers_that_add_all_the_time(store: Store, postgres: Postgres, schema: str) -> None:
+    """And waits for what they have begun: nothing is stored afterwards, and nothing that was acknowledged is missing."""
+    opened(store)
+    servers = [open_store(postgres.url(schema)) for _ in range(3)]
+    stored: list[Outcome] = []
+
+    def serve(server: Store) -> None:
+        outcomes = [STORED]
+        while outcomes == [STORED]:
+            stored.extend(outcomes := server.add([entry()]))
+
+    with ThreadPoolExecutor(3) as pool:
+        running = [pool.submit(serve, server) for server in servers]
+        while store.count() < 50:
+            time.sleep(0.01)
+        start = time.monotonic()
+        store.set_state(State.CLOSED)
+        assert time.monotonic() - start < 5
+        assert [one.result(10) for one in running] == [None] * 3
+    assert stored.count(STORED) == store.count() == len(list(store.reports()))
+    for server in servers:
+        server.close()
+
+
+def test_a_lost_connection_is_made_anew_without_anybody_noticing(store: Store, ask) -> None:
+    opened(store)
+    for _ in range(3):
+        assert ask("SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE application_name = 'survey'")
+        assert store.add([entry()]) == [STORED]
+    assert store.count() == 3
+
+
+def test_a_server_that_is_gone_is_said_and_recovers(store: Store, postgres: Postgres) -> None:
+    opened(store)
+    one = entry()
+    assert store.add([one]) == [STORED]
+    postgres.stop()
+    try:
+        for _ in range(2):
+            with pytest.raises(StoreError, match="the database must answer") as caught:
+                store.add([entry()])
+            assert caught.value.retry_after == 5
+    finally:
+        postgres.start()
+    assert store.add([one, entry()]) == [REPEATED, STORED]
+    assert store.count() == 2
+
+
+@pytest.mark.parametrize("mode", ["fast", "immediate"])
+def test_a_restart_in_the_midst_loses_nothing_that_was_acknowledged_and_stores_nothing_twice(
+    store: Store, postgres: Postgres, mode: str
+) -> None:
+    """`immediate` is a crash: the server recovers from its log. Forty phones go on sending all the time."""
+    opened(store, access="blind")
+    writer = Writer(store)
+    sent: list[Entry] = []
+    outcomes: list[Outcome] = []
+    failures: list[StoreError] = []
+    restarted = asyncio.Event()
+
+    async def phone() -> None:
+        afterwards = 0
+        while afterwards < 5:
+            sent.append(entry(f"{BODY}{len(sent)}", by=f"{len(sent)}"))
+            outcomes.append(await stubborn(sent[-1]))
+            afterwards += restarted.is_set()
+
+    async def stubborn(one: Entry) -> Outcome:
+        while True:
+            try:
+                return await writer.put(one)
+            except StoreError as error:
+                failures.append(error)
+                await asyncio.sleep(0.05)
+
+    async def restart() -> None:
+        while len(outcomes) < 200:
+            await asyncio.sleep(0.002)
+        await asyncio.to_thread(postgres.restart, mode)
+        restarted.set()
+
+    async def load() -> None:
+        await asyncio.gather(restart(), *(phone() for _ in range(40)))
+
+    asyncio.run(asyncio.wait_for(load(), 60))
+    writer.stop()
+    assert failures
+    assert len(outcomes) == len(sent) >= 400
+    assert set(outcomes) <= {STORED, REPEATED}
+    assert store.count() == len(sent)
+    assert sorted(store.reports()) == sorted(one.body for one in sent)
+
+
+def test_several_collections_live_in_one_database(postgres: Postgres) -> None:
+    urls = [postgres.url(), postgres.url()]
+    stores = [opened(open_store(url), title=title) for url, title in zip(urls, ("Exams", "Theft"), strict=True)]
+    stores[0].add([entry("one")])
+    stores[0].set_state(State.CLOSED)
+    assert [store.count() for store in stores] == [1, 0]
+    assert stores[1].state() is State.OPEN
+    for store in stores:
+        store.close()
+
+
+def test_a_collection_that_is_exchanged_is_not_written_to(store: Store, postgres: Postgres, ask, schema: str) -> None:
+    opened(store)
+    ask(f"DROP SCHEMA {schema} CASCADE")
+    with pytest.raises(StoreError, match=f"must hold a collection, got none in schema {schema}"):
+        store.add([entry()])
+    other = opened(open_store(postgres.url(schema)), title="Theft")
+    other.close()
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.add([entry()])
+    assert ask("SELECT count(*) FROM report") == [(0,)]
+
+
+def test_in_a_session_that_another_collection_left_reports_still_go_where_they_belong(
+    store: Store, postgres: Postgres, schema: str
+) -> None:
+    """As PgBouncer in transaction mode hands out sessions: settings of another client, and none of ours."""
+    opened(store)
+    pilot = open_store(postgres.url(f"{schema}_pilot"))
+    opened(pilot)  # the same survey
+    connection = store._engine._connection
+    for left in (f"SET search_path = {schema}_pilot", "SET synchronous_commit = off", "SET lock_timeout = 0"):
+        connection.execute(left)
+    report = entry()
+    assert store.add([report]) == [STORED]
+    assert (store.count(), pilot.count()) == (1, 0)
+    assert server_has(store, "synchronous_commit") == "on"
+    assert server_has(store, "lock_timeout") == "1s"
+    connection.execute("DISCARD ALL")
+    for _ in range(8):  # more often than psycopg needs to prepare a statement
+        assert store.add([report]) == [REPEATED]
+    assert connection.execute("SELECT count(*) FROM pg_prepared_statements").fetchone() == (0,)
+    pilot.close()
+
+
+def test_another_collection_of_the_same_survey_in_the_same_place_is_not_written_to(
+    store: Store, postgres: Postgres, ask, schema: str
+) -> None:
+    opened(store)
+    ask(f"ALTER SCHEMA {schema} RENAME TO {schema}_first")
+    with contextlib.closing(open_store(postgres.url(schema))) as other:
+        opened(other)
+        with pytest.raises(StoreError, match="the same collection as before"):
+            store.add([entry()])
+        assert other.count() == 0
+
+
+def test_the_schema_of_something_else_is_left_alone(store: Store, ask, schema: str) -> None:
+    ask(f"CREATE SCHEMA {schema}")
+    ask(f"CREATE TABLE {schema}.collection (name text)")
+    with pytest.raises(ValueError, match=f"a schema of its own, got {schema}"):
+        store.create(small_survey())
+    assert ask(f"SELECT relname FROM pg_class WHERE relnamespace = '{schema}'::regnamespace") == [("collection",)]
+
+
+def test_who_may_only_read_reads_and_still_may_after_closing(store: Store, postgres: Postgres, ask, schema: str) -> None:
+    opened(store)
+    store.add([entry("one")])
+    ask(f"CREATE ROLE {schema} LOGIN")
+    ask(f"GRANT USAGE ON SCHEMA {schema} TO {schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}")
+    looking = open_store(postgres.url(schema, user=schema), readonly=True)
+    assert list(looking.reports()) == ["one"]
+    store.set_state(State.CLOSED)
+    assert (list(looking.reports()), looking.count(), looking.state()) == (["one"], 1, State.CLOSED)
+    assert server_has(looking, "transaction_read_only") == "on"
+    looking.close()
+    writing = open_store(postgres.url(schema, user=schema))
+    with pytest.raises(StoreError, match="must be writable"):
+        writing.add([entry()])
+    writing.close()
+    ask(f"DROP OWNED BY {schema}; DROP ROLE {schema}")
+
+
+RIGHTS = """
+GRANT SELECT ON collection, edition, setting, invited TO {role};
+GRANT SELECT, INSERT, UPDATE ON tally TO {role};
+GRANT SELECT, UPDATE (content) ON pool TO {role};
+GRANT SELECT, INSERT ON report, spent TO {role};
+GRANT SELECT, INSERT, DELETE ON issued TO {role};
+"""
+
+
+@pytest.mark.parametrize("access", ["open", "token", "blind"])
+def test_a_server_needs_no_more_rights_than_to_add(store: Store, postgres: Postgres, ask, schema: str, access: str) -> None:
+    """It cannot change the survey or its state, nor any report, nor invite."""
+    opened(store, access=access)
+    if access != "open":
+        store.invite([sha(f"{i}") for i in range(40)])
+    store.remember("issuer", "fingerprint")
+    ask(f"CREATE ROLE {schema} LOGIN")
+    ask(f"GRANT USAGE ON SCHEMA {schema} TO {schema}; {RIGHTS.format(role=schema)}")
+    with contextlib.closing(open_store(postgres.url(schema, user=schema))) as server:
+        assert (server.survey().access, len(server.editions()), server.once("issuer", "x")) == (access, 1, "fingerprint")
+        if access == "blind":
+            assert server.issue(sha("0"), sha("blinded"))
+        for start in range(0, 40, 8):
+            assert server.add([entry(by=f"{i}") for i in range(start, start + 8)]) == [STORED] * 8
+        for act in (
+            lambda: server.set_state(State.CLOSED),
+            lambda: server.remember("port", "1"),
+            lambda: server.amend(small_survey("B")),
+        ):
+            with pytest.raises((StoreError, ValueError)):
+                act()
+        assert (server.state(), server.count()) == (State.OPEN, 40)
+    store.set_state(State.CLOSED)
+    assert store.count() == 40 == len(list(store.reports()))
+    ask(f"DROP OWNED BY {schema}; DROP ROLE {schema}")
+
+
+def test_closing_waits_for_readers_and_is_all_or_nothing(store: Store, postgres: Postgres, schema: str, monkeypatch) -> None:
+    monkeypatch.setattr("toolkit.survey.storage.postgres._PATIENCE", "100ms")
+    opened(store, access="token").invite([sha("a"), sha("b")])
+    store.add([entry("one", by="a")])
+    with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}") as reader:
+        reader.execute(f"SELECT FROM {schema}.report")
+        with pytest.raises(StoreError, match="a lock of somebody else"):
+            store.set_state(State.CLOSED)
+    assert store.state() is State.OPEN
+    assert store.add([entry("two", by="b")]) == [STORED]
+    store.set_state(State.CLOSED)
+    assert store.count() == 2 == len(list(store.reports()))
+    assert store.add([entry()]) == [CLOSED]
+
+
+def test_a_database_of_another_encoding_is_refused(postgres: Postgres, ask) -> None:
+    name = new_name()
+    ask(f"CREATE DATABASE {name} ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0")
+    store = open_store(f"postgresql://owner@/{name}?host={postgres.folder}")
+    with pytest.raises(ValueError, match="the encoding UTF8"):
+        store.create(small_survey())
+    store.close()
+    ask(f"DROP DATABASE {name}")
+
+
+@pytest.mark.parametrize("schema", ["Survey", "1st", "a-b", "x; DROP SCHEMA y", "s" * 64, ""])
+def test_strange_names_of_schemas_are_refused(schema: str) -> None:
+    with pytest.raises(ValueError, match="`schema` must be small letters"):
+        open_store(f"postgresql://localhost/survey?schema={schema}")
+
+
+def test_urls_that_cannot_be_read_are_refused_without_quoting_a_password() -> None:
+    with pytest.raises(ValueError, match="must be a URL") as caught:
+        open_store("postgresql://user:secret@localhost/survey?nonsense=1")
+    assert "secret" not in str(caught.value)

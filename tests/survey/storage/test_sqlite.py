@@ -1,0 +1,436 @@
+import json
+import os
+import sqlite3
+import stat
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.survey.entries import CLOSED, REPEATED, STORED, entry, keys_in_order, opened, sha, small_survey
+from toolkit.survey.storage import sqlite
+from toolkit.survey.store import Entry, State, Store, StoreError, open_store
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "survey.db"
+
+
+@pytest.fixture
+def store(path: Path) -> Iterator[Store]:
+    store = open_store(f"sqlite:///{path}")
+    yield store
+    store.close()
+
+
+def look(path: Path) -> "closing[sqlite3.Connection]":
+    return closing(sqlite3.connect(path, timeout=0, isolation_level=None))
+
+
+# What the file can tell
+
+COLUMNS = {
+    "collection": "version INTEGER!, hash TEXT!, access TEXT!, cap INTEGER, state TEXT!",
+    "edition": "number INTEGER!, hash TEXT!, toolkit TEXT!, survey TEXT!",
+    "setting": "name TEXT!, value TEXT!",
+    "tally": "server TEXT!, reports INTEGER!",
+    "pool": "version INTEGER!, content TEXT!",
+    "report": "key BLOB!, body TEXT!",
+    "invited": "hash BLOB!",
+    "issued": "invitation BLOB!, blinded BLOB!",
+    "spent": "hash BLOB!",
+}
+
+
+def schema(database: sqlite3.Connection) -> dict[str, str]:
+    """Every table with all its columns, hidden ones too, and everything else that the file defines, by name."""
+    found = {}
+    for kind, name, text in database.execute("SELECT type, name, sql FROM sqlite_master"):
+        if kind != "table":
+            found[name] = f"{kind} {text or ''}".strip()
+            continue
+        columns = database.execute('SELECT name, type, "notnull", dflt_value, hidden FROM pragma_table_xinfo(?)', [name])
+        found[name] = ", ".join(
+            f"{column} {type_}{'!' * required}{f' DEFAULT {default}' if default else ''}{' hidden' * hidden}"
+            for column, type_, required, default, hidden in columns
+        )
+        if not database.execute("SELECT wr AND strict FROM pragma_table_list(?)", [name]).fetchone()[0]:
+            found[name] += ", rowid"
+    return found
+
+
+def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: Store, path: Path) -> None:
+    opened(store)
+    with look(path) as database:
+        assert schema(database) == COLUMNS
+        for table in COLUMNS:
+            with pytest.raises(sqlite3.OperationalError, match="no such column"):
+                database.execute(f"SELECT rowid FROM {table}")  # noqa: S608
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "ALTER TABLE report ADD COLUMN at TEXT",
+        "ALTER TABLE report ADD COLUMN at TEXT NOT NULL DEFAULT 'now'",
+        "ALTER TABLE report ADD COLUMN half TEXT GENERATED ALWAYS AS (substr(body, 1, 2)) VIRTUAL",
+        "ALTER TABLE spent ADD COLUMN key BLOB",
+        "CREATE TABLE visit (at TEXT)",
+        "DROP TABLE spent; CREATE TABLE spent (hash BLOB NOT NULL PRIMARY KEY) STRICT",
+        "CREATE TRIGGER watch AFTER INSERT ON report BEGIN UPDATE tally SET reports = unixepoch(); END",
+        "CREATE VIEW seen AS SELECT key FROM report",
+        "CREATE INDEX seen ON report (body)",
+    ],
+)
+def test_the_test_of_the_schema_would_notice(store: Store, path: Path, change: str) -> None:
+    opened(store)
+    with look(path) as database:
+        database.executescript(change)
+        assert schema(database) != COLUMNS
+
+
+def test_a_dump_holds_the_reports_and_nothing_else_of_anybody(store: Store, path: Path) -> None:
+    opened(store, access="token").invite([sha("a"), sha("b")])
+    entries = [entry("one", by="a"), entry("two", by="b")]
+    store.add(entries)
+    store.set_state(State.CLOSED)
+    with look(path) as database:
+        rows = [line for line in database.iterdump() if line.startswith("INSERT") and '"edition"' not in line]
+    in_order = sorted(entries, key=lambda one: one.key)
+    there = [f"INSERT INTO \"report\" VALUES(X'{one.key.hex().upper()}','{one.body}');" for one in in_order]
+    others = [f"INSERT INTO \"collection\" VALUES(2,'{store.hash()}','token',NULL,'closed');", "INSERT INTO \"pool\" VALUES(2,'');"]
+    assert rows == sorted([*others, *there, "INSERT INTO \"tally\" VALUES('all',2);"])
+
+
+def closed_file(path: Path, batches: list[list[Entry]], tokens: list[str]) -> bytes:
+    store = opened(open_store(f"sqlite:///{path}"), access="token")
+    store.invite(map(sha, tokens))
+    for batch in batches:
+        store.add(batch)
+    store.set_state(State.CLOSED)
+    store.close()
+    assert sorted(file.name for file in path.parent.iterdir()) == [path.name]  # no log is left
+    return path.read_bytes()
+
+
+def test_a_closed_file_is_the_same_whatever_the_order_in_which_reports_came(tmp_path: Path) -> None:
+    tokens = [f"{i}" for i in range(400)]
+    entries = [
+        entry(f"{i}" * 300, by=token, key=key) for i, (token, key) in enumerate(zip(tokens, keys_in_order(400), strict=True))
+    ]
+    orders = {
+        "sorted": [entries],
+        "backwards": [[one] for one in reversed(entries)],
+        "mixed": [entries[start::37] for start in range(37)],
+    }
+    files = set()
+    for name, batches in orders.items():
+        (tmp_path / name).mkdir()
+        files.add(closed_file(tmp_path / name / "survey.db", batches, tokens if name == "sorted" else tokens[::-1]))
+    assert len(files) == 1
+    (content,) = files
+    assert all(sha(token) not in content for token in tokens)
+    assert all(one.key in content for one in entries)
+
+
+def test_without_closing_the_order_does_show_in_the_file(tmp_path: Path) -> None:
+    """So that the test above is known to see it."""
+    files = set()
+    entries = [entry(f"{i}" * 300, key=key) for i, key in enumerate(keys_in_order(400))]
+    for name, order in (("one", entries), ("two", entries[::-1])):
+        store = opened(open_store(f"sqlite:///{tmp_path / name}"))
+        for one in order:
+            store.add([one])
+        store.close()
+        files.add((tmp_path / name).read_bytes())
+    assert len(files) == 2
+
+
+def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Store, path: Path) -> None:
+    """Each token stands once among the invited, and once in the pool or among the spent; each report once."""
+    people = [f"{i}" for i in range(57)]
+    opened(store, access="token").invite(map(sha, people))
+    entries = [entry(f"{i}" * 200, by=i) for i in people]
+    for one in entries:
+        store.add([one])
+    content = path.read_bytes()
+    assert path.with_name("survey.db-wal").stat().st_size == 0
+    for one in entries:
+        assert content.count(one.pass_) + content.count(one.pass_.hex().encode()) == 2
+        assert content.count(one.key) + content.count(one.key.hex().encode()) == 1
+
+
+def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Store, path: Path) -> None:
+    """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no hash is in the bytes."""
+    opened(store, access="blind").invite([sha("a"), sha("b")])
+    assert store.issue(sha("a"), sha("blinded"))
+    assert store.add([entry("one", by="pass")]) == [STORED]
+    with look(path) as database:
+        tokens = ("invited", "issued", "spent")
+        before = [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tokens]  # noqa: S608
+        store.set_state(State.CLOSED)
+        after = [database.execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in tokens]  # noqa: S608
+    store.close()
+    assert (before, after) == ([2, 1, 0], [0, 0, 0])  # the pass was in the pool
+    content = path.read_bytes()
+    assert not [word for word in ("a", "b", "blinded", "pass") if sha(word) in content or sha(word).hex().encode() in content]
+    assert b"one" in content
+
+
+def interrupted(_: object) -> None:
+    raise KeyboardInterrupt
+
+
+def test_closing_that_was_interrupted_is_finished_later(store: Store, path: Path, monkeypatch) -> None:
+    opened(store, access="token").invite([sha("a")])
+    one = entry("one", by="a")
+    store.add([one])
+    with monkeypatch.context() as broken:
+        broken.setattr(sqlite.SqliteEngine, "finish", interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            store.set_state(State.CLOSED)
+    assert store.state() is State.CLOSED
+    assert store.add([one, entry()]) == [REPEATED, CLOSED]
+    with look(path) as database:
+        assert database.execute("SELECT state FROM collection").fetchone() == ("closing",)
+    store.create(small_survey(access="token"))
+    with look(path) as database:
+        assert database.execute("SELECT state FROM collection").fetchone() == ("closed",)
+
+
+def test_closing_says_when_a_reader_keeps_the_log_alive(store: Store, path: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sqlite, "_PATIENCE", 0.05)
+    opened(store)
+    store.add([entry()])
+    with look(path) as reader:
+        reader.execute("BEGIN")
+        reader.execute("SELECT count(*) FROM report").fetchone()
+        with pytest.raises(StoreError, match="close it again"):
+            store.set_state(State.CLOSED)
+        assert store.state() is State.CLOSED
+    store.set_state(State.CLOSED)
+    assert path.with_name("survey.db-wal").stat().st_size == 0
+
+
+def test_the_file_is_for_its_owner_alone(store: Store, path: Path) -> None:
+    opened(store).add([entry()])
+    for file in path.parent.iterdir():
+        assert stat.S_IMODE(file.stat().st_mode) == 0o600, file.name
+
+
+def test_a_closed_collection_can_be_read_where_nothing_can_be_written(store: Store, path: Path) -> None:
+    opened(store).add([entry("one")])
+    store.set_state(State.CLOSED)
+    store.close()
+    with closing(sqlite3.connect(f"{path.as_uri()}?mode=ro&immutable=1", uri=True)) as database:
+        assert database.execute("PRAGMA journal_mode").fetchone() == ("delete",)
+    looking = open_store(f"sqlite:///{path}", readonly=True)
+    assert list(looking.reports()) == ["one"]
+    looking.close()
+    assert [file.name for file in path.parent.iterdir()] == [path.name]
+
+
+# Durable
+
+
+def test_every_commit_is_synced(store: Store) -> None:
+    opened(store)
+    with store._engine.writing() as session:
+        names = ("journal_mode", "synchronous", "secure_delete", "fullfsync")
+        settings = {name: session._row(f"PRAGMA {name}")[0] for name in names}
+    assert settings == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "fullfsync": 1}
+
+
+def test_a_locked_database_is_said_soon_and_recovers(store: Store, path: Path) -> None:
+    opened(store)
+    one = entry()
+    with look(path) as other:
+        other.execute("BEGIN EXCLUSIVE")
+        start = time.monotonic()
+        with pytest.raises(StoreError, match="the database must be free, got “database is locked”") as caught:
+            store.add([one])
+        assert time.monotonic() - start < 3
+        assert caught.value.retry_after == 1
+        assert (store.count(), store.state()) == (0, State.OPEN)  # who reads does not wait
+        other.execute("ROLLBACK")
+    assert store.add([one]) == [STORED]
+
+
+def test_a_short_lock_is_waited_for(store: Store, path: Path) -> None:
+    opened(store)
+    with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        timer = threading.Timer(0.2, other.execute, ["ROLLBACK"])
+        timer.start()
+        assert store.add([entry()]) == [STORED]
+        timer.join()
+
+
+def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store: Store, monkeypatch) -> None:
+    """Nothing has begun by then, so that there is nothing to roll back."""
+    store.create(small_survey())
+
+    def stopped(*_: object) -> bool:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite, "_insist", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            store.count()
+    assert store.count() == 0
+
+
+def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Store, path: Path) -> None:
+    opened(store)
+    store.close()
+    worker = Path(__file__).with_name("full_disk.py")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(
+        [sys.executable, str(worker), f"sqlite:///{path}"], check=True, capture_output=True, timeout=60, cwd=ROOT, env=environment
+    )
+    said = json.loads(done.stdout)
+    assert len(said["failures"]) == 5
+    assert all("the disk must have room" in message and wait == 30 for message, wait in said["failures"])
+    assert said["after"] == ["stored"]
+    expected = sorted([*said["acknowledged"], *(body + "twin" for body in said["acknowledged"])])
+    assert len(expected) == said["counted"] > 10
+    assert sorted(store.reports()) == [*expected, "room again"]
+    with look(path) as database:
+        assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+
+
+def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(store: Store, path: Path, monkeypatch) -> None:
+    """What was committed is on the disk, whatever becomes of the log; a full disk may keep it from being brought into the file."""
+    opened(store, access="token").invite([sha("a"), sha("b")])
+    store.count()
+
+    def failing(database: sqlite3.Connection, statement: str, wait: float) -> bool:
+        if "checkpoint" in statement:
+            raise sqlite3.OperationalError("disk I/O error")
+        return insist(database, statement, wait)
+
+    insist = sqlite._insist
+    with monkeypatch.context() as broken:
+        broken.setattr(sqlite, "_insist", failing)
+        assert store.add([entry(by="a")]) == [STORED]
+    assert path.with_name("survey.db-wal").stat().st_size > 0
+    assert store.add([entry(by="b")]) == [STORED]
+    assert path.with_name("survey.db-wal").stat().st_size == 0
+    assert store.count() == 2
+
+
+def test_a_database_that_may_not_grow_is_said_and_recovers(store: Store) -> None:
+    opened(store)
+    with store._engine.writing() as session:
+        database = session._database
+    (pages,) = database.execute("PRAGMA page_count").fetchone()
+    database.execute(f"PRAGMA max_page_count = {pages + 5}")
+    acknowledged = []
+
+    def fill() -> None:
+        while True:
+            acknowledged.extend(store.add([entry("x" * 3000), entry("y" * 3000)]))
+
+    with pytest.raises(StoreError, match="the disk must have room, got “database or disk is full”") as caught:
+        fill()
+    assert caught.value.retry_after == 30
+    assert store.count() == len(acknowledged) == len(list(store.reports()))
+    assert store.add([entry()]) == [STORED]  # on a new connection, which has no such limit
+
+
+# Another file
+
+
+def test_nothing_is_made_by_looking(store: Store, path: Path) -> None:
+    for use in (store.state, store.count, lambda: store.add([entry()])):
+        with pytest.raises(StoreError, match="the database must be there"):
+            use()
+    assert not path.exists()
+
+
+def test_a_folder_that_is_not_there_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="must be there, and its folder writable, got FileNotFoundError"):
+        open_store(f"sqlite:///{tmp_path}/nowhere/survey.db").create(small_survey())
+
+
+def test_a_file_that_is_moved_away_is_not_written_to(store: Store, path: Path) -> None:
+    opened(store)
+    store.add([entry()])
+    away = path.with_name("away.db")
+    path.rename(away)
+    with pytest.raises(StoreError, match="must be there"):
+        store.add([entry()])
+    assert not path.exists()
+    away.rename(path)
+    assert store.add([entry()]) == [STORED]
+    assert store.count() == 2
+
+
+def test_a_file_that_is_exchanged_is_not_written_to(store: Store, path: Path) -> None:
+    opened(store)
+    store.add([entry()])
+    other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
+    other.close()
+    path.with_name("other.db").replace(path)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.add([entry()])
+    with look(path) as database:
+        assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
+
+
+def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Store, path: Path) -> None:
+    store.create(small_survey())
+    other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
+    other.close()
+    path.with_name("other.db").replace(path)
+    for suffix in ("-wal", "-shm"):
+        path.with_name(f"survey.db{suffix}").unlink(missing_ok=True)
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.count()
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.setting("port")
+    with pytest.raises(StoreError, match="the same collection as before, got another one"):
+        store.remember("port", "8000")
+
+
+def test_the_database_of_something_else_is_left_alone(store: Store, path: Path) -> None:
+    with look(path) as database:
+        database.execute("CREATE TABLE thing (name TEXT)")
+    before = path.read_bytes()
+    with pytest.raises(ValueError, match="a new collection needs a database of its own"):
+        store.create(small_survey())
+    with pytest.raises(StoreError, match="the database must be a collection, got something else"):
+        store.count()
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("content", [b"Dear diary, " * 1000, b"SQLite format 3\0" + b"\xff" * 5000])
+def test_a_file_that_is_no_database_is_said(store: Store, path: Path, content: bytes) -> None:
+    path.write_bytes(content)
+    for use in (store.count, lambda: store.create(small_survey())):
+        with pytest.raises(StoreError, match="the database must be"):
+            use()
+    assert path.read_bytes() == content
+
+
+def test_paths_are_relative_or_absolute_and_may_hold_anything(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("plain.db", "with space?mode=ro&x=1#%20ü.db"):
+        store = open_store(f"sqlite:///{name}")
+        monkeypatch.chdir("/")  # where it was opened, not where one is now
+        store.create(small_survey())
+        store.close()
+        assert (tmp_path / name).exists()
+        with closing(open_store(f"sqlite:///{tmp_path / name}")) as store:
+            assert store.state() is State.DRAFT
+        monkeypatch.chdir(tmp_path)

@@ -1,0 +1,520 @@
+"""What every store promises, on every database: SQLite, and a real PostgreSQL."""
+
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from tests.survey.entries import (
+    CLOSED,
+    FULL,
+    PAUSED,
+    REPEATED,
+    SPENT,
+    STORED,
+    entry,
+    keys_in_order,
+    opened,
+    sha,
+    small_survey,
+)
+from tests.survey.postgres_server import new_name
+from tests.survey.storage.killed import lines, report
+from toolkit.survey.storage import collection
+from toolkit.survey.store import Entry, Outcome, State, Store, StoreError, open_store
+
+Connect = Callable[..., Store]
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request: pytest.FixtureRequest, tmp_path) -> str:
+    if request.param == "sqlite":
+        return f"sqlite:///{tmp_path / 'survey.db'}"
+    return request.getfixturevalue("postgres").url(new_name())
+
+
+@pytest.fixture
+def connect(url: str) -> Iterator[Connect]:
+    """Another connection to the same collection, as a second server or a notebook has one."""
+    made = []
+
+    def make(**options) -> Store:
+        made.append(open_store(url, **options))
+        return made[-1]
+
+    yield make
+    for store in made:
+        store.close()
+
+
+@pytest.fixture
+def store(connect: Connect) -> Store:
+    return connect()
+
+
+def invited(store: Store, *tokens: str, access: str = "token", **options) -> Store:
+    opened(store, access=access, **options).invite(map(sha, tokens))
+    return store
+
+
+# A collection and its states
+
+
+def test_a_collection_begins_as_an_empty_draft_of_its_survey(store: Store, connect: Connect) -> None:
+    survey = small_survey(cap=7, access="token")
+    store.create(survey)
+    other = connect()
+    assert other.state() is State.DRAFT
+    assert other.survey() == survey
+    assert other.hash() == survey.hash
+    assert other.count() == 0
+    assert list(other.reports()) == []
+
+
+def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(store: Store, connect: Connect) -> None:
+    opened(store)
+    store.add([entry()])
+    again = connect()
+    again.create(small_survey())
+    assert again.state() is State.OPEN
+    assert again.count() == 1
+    with pytest.raises(ValueError, match="a database holds one collection, got one of another survey"):
+        connect().create(small_survey("Theft"))
+    assert store.survey() == small_survey()
+
+
+def test_settings_are_kept_with_the_collection(store: Store, connect: Connect) -> None:
+    opened(store)
+    assert store.setting("port") is None
+    store.remember("port", "8000")
+    store.remember("port", "9000")
+    store.remember("public url", "https://survey.example/")
+    assert connect().setting("port") == "9000"
+    store.set_state(State.CLOSED)
+    assert connect(readonly=True).setting("public url") == "https://survey.example/"
+    assert connect().setting("other") is None
+
+
+def test_a_setting_is_swapped_only_if_nobody_was_faster_and_the_collection_is_not_closed(store: Store, connect: Connect) -> None:
+    opened(store)
+    assert store.swap("shown", None, "a")
+    assert not connect().swap("shown", None, "b")
+    assert connect().swap("shown", "a", "c")
+    assert store.setting("shown") == "c"
+    store.remember("port", "8000")
+    store.set_state(State.CLOSED)
+    assert not store.swap("shown", None, "d")
+    assert (store.setting("shown"), store.setting("port")) == (None, "8000")
+
+
+def test_a_setting_is_kept_once_or_swapped_for_what_was_read(store: Store, connect: Connect) -> None:
+    opened(store)
+    other = connect()
+    assert (store.once("issuer", "a"), other.once("issuer", "b")) == ("a", "a")
+    assert store.swap("shown", None, "1")
+    assert not other.swap("shown", None, "2")
+    assert other.swap("shown", "1", "2")
+    store.set_state(State.CLOSED)
+    assert (other.setting("shown"), other.setting("issuer")) == (None, "a")  # what was shown tells earlier reports from later ones
+    assert not other.swap("issuer", "a", "b")
+
+
+def test_rows_are_reports_with_their_keys_in_the_pool_or_not(store: Store) -> None:
+    invited(store, *(f"{i}" for i in range(30)))
+    entries = [entry(f"{i}", by=f"{i}") for i in range(30)]
+    store.add(entries)
+    assert list(store.rows()) == sorted((one.key, one.body) for one in entries)
+    assert list(store.reports()) == [body for _, body in store.rows()]
+
+
+def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) -> None:
+    stores = [connect() for _ in range(6)]
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(lambda store: store.create(small_survey()), stores))
+    assert {store.hash() for store in stores} == {small_survey().hash}
+
+
+@pytest.mark.parametrize("use", [Store.survey, Store.hash, Store.state, Store.count, lambda store: store.add([entry()])])
+def test_without_a_collection_every_use_says_so(store: Store, use: Callable[[Store], object]) -> None:
+    method = getattr(use, "__name__", "")
+    with pytest.raises(StoreError, match="must"):
+        use(store) if method == "<lambda>" else getattr(store, method)()
+
+
+WAYS = {("draft", "open"), ("draft", "closed"), ("open", "paused"), ("open", "closed"), ("paused", "open"), ("paused", "closed")}
+
+
+@pytest.mark.parametrize(("old", "new"), list(product(State, State)), ids=lambda state: state.value)
+def test_states_move_only_along_their_ways(tmp_path, old: State, new: State) -> None:
+    with closing(open_store(f"sqlite:///{tmp_path / 'survey.db'}")) as store:  # the rule is one for all databases
+        store.create(small_survey())
+        for step in {State.DRAFT: (), State.PAUSED: (State.OPEN, State.PAUSED)}.get(old, (old,)):
+            store.set_state(step)
+        if old is new or (old.value, new.value) in WAYS:
+            store.set_state(new)
+            assert store.state() is new
+        else:
+            with pytest.raises(ValueError, match=f"a {old.value} collection may become .*, got {new.value}"):
+                store.set_state(new)
+            assert store.state() is old
+        store.close()
+
+
+# Reports
+
+
+def test_a_report_is_stored_once_however_often_it_is_sent(store: Store) -> None:
+    opened(store)
+    one = entry("first")
+    assert store.add([one]) == [STORED]
+    assert store.add([one]) == [REPEATED]
+    assert store.add([entry("second", key=one.key)]) == [REPEATED]
+    assert list(store.reports()) == ["first"]
+    assert store.count() == 1
+
+
+def test_a_batch_counts_as_if_its_entries_had_come_one_by_one(store: Store) -> None:
+    opened(store, cap=2)
+    one, two = entry("1"), entry("2")
+    batch = [one, one, entry("x", key=one.key), two, entry("3"), two, one]
+    assert store.add(batch) == [STORED, REPEATED, REPEATED, STORED, FULL, REPEATED, REPEATED]
+    assert store.add([]) == []
+    assert store.count() == 2
+
+
+def test_only_an_open_collection_takes_reports_but_repeats_are_always_answered(store: Store) -> None:
+    store.create(small_survey())
+    assert store.add([entry()]) == [PAUSED]
+    store.set_state(State.OPEN)
+    one = entry()
+    assert store.add([one]) == [STORED]
+    for state, refused in ((State.PAUSED, PAUSED), (State.CLOSED, CLOSED)):
+        store.set_state(state)
+        assert store.add([entry(), one, entry("other", key=one.key)]) == [refused, REPEATED, REPEATED]
+    assert store.count() == 1
+
+
+def test_the_state_is_that_of_the_moment_whoever_changed_it(store: Store, connect: Connect) -> None:
+    opened(store)
+    notebook = connect()
+    assert store.add([entry()]) == [STORED]
+    notebook.set_state(State.PAUSED)
+    assert store.add([entry()]) == [PAUSED]
+    notebook.set_state(State.OPEN)
+    assert store.add([entry()]) == [STORED]
+    notebook.set_state(State.CLOSED)
+    assert store.add([entry()]) == [CLOSED]
+
+
+BODIES = ["", "{}", "ü–漢字–🙂–עברית", "'; DROP TABLE report; --", '\\u0000 \\ %s ? $1 "', "\n\r\t", "x" * 300_000, "NULL"]
+
+
+def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: Store, monkeypatch) -> None:
+    monkeypatch.setattr(collection, "PAGE", 3)
+    opened(store)
+    entries = [entry(body, key=key) for body, key in zip(BODIES, keys_in_order(len(BODIES)), strict=True)]
+    entries = entries[::3] + entries[1::3] + entries[2::3]
+    store.add(entries[:5])
+    store.add(entries[5:])
+    assert list(store.reports()) == BODIES
+
+
+def test_reports_that_come_while_one_reads_disturb_nothing(store: Store, connect: Connect, monkeypatch) -> None:
+    monkeypatch.setattr(collection, "PAGE", 2)
+    opened(store)
+    before = [entry(f"before {i}") for i in range(9)]
+    store.add(before)
+    seen = []
+    for body in connect(readonly=True).reports():
+        seen.append(body)
+        assert store.add([entry("while")]) == [STORED]
+    assert sorted(body for body in seen if body != "while") == [one.body for one in before]
+    assert store.count() == 9 + len(seen)
+
+
+def test_a_read_only_store_reads_everything_and_changes_nothing(store: Store, connect: Connect) -> None:
+    opened(store, access="token")
+    looking = connect(readonly=True)
+    assert (looking.state(), looking.count(), looking.survey()) == (State.OPEN, 0, small_survey(access="token"))
+    store.invite([sha("a")])
+    store.add([entry("one", by="a")])
+    assert looking.count() == 1
+    assert list(looking.reports()) == ["one"]
+    changes = [
+        lambda: looking.create(small_survey()),
+        lambda: looking.set_state(State.CLOSED),
+        lambda: looking.add([entry()]),
+        lambda: looking.invite([sha("b")]),
+    ]
+    for change in changes:
+        with pytest.raises(ValueError, match="open for writing, got a read-only one"):
+            change()
+    assert store.state() is State.OPEN
+
+
+# Tokens
+
+
+def test_a_token_is_good_for_one_report(store: Store) -> None:
+    invited(store, "a", "b")
+    one = entry("1", by="a")
+    assert store.add([entry(by="unknown"), entry(), one]) == [SPENT, SPENT, STORED]
+    assert store.add([entry("2", by="a")]) == [SPENT]
+    assert store.add([one]) == [REPEATED]  # its phone did not hear us the first time
+    assert store.add([entry(by="b"), entry(by="b")]) == [STORED, SPENT]
+    assert store.count() == 2
+
+
+def test_a_token_is_not_spent_by_a_report_that_is_not_stored(store: Store) -> None:
+    invited(store, "a", "b", cap=1)
+    first = entry(by="b")
+    store.set_state(State.PAUSED)
+    assert store.add([entry(by="a")]) == [PAUSED]
+    store.set_state(State.OPEN)
+    assert store.add([first, entry(by="a"), entry("other", by="a", key=first.key)]) == [STORED, FULL, REPEATED]
+    assert store.add([entry(by="a"), entry(by="nobody's")]) == [FULL, SPENT]
+
+
+def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_body_to_nobody(store: Store) -> None:
+    invited(store, "a", "b")
+    first = entry("first", by="a")
+    assert store.add([first]) == [STORED]
+    stranger, other = entry("first", by="nobody's", key=first.key), entry("other", by="b", key=first.key)
+    for state in (State.OPEN, State.PAUSED):
+        store.set_state(state)
+        assert store.add([stranger, entry(by="nobody's"), first, other]) == [SPENT, SPENT, REPEATED, REPEATED]
+    store.set_state(State.CLOSED)  # which removes the tokens
+    assert store.add([stranger, entry(by="nobody's"), first, other]) == [REPEATED, CLOSED, REPEATED, REPEATED]
+    assert list(store.reports()) == ["first"]
+
+
+def test_inviting_again_gives_no_second_chance(store: Store) -> None:
+    invited(store, "a", "b")
+    assert store.add([entry(by="a")]) == [STORED]
+    store.invite(map(sha, ["a", "b", "c", "c"]))
+    assert store.add([entry(by=token) for token in "abc"]) == [SPENT, STORED, STORED]
+
+
+def test_a_pass_means_nothing_in_an_open_survey(store: Store) -> None:
+    opened(store)
+    assert store.add([entry(by="a"), entry(by="a")]) == [STORED, STORED]
+    with pytest.raises(ValueError, match="access by token or blind, got open"):
+        store.invite([sha("a")])
+    with pytest.raises(ValueError, match="blind access, got open"):
+        store.issue(sha("a"), sha("blinded"))
+
+
+def test_invitations_must_be_hashes_and_in_time(store: Store) -> None:
+    invited(store, "a")
+    with pytest.raises(ValueError, match="32 bytes"):
+        store.invite([b"short"])
+    store.set_state(State.CLOSED)
+    with pytest.raises(ValueError, match="not closed"):
+        store.invite([sha("b")])
+
+
+def test_a_blind_token_is_good_for_one_report_and_an_invitation_for_none(store: Store) -> None:
+    invited(store, "invitation", access="blind")
+    one = entry("1", by="nonce")
+    assert store.add([one, entry("2", by="nonce"), entry()]) == [STORED, SPENT, SPENT]
+    assert store.add([one, entry(by="nonce"), entry(by="other nonce")]) == [REPEATED, SPENT, STORED]
+
+
+def test_an_invitation_is_good_for_one_signature_which_may_be_asked_for_again(store: Store) -> None:
+    invited(store, "a", "b", access="blind")
+    assert store.issue(sha("a"), sha("first"))
+    assert store.issue(sha("a"), sha("first"))
+    assert not store.issue(sha("a"), sha("second"))
+    assert not store.issue(sha("unknown"), sha("first"))
+    store.invite([sha("a")])
+    assert not store.issue(sha("a"), sha("second"))
+    store.set_state(State.PAUSED)
+    assert not store.issue(sha("b"), sha("third"))
+    store.set_state(State.OPEN)
+    assert store.issue(sha("b"), sha("third"))
+    store.set_state(State.CLOSED)
+    assert not store.issue(sha("b"), sha("third"))
+
+
+# Several servers at once
+
+
+def raced(stores: list[Store], batches: list[list[Entry]]) -> list[Outcome]:
+    """Every store adds its own batches, all at the same time."""
+    gate = threading.Barrier(len(stores))
+
+    def work(store: Store, mine: list[list[Entry]]) -> list[Outcome]:
+        gate.wait()
+        return [outcome for batch in mine for outcome in store.add(batch)]
+
+    with ThreadPoolExecutor(len(stores)) as pool:
+        shares = [batches[start :: len(stores)] for start in range(len(stores))]
+        return [outcome for outcomes in pool.map(work, stores, shares) for outcome in outcomes]
+
+
+def test_of_servers_that_race_with_one_key_one_stores_it(store: Store, connect: Connect) -> None:
+    opened(store)
+    stores = [store, connect(), connect(), connect()]
+    for round_ in range(10):
+        same = entry(f"{round_}")
+        assert Counter(raced(stores, [[same]] * 4)) == {STORED: 1, REPEATED: 3}
+        key = entry().key
+        assert Counter(raced(stores, [[entry(f"{i}", key=key)] for i in range(4)])) == {STORED: 1, REPEATED: 3}
+    assert store.count() == 20 == len(list(store.reports()))
+
+
+def test_the_cap_is_exact_under_races(store: Store, connect: Connect) -> None:
+    opened(store, cap=101)
+    stores = [store, connect(), connect(), connect()]
+    outcomes = Counter(raced(stores, [[entry() for _ in range(7)] for _ in range(40)]))
+    assert outcomes == {STORED: 101, FULL: 179}
+    assert store.count() == 101 == len(list(store.reports()))
+
+
+def test_a_token_is_spent_once_under_races(store: Store, connect: Connect) -> None:
+    tokens = [f"{i}" for i in range(30)]
+    invited(store, *tokens)
+    stores = [store, connect(), connect()]
+    outcomes = Counter(raced(stores, [[entry(by=token)] for token in tokens for _ in stores]))
+    assert outcomes == {STORED: 30, SPENT: 60}
+    assert store.count() == 30
+
+
+def test_nothing_is_stored_after_closing_was_done(store: Store, connect: Connect) -> None:
+    opened(store)
+    server, stop, stored = connect(), threading.Event(), []
+
+    def serve() -> None:
+        while not stop.is_set():
+            stored.extend(server.add([entry(), entry()]))
+
+    thread = threading.Thread(target=serve)
+    thread.start()
+    try:
+        while store.count() < 20:
+            pass
+        store.set_state(State.CLOSED)
+        count = store.count()
+        there = len(list(store.reports()))
+    finally:
+        stop.set()
+        thread.join()
+    assert server.add([entry()]) == [CLOSED]
+    assert store.count() == count == there == Counter(stored)[STORED]
+
+
+def test_one_store_may_be_used_by_many_threads(store: Store) -> None:
+    opened(store)
+
+    def work(_: int) -> list[Outcome]:
+        outcomes = store.add([entry()])
+        assert store.state() is State.OPEN
+        assert store.count() >= 1
+        return outcomes
+
+    with ThreadPoolExecutor(8) as pool:
+        assert list(pool.map(work, range(80))) == [[STORED]] * 80
+    assert store.count() == 80
+
+
+# All or nothing
+
+
+def test_a_batch_that_fails_half_way_leaves_nothing(store: Store, connect: Connect, monkeypatch) -> None:
+    invited(store, "a", "b")
+    session = type(next(iter(_sessions(store))))
+
+    def fail(*_: object) -> None:
+        raise RuntimeError
+
+    with monkeypatch.context() as broken:
+        store_them = session.mix
+
+        def mix(*arguments: object) -> None:
+            store_them(*arguments)
+            fail()
+
+        broken.setattr(session, "mix", mix)  # the last step of a batch with tokens
+        with pytest.raises(RuntimeError):
+            store.add([entry(by="a"), entry(by="b")])
+    assert store.count() == 0
+    assert list(connect().reports()) == []
+    assert store.add([entry(by="a"), entry(by="b")]) == [STORED, STORED]
+
+
+def _sessions(store: Store) -> Iterator[object]:
+    with store._engine.reading() as session:
+        yield session
+
+
+def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Store, connect: Connect) -> None:
+    invited(store, "a", "b", "c")
+    one = entry("1", by="a")
+    store.add([one, entry("2", by="b")])
+    before = list(store.reports())
+    store.set_state(State.CLOSED)
+    store.set_state(State.CLOSED)
+    assert connect().state() is State.CLOSED
+    assert list(store.reports()) == before
+    assert store.add([one, entry(by="c")]) == [REPEATED, CLOSED]
+    with store._engine.reading() as session:
+        assert session.unspent([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
+        assert not session.pool().passes
+
+
+# Entries and URLs
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        (b"short", "{}"),
+        (bytes(17), "{}"),
+        ("0" * 16, "{}"),
+        (bytes(16), "a\0b"),
+        (bytes(16), "\ud800"),
+        (bytes(16), b"{}"),
+        (bytes(16), "{}", b"x"),
+    ],
+)
+def test_entries_that_no_database_could_hold_cannot_be_made(wrong: tuple) -> None:
+    with pytest.raises(ValueError, match="must be"):
+        Entry(*wrong)
+
+
+def test_an_entry_does_not_show_what_it_holds() -> None:
+    assert repr(entry("a secret", by="b")) == str(entry("a secret")) == "<Entry>"
+
+
+@pytest.mark.parametrize("wrong", ["", "survey.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://user:secret@host/db"])
+def test_other_urls_are_refused_without_quoting_a_password(wrong: str) -> None:
+    with pytest.raises(ValueError, match="must b") as caught:
+        open_store(wrong)
+    assert "secret" not in str(caught.value)
+
+
+# Death
+
+
+def test_whatever_was_acknowledged_survives_twenty_deaths_and_is_there_once(connect: Connect, url: str, tmp_path) -> None:
+    store = opened(connect(), access="blind")
+    store.close()
+    worker = Path(__file__).with_name("killed.py")
+    subprocess.run(
+        [sys.executable, str(worker), url, str(tmp_path), "20", "7"], check=True, timeout=60, cwd=Path(__file__).parents[3]
+    )
+    acknowledged, sent = lines(tmp_path / "acknowledged"), set(lines(tmp_path / "sent"))
+    stored = list(connect(readonly=True).reports())  # who only looks is the first to find what the dead left
+    assert len(set(acknowledged)) == len(acknowledged) >= 20
+    assert len(stored) == len(set(stored)) == store.count()
+    assert {report(key).body for key in acknowledged} <= set(stored) <= {report(key).body for key in sent}
+    again = [report(key) for key in sorted(sent)]
+    assert set(store.add(again)) <= {STORED, REPEATED}
+    assert store.count() == len(sent)

@@ -1,0 +1,69 @@
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from toolkit.survey.writing.strict_json import loads
+
+NUMBERS = st.integers(-(10**16), 10**16) | st.floats(allow_nan=False, allow_infinity=False).filter(lambda x: x != 0)
+PLAIN = st.recursive(
+    st.none() | st.booleans() | NUMBERS | st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner)
+)
+
+
+@given(PLAIN)
+def test_plain_json_is_read_as_python_reads_it(data: object) -> None:
+    assert loads(json.dumps(data).encode(), digits=17) == data
+    assert loads(json.dumps(data, ensure_ascii=False).encode("utf-8", "surrogatepass"), digits=17) == data
+
+
+REFUSED = {
+    "nothing": b"",
+    "not JSON": b"{'a': 1}",
+    "more after it": b"{} {}",
+    "a field twice": b'{"a": 1, "a": 1}',
+    "a field twice, spelled otherwise": b'{"a": 1, "\\u0061": 2}',
+    "a field twice, deep down": b'{"x": [{"a": 1, "a": 1}]}',
+    "NaN": b"[NaN]",
+    "infinity": b"[-Infinity]",
+    "infinity by overflow": b"[1e999]",
+    "minus zero": b"[-0]",
+    "minus zero with a point": b"[-0.0]",
+    "minus zero by underflow": b"[-1e-999]",
+    "a long number": b"[123456789012345678]",
+    "a very long number": b"[" + b"9" * 100_000 + b"]",
+    "very deep lists": b"[" * 100_000,
+    "very deep tables": b'{"a":' * 100_000,
+    "deep and closed": b"[" * 50_000 + b"]" * 50_000,
+    "UTF-16": '{"a": 1}'.encode("utf-16"),
+    "UTF-32": '{"a": 1}'.encode("utf-32-le"),
+    "a byte order mark": '{"a": 1}'.encode("utf-8-sig"),
+    "Latin-1": '{"a": "é"}'.encode("latin-1"),
+    "overlong UTF-8": b'{"a": "\xc0\xaf"}',
+    "a half of a character in UTF-8": b'{"a": "\xed\xa0\x80"}',
+    "a control character in a string": b'{"a": "\n"}',
+    "a comment": b"{} // no",
+    "a trailing comma": b"[1,]",
+    "a leading zero": b"[01]",
+    "a plus sign": b"[+1]",
+    "hexadecimal": b"[0x1]",
+}
+
+
+@pytest.mark.parametrize("raw", REFUSED.values(), ids=REFUSED)
+def test_everything_else_is_refused_by_one_kind_of_error(raw: bytes) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        loads(raw, digits=17)
+
+
+@given(st.binary(max_size=200))
+def test_any_bytes_are_read_or_refused(raw: bytes) -> None:
+    try:
+        loads(raw, digits=17)
+    except ValueError:
+        return
+
+
+def test_the_number_of_digits_is_the_callers() -> None:
+    assert loads(b"[123456789012345678]", digits=18) == [123456789012345678]

@@ -1,0 +1,179 @@
+"""What would leak, or could not be read: refused when a survey is made, before anyone is asked.
+
+Whatever depends on a randomized answer without being randomized itself tells something about it: which question comes next,
+who is asked at all, who may decline. Such rules are not offered, and those that could be built out of others are found here.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+
+from toolkit.core.checks import refuse
+from toolkit.core.loss import Pure
+from toolkit.survey.consent.statement import loss
+from toolkit.survey.language.labels import speaks_for_itself
+from toolkit.survey.language.phrases import Own, phrases
+from toolkit.survey.language.phrases import languages as known_languages
+from toolkit.survey.language.text import Text, in_language, missing
+from toolkit.survey.question import LONGEST_ANSWER, Question
+from toolkit.survey.writing.problem import naming
+
+RESERVED = ("practice", "key", "survey", "understood", "token")
+"""Names that the page or the results use themselves."""
+
+LARGEST = 60_000
+"""Bytes of a submission that a server takes, with room for its frame."""
+
+
+def check_names(questions: Sequence[Question]) -> None:
+    """Each question has a name of its own."""
+    if not questions:
+        refuse("a survey must have at least one question", "none", "there is nothing to answer")
+    names = [question.name for question in questions]
+    for name in names:
+        if names.count(name) > 1:
+            refuse("each question must have a `name` of its own", f"{name!r} {names.count(name)} times", "answers go by name")
+        if name in RESERVED:
+            refuse(f"a question must not be called {', '.join(RESERVED)}", repr(name), "the results use it themselves")
+
+
+def check_translations(
+    words: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own: Own | None = None
+) -> None:
+    """Everything that people read is there in every language."""
+    for name, text in words.items():
+        _check_text(name, text, languages)
+    for question in questions:
+        with naming(f"question {question.name!r}"):
+            for name in ("text", "help", "instructions", "warning"):
+                text = getattr(question, name)
+                _check_text(name, None if text is None else in_language(text, languages[0]), languages)
+            for option in dict.fromkeys((*question.options, *question.report_options)):
+                _check_label(option, question.labels.get(option), languages)
+            _check_distinct(question, languages, own)
+
+
+def _check_text(name: str, text: Text | None, languages: Sequence[str]) -> None:
+    absent = () if text is None else missing(text, languages)
+    if absent:
+        rule = f"`{name}` must be there in every language of the survey ({', '.join(languages)})"
+        refuse(rule, f"none in {', '.join(absent)}", "those who chose that language could not read it")
+
+
+def _check_label(option: str | int, given: str | Text | None, languages: Sequence[str]) -> None:
+    if given is not None:
+        _check_text(f"labels.{option}", in_language(given, languages[0]), languages)
+    elif not speaks_for_itself(option) and len(languages) > 1:
+        rule = f"the option {option!r} must have a label in every language ({', '.join(languages)})"
+        refuse(rule, "none", f'write labels.{option} = {{{languages[0]} = "…", {languages[1]} = "…"}}')
+
+
+def _check_distinct(question: Question, languages: Sequence[str], own: Own | None) -> None:
+    for language in languages:
+        for options in (question.options, question.report_options):
+            shown = Counter(question.label(option, language, phrases(language, own)) for option in options)
+            if twice := next((words for words, count in shown.items() if count > 1), None):
+                rule = f"options must be shown by different words in {language}"
+                refuse(rule, f"{twice!r} twice"[:80], "people could not choose between them")
+
+
+def check_conditions(questions: Sequence[Question]) -> None:
+    """`show_if` depends on plain questions before it, and nobody can get round a randomized question by it."""
+    before: dict[str, Question] = {}
+    for question in questions:
+        for name, options in (question.show_if or {}).items():
+            with naming(f"question {question.name!r}"):
+                _check_condition(question, name, options, before, questions)
+        before[question.name] = question
+
+
+def _check_condition(
+    question: Question, name: str, options: Sequence[str | int], before: Mapping[str, Question], all_of_them: Sequence[Question]
+) -> None:
+    other = next((each for each in all_of_them if each.name == name), None)
+    if other is None or name not in before:
+        received = f"{name!r}, which " + ("comes later" if other else "is not in the survey")
+        refuse("`show_if` must name a question before this one", received, "its answer is not known yet")
+    if other.randomized:
+        leak = "whether this question was asked would tell the real answer; ask it of everybody"
+        refuse("`show_if` must not depend on a randomized question", repr(name), leak)
+    if other.kind != "choice":
+        rule = "`show_if` must name a plain question with one answer out of several"
+        refuse(rule, f"{name!r}, a question for {other.kind}", "there is no such answer to go by")
+    if strange := [option for option in options if option not in other.options]:
+        listed = ", ".join(map(str, other.options[:8]))
+        refuse(f"`show_if` must name options of {name!r} ({listed})", repr(strange[0])[:60], "the question would never be asked")
+    if question.randomized and not other.required:
+        evade = "leaving it out would be a way round this one, and who takes it tells something"
+        refuse(f"{name!r} must be required, because a randomized question depends on it", "required = false", evade)
+    if question.randomized and (way_out := _declining(other)) is not None:
+        evade = 'who declines tells something; make "prefer not to say" an option of the design instead'
+        refuse("a randomized question must not depend on a question that can be declined", f"{name!r} with {way_out!r}", evade)
+
+
+def _declining(question: Question) -> str | int | None:
+    """The option by which people say that they would rather not answer, if there is one."""
+    parts = tuple(part for language in known_languages() for part in phrases(language)["refusing"].split("|"))
+    for option in question.options:
+        shown = question.labels.get(option, "")
+        words = " ".join([str(option), *([shown] if isinstance(shown, str) else shown.values())]).lower().replace("_", " ")
+        if any(part in words for part in parts):
+            return option
+    return None
+
+
+def check_leaks(questions: Sequence[Question]) -> None:
+    """No way to answer a randomized question in the open, or to leave it out."""
+    randomized = [question for question in questions if question.randomized]
+    for question in questions:
+        with naming(f"question {question.name!r}"):
+            if question.randomized and not question.required:
+                evade = 'who leaves it out tells something; make "prefer not to say" an option of its design instead'
+                refuse("a randomized question must be required", "required = false", evade)
+            if randomized and question.free_text and question.warning is None:
+                rule = "free text in a survey with randomized questions needs a `warning`"
+                refuse(rule, "none", "people could write there what the design hides; tell them not to")
+            if twin := next((other for other in randomized if not question.randomized and _same(question, other)), None):
+                rule = "a plain question must not ask what a randomized one asks"
+                refuse(rule, f"the text of {twin.name!r}", "its answer would be sent as it is")
+
+
+def _same(one: Question, other: Question) -> bool:
+    return bool(set(_plain_words(one)) & set(_plain_words(other)))
+
+
+def _plain_words(question: Question) -> Iterator[str]:
+    texts = [question.text] if isinstance(question.text, str) else question.text.values()
+    for text in texts:
+        yield "".join(character for character in text.casefold() if character.isalnum()) or text
+
+
+def check_loss(questions: Sequence[Question], ceiling: Pure, check: bool) -> None:
+    """What one respondent spends stays below the ceiling, and nothing is called deniable that is not."""
+    spent = loss(questions)
+    certain = next((question.name for question in questions if math.isinf(question.loss.epsilon)), None)
+    if certain is not None and not spent <= ceiling:
+        rule = f"question {certain!r}: a report must not be able to prove an answer"
+        refuse(rule, "a design with epsilon ∞", "write ceiling = inf to allow it; the consent text then says what it can prove")
+    if not spent <= ceiling:
+        costs = ", ".join(f"{question.name} {question.loss.epsilon:.3g}" for question in questions if question.randomized)
+        rule = f"all questions together must cost a respondent at most epsilon {ceiling.epsilon:.4g}, the survey's `ceiling`"
+        remedy = "choose smaller epsilons or fewer questions, or raise `ceiling`: the consent text then says so"
+        refuse(rule, f"{spent.epsilon:.4g} ({costs})", remedy)
+    if certain is not None and check:
+        rule = f"`check` must be false, because a report on {certain!r} can prove an answer"
+        refuse(rule, "true", "its right answer, that nobody can tell, would be wrong")
+
+
+def check_size(questions: Sequence[Question]) -> None:
+    """The longest possible submission fits into what a server takes."""
+    largest = sum(_bytes(question) for question in questions)
+    if largest > LARGEST:
+        rule = f"the longest possible submission must stay below {LARGEST} bytes"
+        refuse(rule, largest, "fewer free texts, or fewer questions with many options")
+
+
+def _bytes(question: Question) -> int:
+    """At most: four bytes a character of text; every code of a list."""
+    answer = 4 * LONGEST_ANSWER if question.free_text else 5 * len(question.options) if question.kind != "number" else 0
+    return len(question.name) + 30 + answer

@@ -1,0 +1,64 @@
+"""What the browser gets of a question: words and labels in every language, the odds, and the numbers that it draws with."""
+
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from toolkit.survey.consent import statement as consent
+from toolkit.survey.language.phrases import Own, phrases
+from toolkit.survey.language.text import Text, in_language
+from toolkit.survey.question import Question
+
+
+def shown_question(
+    question: Question, languages: Sequence[str], others: Mapping[str, Question] | None = None, own: Own | None = None
+) -> dict[str, Any]:
+    """Plain data for the page; `others` are the questions that `show_if` may name, `own` the researcher's words.
+
+    >>> from toolkit import warner
+    >>> page = shown_question(Question("cheated", "Have you cheated?", design=warner(p="2/3")), ["en"])
+    >>> page["text"], page["options"][1], page["odds"]["en"][0]
+    ({'en': 'Have you cheated?'}, {'value': 'yes', 'label': {'en': 'Yes'}},
+     'If your answer is “Yes”, we receive “Yes” 2 times in 3; if it is “No”, we still receive “Yes” 1 time in 3.')
+    """
+    from toolkit.survey.client import browser_data
+
+    def words(given: str | Text | None) -> dict[str, str] | None:
+        text = None if given is None else in_language(given, languages[0])
+        return None if text is None else {code: text[code] for code in languages}
+
+    def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
+        return [
+            {"value": option, "label": {code: local.label(option, code, phrases(code, own)) for code in languages}}
+            for option in options
+        ]
+
+    local = question.in_language(languages[0])
+    return {
+        "name": question.name,
+        "kind": question.kind,
+        "mode": question.mode,
+        "text": words(question.text),
+        "help": words(question.help),
+        "options": choices(question.options),
+        "reports": choices(question.report_options),
+        "randomizer": None if question.design is None else browser_data(question.design),
+        "odds": {code: consent.odds(local, code, own) for code in languages} if question.randomized else None,
+        "deniable": math.isfinite(question.loss.epsilon) if question.randomized else None,
+        "instructions": words(question.instructions),
+        "show_if": _codes(question, others or {}),
+        "required": question.required,
+        "bounds": None if question.bounds is None else [_number(bound) for bound in question.bounds],
+        "warning": words(question.warning),
+    }
+
+
+def _codes(question: Question, others: Mapping[str, Question]) -> dict[str, list[int]] | None:
+    if question.show_if is None:
+        return None
+    return {name: [others[name].options.index(option) for option in options] for name, options in question.show_if.items()}
+
+
+def _number(value: Fraction) -> int | float:
+    return int(value) if value.denominator == 1 else float(value)

@@ -1,0 +1,250 @@
+"""Reports in PostgreSQL, for large collections: one schema a collection, named in the URL (`?schema=campus`, else `survey`).
+
+Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before it reads, in
+open access without a cap together with the others, else for itself. A connection that was lost is made anew at the next use.
+Reports travel as bound parameters and never meet a constraint that could fail, so the server's log has nothing to quote;
+settings that would log more are warned of.
+
+Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`). While a collection
+in open access runs, whoever may read its tables can thus learn in which order reports came. With tokens, reports and spent
+tokens go through a pool (see `mixing.py`), so that the marks tell of groups of at least ten, and not which report came with
+which token; no row of a token is ever changed, so that a reader with an old snapshot learns no more. Whoever looks again and
+again sees tokens and reports change together, in any database; only blind access helps against that. Closing empties the
+tables of tokens and writes the reports afresh, in one transaction and in the order of their random keys, into new files.
+
+Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one after the other
+and with the time of each commit, and so do its archive, replicas, logical decoding and backups of its files; its tables hold what
+was deleted until they are vacuumed, for whoever may look into their pages. Closing changes nothing of these. Whoever owns the
+server decides how long they live.
+"""
+
+import secrets
+import selectors
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+import psycopg
+from psycopg import IsolationLevel, errors, sql
+from psycopg.conninfo import conninfo_to_dict
+
+from toolkit.core.checks import refuse
+from toolkit.survey.storage import schema as tables
+from toolkit.survey.storage.collection import Collection
+from toolkit.survey.storage.postgres_session import PostgresSession
+from toolkit.survey.storage.protocol import StoreError
+
+_NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
+_DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
+_SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
+_WAIT, _PATIENCE = "1s", "8s"  # for the lock of another server
+_LOCK, _SHARE = (f"LOCK TABLE tally IN {mode} MODE" for mode in ("EXCLUSIVE", "ROW EXCLUSIVE"))  # what a server may write anyway
+_TELLTALES = """
+SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod', 'all'))
+  OR (name IN ('log_min_duration_statement', 'log_min_duration_sample') AND setting <> '-1')
+  OR (name = 'log_transaction_sample_rate' AND setting <> '0') OR (name = 'track_commit_timestamp' AND setting = 'on')"""
+_TABLES = {"collection", "edition", "setting", "tally", "pool", "report", "invited", "unspent", "issued", "spent"}
+"""Of all versions."""
+
+
+def postgres_store(url: str, readonly: bool = False) -> Collection:
+    """The collection in a schema of a database: postgresql://user@host/database?schema=campus."""
+    address, _, query = url.partition("?")
+    options = [option for option in query.split("&") if option]
+    schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), "survey")
+    if not schema or set(schema) - _NAME_LETTERS or schema[0].isdigit() or len(schema) > _NAME_LENGTH:
+        refuse("`schema` must be small letters, digits and _", repr(schema), "PostgreSQL would ask for quotes everywhere else")
+    try:
+        given = conninfo_to_dict("?".join([address, "&".join(option for option in options if not option.startswith("schema="))]))
+    except psycopg.Error:  # its words would quote the URL, and with it a password
+        refuse("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
+    return Collection(PostgresEngine({**_DEFAULTS, **given, "client_encoding": "utf8"}, schema, readonly))
+
+
+class PostgresEngine:
+    """One connection to one schema."""
+
+    def __init__(self, options: dict[str, Any], schema: str, readonly: bool) -> None:
+        self._options, self._schema, self._readonly = options, schema, readonly
+        self._connection: psycopg.Connection[Any] | None = None
+        self._server = secrets.token_hex(8)
+        self._is_known = False  # whether its tables are of our version
+
+    @contextmanager
+    def reading(self) -> Iterator[PostgresSession]:
+        with self._told(), self._transaction(_WAIT) as connection:
+            self._check_version(connection)
+            yield PostgresSession(connection, self._server)
+
+    @contextmanager
+    def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator[PostgresSession]:
+        """Locked as a table, not as a row: those who wait take their turns, so that closing is not put off by ever new batches."""
+        with self._changing(patient) as connection:
+            # On its own: what is read from now on is what holds.
+            connection.execute(_SHARE if shared else _LOCK)
+            self._check_version(connection)
+            yield PostgresSession(connection, self._server)
+
+    @contextmanager
+    def making(self) -> Iterator[PostgresSession]:
+        with self._changing(patient=True) as connection:
+            # There is no row yet that could be locked.
+            connection.execute("SELECT pg_advisory_xact_lock(hashtext('survey.create'))")
+            self._prepare(connection)
+            connection.execute(_LOCK)
+            self._check_version(connection)
+            yield PostgresSession(connection, self._server)
+
+    @contextmanager
+    def _changing(self, patient: bool) -> Iterator[psycopg.Connection[Any]]:
+        if self._readonly:
+            refuse("the store must be open for writing", "a read-only one", "nothing was changed")
+        with self._told(), self._transaction(_PATIENCE if patient else _WAIT) as connection:
+            yield connection
+
+    @contextmanager
+    def _transaction(self, wait: str) -> Iterator[psycopg.Connection[Any]]:
+        """A transaction that says for itself what it depends on.
+
+        A pool between us and the server (PgBouncer) may hand out another session for each transaction, with the settings that
+        somebody else left there: then tables without a schema would be those of another collection.
+        """
+        with self._connected() as connection, connection.transaction():
+            settings = {**_SETTINGS, "lock_timeout": wait, "search_path": self._schema}
+            if self._readonly:
+                settings["transaction_read_only"] = "on"
+            calls = ", ".join("set_config(%s, %s, true)" for _ in settings)
+            connection.execute(f"SELECT {calls}", [text for pair in settings.items() for text in pair])
+            yield connection
+
+    def finish(self) -> None:
+        """Nothing is left to do: closing was one transaction."""
+
+    def wipe(self) -> None:
+        """Nothing that we could do: the log of changes is the server's own."""
+
+    def migrate(self) -> int:
+        """Bring the tables to today's version, all in one transaction; the version that was found."""
+        with self._changing(patient=True) as connection:
+            connection.execute("SET LOCAL statement_timeout = 0")
+            connection.execute("LOCK TABLE collection IN ACCESS EXCLUSIVE MODE")
+            found = _version(connection)
+            for statement in tables.steps(found, tables.POSTGRES):
+                connection.execute(sql.SQL(statement))
+            tables.check_version(_version(connection))
+        return found
+
+    def _check_version(self, connection: psycopg.Connection[Any]) -> None:
+        if not self._is_known:
+            tables.check_version(_version(connection))
+            self._is_known = True
+
+    def remove(self) -> None:
+        """The schema, if nobody has put anything else into it."""
+        with self._changing(patient=True) as connection:
+            query = "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s) AND relkind <> 'i'"
+            others = {name for (name,) in connection.execute(query, [self._schema])} - _TABLES
+            if others:
+                told = "take it out, or drop the schema by hand"
+                refuse(f"schema {self._schema} must hold nothing but the collection", f"{len(others)} more", told)
+            connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(self._schema)))
+
+    def close(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            with suppress(psycopg.Error):
+                connection.close()
+
+    @contextmanager
+    def _connected(self) -> Iterator[psycopg.Connection[Any]]:
+        if self._connection is not None and not _is_idle(self._connection):
+            self.close()
+        if self._connection is None:
+            self._connection = self._connect()
+        try:
+            yield self._connection
+        except psycopg.Error:
+            if self._connection.broken or not _is_idle(self._connection):
+                self.close()
+            raise
+
+    def _connect(self) -> psycopg.Connection[Any]:
+        try:
+            # Prepared statements live in a session, which may not be ours the next time.
+            connection = psycopg.connect(**self._options, autocommit=True, prepare_threshold=None)
+        except psycopg.OperationalError as error:  # no report was on its way yet
+            reason = (str(error).splitlines() or [""])[0]
+            raise StoreError(f"the database must answer, got “{reason}”: nothing was stored.") from None
+        try:
+            self._set_up(connection)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _set_up(self, connection: psycopg.Connection[Any]) -> None:
+        connection.isolation_level = IsolationLevel.READ_COMMITTED
+        # That parameters are not logged, only a superuser may say for a session.
+        silent = "SELECT set_config('log_parameter_max_length', '0', false) FROM pg_roles WHERE rolname = current_user AND rolsuper"
+        connection.execute(silent)
+
+    def _prepare(self, connection: psycopg.Connection[Any]) -> None:
+        """Make schema and tables, if there is nothing yet."""
+        if connection.info.parameter_status("server_encoding") != "UTF8":
+            refuse("the database must have the encoding UTF8", "another", "not every language could be stored")
+        if connection.execute("SELECT to_regnamespace(%s)", [self._schema]).fetchone() == (None,):
+            connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self._schema)))
+        there = connection.execute(
+            "SELECT relname FROM pg_class WHERE relnamespace = to_regnamespace(%s)", [self._schema]
+        ).fetchall()
+        if not there:
+            for statement in tables.POSTGRES.values():
+                connection.execute(sql.SQL(statement))
+        elif not {("collection",), ("tally",), ("report",)} <= set(there):
+            refuse("a new collection needs a schema of its own", self._schema, "something else is in it; name another by ?schema=")
+        names = [name for (name,) in connection.execute(_TELLTALES)]
+        if names:
+            kept = f"PostgreSQL's {', '.join(names)} may keep the time of every report, if not the report"
+            warnings.warn(f"{kept}: reset it for this database.", stacklevel=2)
+
+    @contextmanager
+    def _told(self) -> Iterator[None]:
+        """Failures of the database in our words: its own may quote a row."""
+        try:
+            yield
+        except (errors.DataError, errors.IntegrityError):
+            failure: Exception = ValueError("a report must fit into the database, got one that does not: it can never be stored.")
+        except (errors.UndefinedTable, errors.InvalidSchemaName):
+            failure = StoreError(f"the database must hold a collection, got none in schema {self._schema}: create one first.", 30)
+        except psycopg.Error as error:
+            failure = _failure(error)
+        else:
+            return
+        raise failure from None
+
+
+def _version(connection: psycopg.Connection[Any]) -> int:
+    """The version of the tables; today's where no collection was begun."""
+    row = connection.execute("SELECT version FROM collection").fetchone()
+    return tables.VERSION if row is None else int(row[0])
+
+
+def _is_idle(connection: psycopg.Connection[Any]) -> bool:
+    """Whether the connection still stands: the server of an idle one has nothing to say but farewell."""
+    if connection.closed:
+        return False
+    with selectors.DefaultSelector() as selector:
+        selector.register(connection.fileno(), selectors.EVENT_READ)
+        return not selector.select(0)
+
+
+def _failure(error: psycopg.Error) -> StoreError:
+    if isinstance(error, errors.LockNotAvailable | errors.DeadlockDetected | errors.SerializationFailure):
+        return StoreError("the collection must be free, got a lock of somebody else: nothing was stored.", 1)
+    if isinstance(error, errors.DiskFull):
+        return StoreError("the database's disk must have room, got none: nothing was stored.", 30)
+    if isinstance(error, errors.InsufficientPrivilege | errors.ReadOnlySqlTransaction):
+        return StoreError("the database must be writable, got a refusal: nothing was stored.", 30)
+    kind = f"{type(error).__name__}{f' ({error.sqlstate})' if error.sqlstate else ''}"
+    return StoreError(f"the database must be there and work, got {kind}: send it again.", 5)
