@@ -65,7 +65,7 @@ def _behind(survey: "Survey", database: str, given: dict[str, Any]) -> int:
 
 
 def _here(survey: "Survey", database: str, given: dict[str, Any]) -> int:
-    from toolkit.survey.foreground import AgainError, serve
+    from toolkit.survey.operating.foreground import AgainError, serve
 
     try:
         serve(survey, database=database, **given)

@@ -17,7 +17,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _doctor(options: Options) -> int:
-    from toolkit.survey.doctor import examine
+    from toolkit.survey.operating.doctor import examine
 
     failed = 0
     for finding in examine(options.url):
@@ -28,7 +28,7 @@ def _doctor(options: Options) -> int:
 
 
 def _delete(options: Options) -> None:
-    from toolkit.survey.deleting import deletable, delete
+    from toolkit.survey.operating.deleting import deletable, delete
 
     title, described = deletable(options.database)
     say(described)

@@ -13,7 +13,7 @@ from tests.survey.lines import certificate
 from tests.survey.process import collection, serving
 from tests.survey.respondents import free_port
 from toolkit.command import main
-from toolkit.survey.doctor import examine
+from toolkit.survey.operating.doctor import examine
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.page import page
 from toolkit.survey.store import open_store

@@ -14,7 +14,7 @@ from toolkit.command import main
 from toolkit.survey import background
 from toolkit.survey.background import CollectError, find
 from toolkit.survey.collector import Collector
-from toolkit.survey.foreground import serve
+from toolkit.survey.operating.foreground import serve
 from toolkit.verbs.collecting import TRY_AGAIN
 
 

@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from toolkit.survey.operating.visiting import Address, Answer
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.limits import Limits
-from toolkit.survey.visiting import Address, Answer
 
 _RENEW_DAYS = 14
 _BLOCK = re.compile(rb'<script[^>]*type="application/json"[^>]*>(.*?)</script>', re.DOTALL)

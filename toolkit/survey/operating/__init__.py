@@ -1,0 +1,1 @@
+"""For whoever runs a server for others: in the foreground, seen from outside, and removed for good."""
