@@ -9,7 +9,7 @@ import pytest
 from tests.survey.process import collected
 from toolkit import command
 from toolkit.command import main
-from toolkit.survey.operating.background import CollectError
+from toolkit.survey.background import CollectError
 from toolkit.survey.spec import Survey
 
 

@@ -14,7 +14,7 @@ import pytest
 from nbclient import NotebookClient
 
 from notebooks.freeze import KERNEL, freeze
-from toolkit.survey.operating.background import servers
+from toolkit.survey.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
@@ -264,7 +264,7 @@ def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_compariso
     lines = [
         "from pathlib import Path",
         "from toolkit import Question, Survey, collect, warner",
-        "from toolkit.survey.operating.background import servers",
+        "from toolkit.survey.background import servers",
         'survey = Survey("Exams", [Question("cheated", "Have you?", design=warner(p="3/4"))], consent="Stop.")',
         'collector = collect(survey, database="sqlite:///left.db", watch=False)',
         'written = Path("pid").write_text(str(servers()[0].pid))',

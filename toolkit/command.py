@@ -33,7 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _said(problem: BaseException) -> str:
     """What went wrong, in a sentence; of an error that nobody foresaw kind and place alone, as its message might quote data."""
-    from toolkit.survey.operating.background import CollectError
+    from toolkit.survey.background import CollectError
     from toolkit.survey.store import StoreError
 
     if isinstance(problem, KeyboardInterrupt):

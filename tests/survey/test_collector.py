@@ -13,8 +13,8 @@ import pandas as pd
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
+from toolkit.survey.background import CollectError, find, launch
 from toolkit.survey.collector import Collector, start
-from toolkit.survey.operating.background import CollectError, find, launch
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.blind import IssuerKey

@@ -5,7 +5,7 @@ from tests.survey.samples import cheated, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
 from toolkit.command import main
-from toolkit.survey.operating.background import find
+from toolkit.survey.background import find
 
 
 def test_status_lists_what_else_runs(folder, capsys):

@@ -1,8 +1,8 @@
 """The field: a survey of randomized questions, collected on phones or paper, and its results."""
 
 from toolkit.collecting import collect
+from toolkit.survey.background import CollectError
 from toolkit.survey.collector import Collector
-from toolkit.survey.operating.background import CollectError
 from toolkit.survey.question import Question
 from toolkit.survey.results import Results, estimate, tally
 from toolkit.survey.spec import Survey

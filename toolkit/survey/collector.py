@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse, whole
+from toolkit.survey import background
 from toolkit.survey.export import write
-from toolkit.survey.operating import background
 from toolkit.survey.reading.counting import checked_groups
 from toolkit.survey.reading.remarks import remarks
 from toolkit.survey.reading.steps import look

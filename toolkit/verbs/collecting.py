@@ -132,7 +132,7 @@ def _last_day(found: "Collector") -> list[str]:
 
 def _list_servers(options: Options) -> None:
     """The collection at hand, and what else this person runs."""
-    from toolkit.survey.operating.background import find, servers
+    from toolkit.survey.background import find, servers
     from toolkit.survey.store import settled
 
     _status(options)

@@ -10,7 +10,7 @@ from tests.survey.entries import entry
 from tests.survey.process import collection, serving
 from tests.verbs.shell import said
 from toolkit.command import main
-from toolkit.survey.operating.background import log_of, state_of
+from toolkit.survey.background import log_of, state_of
 from toolkit.survey.operating.deleting import deletable, delete
 from toolkit.survey.store import State, StoreError, open_store
 

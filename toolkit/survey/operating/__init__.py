@@ -1,1 +1,1 @@
-"""How a collection is run: its server in the background or in the foreground, tried from outside, and deleted at the end."""
+"""What an operator needs: a server in the foreground, a look from outside, and the end of what was collected."""

@@ -7,8 +7,8 @@ file, the log and the note of its server. Copies were made by others, and only t
 from contextlib import closing
 
 from toolkit.core.checks import refuse
+from toolkit.survey import background
 from toolkit.survey.collector import KEY_FILE
-from toolkit.survey.operating import background
 from toolkit.survey.store import State, Store, open_store, settled
 
 _SQLITE = (

@@ -8,8 +8,8 @@ import socket
 from pathlib import Path
 from typing import Any
 
+from toolkit.survey import background
 from toolkit.survey.collector import PORT, Collector, prepare
-from toolkit.survey.operating import background
 from toolkit.survey.spec import Survey
 
 
@@ -39,10 +39,11 @@ def serve(
     from toolkit.survey.serving.lock import TakenError
     from toolkit.survey.store import StoreError
 
+    asked = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
     try:
         keep = issuer_key is None
         collector, key = prepare(
-            survey, database, rehearsal=rehearsal, amend=amend, public_url=public_url, issuer_key=issuer_key, keep=keep
+            asked, database, rehearsal=rehearsal, amend=amend, public_url=public_url, issuer_key=issuer_key, keep=keep
         )
         told = {
             "database": collector.database,
