@@ -127,6 +127,7 @@ FORBIDDEN = [
     "SELECT FROM collection FOR UPDATE",
     "UPDATE edition SET survey = '{}'",
     "INSERT INTO edition SELECT * FROM edition",
+    "SELECT body FROM report",
     "DELETE FROM collection",
     "DELETE FROM report",
     "UPDATE report SET body = ''",

@@ -28,6 +28,7 @@ def add(verbs: Verbs) -> None:
     opened.add_argument("survey", help="a .toml or .json file")
     for name in ("public_url", "issuer_key"):
         opened.add_argument(f"--{name.replace('_', '-')}", help=_SERVE[name])
+    opened.add_argument("--amend", action="store_true", help=_AMEND)
     for verb, run, told in _PLAIN:
         add_verb(verbs, verb, run, told)
     invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
@@ -101,7 +102,7 @@ def _open(options: Options) -> None:
     from toolkit.survey.collector import prepare
     from toolkit.survey.spec import Survey
 
-    given = {"public_url": options.public_url, "issuer_key": options.issuer_key}
+    given = {"public_url": options.public_url, "issuer_key": options.issuer_key, "amend": options.amend}
     _, key = prepare(Survey.load(options.survey), options.database, **given)
     _status(options)
     if key is not None:
