@@ -159,7 +159,7 @@ class SqliteEngine:
             database.close()
             raise
         self._database, self._file = database, self._identity()
-        if not self._readonly:
+        if not self._readonly and database.execute("SELECT 1 FROM collection WHERE access <> 'open'").fetchone():
             self.wipe()  # whoever had it before may have been killed between a commit and its end
         return self._database
 
