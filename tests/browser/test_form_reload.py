@@ -120,7 +120,7 @@ COUNT = """async ([code, cases]) => {
 def test_how_many_words_a_draw_takes_does_not_depend_on_the_truth(page):
     """So the words can be drawn for any truth, before there is one: 20 lists of words, the same for all truths of a randomizer."""
     every = [*designs().values(), *others().values(), *long().values()]
-    cases = [[client.browser_data(one), truths(one)] for one in every]
+    cases = [[one.browser_data(), truths(one)] for one in every]
     blank = page.context.new_page()
     for _ in range(20):
         for taken, (data, _) in zip(blank.evaluate(COUNT, [client.asset("randomizer.js").decode(), cases]), cases, strict=True):

@@ -11,7 +11,7 @@ from tests.browser.randomizers import WORD, drawn_in_python, truths
 from toolkit import Design, warner
 from toolkit.core import randomness
 from toolkit.local import numeric
-from toolkit.survey.client import asset, browser_data
+from toolkit.survey.client import asset
 
 pytestmark = pytest.mark.browser
 
@@ -71,7 +71,7 @@ def edges(design: Design) -> list[int]:
 
 
 def in_browser(page, randomizer, first: list[int]) -> str:
-    return page.evaluate(DRAWN, [json.dumps(browser_data(randomizer)), json.dumps(truths(randomizer)), first])
+    return page.evaluate(DRAWN, [json.dumps(randomizer.browser_data()), json.dumps(truths(randomizer)), first])
 
 
 @pytest.mark.parametrize("name", randomizers.designs())
@@ -148,14 +148,14 @@ def test_numbers_are_rounded_to_the_same_place_of_the_grid(blank, name):
     anywhere = np.random.default_rng(5).uniform(low, high, size=20_000)
     numbers = np.clip(np.concatenate([marks, anywhere, [low, high]]), low, high)
     script = "([data, numbers]) => JSON.stringify(JSON.parse(numbers).map((number) => browser.gridIndex(data, number)))"
-    there = blank.evaluate(script, [browser_data(randomizer), json.dumps(numbers.tolist())])
+    there = blank.evaluate(script, [randomizer.browser_data(), json.dumps(numbers.tolist())])
     assert json.loads(there) == randomizer.grid.index(numbers)[0].tolist()
 
 
 @pytest.mark.parametrize("number", [-0.001, 20.0001, None, "5", True])
 def test_a_number_out_of_bounds_is_refused_and_not_pushed_inside(blank, number):
     with pytest.raises(Exception, match="out of bounds"):
-        blank.evaluate("([data, number]) => browser.gridIndex(data, number)", [browser_data(GRIDS["a deck"]), number])
+        blank.evaluate("([data, number]) => browser.gridIndex(data, number)", [GRIDS["a deck"].browser_data(), number])
 
 
 IMPOSSIBLE = """([data, truth]) => {
@@ -188,14 +188,14 @@ IMPOSSIBLE = """([data, truth]) => {
 )
 def test_an_impossible_answer_stops_before_anything_is_drawn(blank, name, truth, message):
     randomizer = {**randomizers.others(), "warner": warner(p="2/3")}[name]
-    said, used = blank.evaluate(IMPOSSIBLE, [browser_data(randomizer), truth])
+    said, used = blank.evaluate(IMPOSSIBLE, [randomizer.browser_data(), truth])
     assert message in said
     assert used == 0
 
 
 def test_a_tick_that_is_given_twice_counts_once(blank):
     boxes = randomizers.others()["capped boxes"]
-    twice, once = (blank.evaluate(DRAWN, [json.dumps(browser_data(boxes)), json.dumps([way]), []]) for way in ([3, 3, 1], [1, 3]))
+    twice, once = (blank.evaluate(DRAWN, [json.dumps(boxes.browser_data()), json.dumps([way]), []]) for way in ([3, 3, 1], [1, 3]))
     assert twice == once
 
 
@@ -216,7 +216,7 @@ def test_a_tick_that_is_given_twice_counts_once(blank):
     ],
 )
 def test_randomizers_that_a_browser_cannot_hold_exactly_are_refused(blank, name, changes):
-    said, used = blank.evaluate(IMPOSSIBLE, [{**browser_data(randomizers.others()[name]), **changes}, 20])
+    said, used = blank.evaluate(IMPOSSIBLE, [{**randomizers.others()[name].browser_data(), **changes}, 20])
     assert "too large" in said or "unknown randomizer" in said
     assert used == 0
 
@@ -224,7 +224,7 @@ def test_randomizers_that_a_browser_cannot_hold_exactly_are_refused(blank, name,
 @pytest.mark.parametrize("changes", [{"low": [-(2**53), 1]}, {"high": [20, 2**53]}, {"span": [2**53 + 2, 1]}])
 def test_bounds_that_a_browser_cannot_hold_exactly_are_refused(blank, changes):
     with pytest.raises(Exception, match="too large"):
-        blank.evaluate("([data]) => browser.gridIndex(data, 0)", [{**browser_data(GRIDS["a deck"]), **changes}])
+        blank.evaluate("([data]) => browser.gridIndex(data, 0)", [{**GRIDS["a deck"].browser_data(), **changes}])
 
 
 def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
@@ -237,7 +237,7 @@ def test_a_corrected_answer_meets_the_words_of_the_first_one(blank):
       return [tell(), tell(), used];
     }"""
     subset = randomizers.others()["subset of 16"]
-    first, second, used = blank.evaluate(script, [browser_data(subset), truths(subset)])
+    first, second, used = blank.evaluate(script, [subset.browser_data(), truths(subset)])
     apart = [drawn_in_python(subset.report, [code], WORDS[:200]) for code in truths(subset)]
     assert first == second == [reports[0] for reports, _ in apart]
     assert used == max(used[0] for _, used in apart)
@@ -247,5 +247,5 @@ def test_the_instruction_of_a_draw_is_the_report_of_every_truth(blank):
     for design in (warner(p="2/3"), randomizers.designs()["custom, zeros inside"]):
         draws = list(range(design.denominator))
         script = "([data, draws]) => draws.map((drawn) => data.weights.map((row) => browser.cell(row, drawn)))"
-        there = blank.evaluate(script, [browser_data(design), draws])
+        there = blank.evaluate(script, [design.browser_data(), draws])
         assert there == design.report_codes(np.arange(len(design.options))[None, :], np.array(draws)[:, None]).tolist()

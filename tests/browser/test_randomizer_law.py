@@ -17,7 +17,7 @@ from tests.browser import randomizers
 from tests.local.channel import law_of
 from toolkit import Design
 from toolkit.local.numeric import Hybrid, LocalLaplace
-from toolkit.survey.client import asset, browser_data
+from toolkit.survey.client import asset
 
 pytestmark = pytest.mark.browser
 
@@ -76,7 +76,7 @@ def p_value(tally: dict[str, int], law: dict[str, Fraction | float]) -> float:
 
 def p_values(page, name: str, module: str = MODULE) -> list[float]:
     randomizer, truths = randomizers.laws()[name]
-    tallies = page.evaluate(TALLY, [module, browser_data(randomizer), list(truths), PEOPLE])
+    tallies = page.evaluate(TALLY, [module, randomizer.browser_data(), list(truths), PEOPLE])
     return [p_value(tally, law(randomizer, truth)) for tally, truth in zip(tallies, truths, strict=True)]
 
 

@@ -1,15 +1,9 @@
 import hashlib
-import json
-import math
 import re
-from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
-from toolkit import warner
-from toolkit.local import numeric, oracles
-from toolkit.local.numeric import LocalLaplace, Scrambled
 from toolkit.survey import client
 
 RANDOMIZER = client.asset("randomizer.js").decode()
@@ -96,79 +90,3 @@ def test_the_randomizer_can_be_read_in_one_go():
     lines = RANDOMIZER.splitlines()
     assert len(lines) <= 350
     assert max(map(len, lines)) <= 132
-
-
-DERIVED = {
-    "warner": (warner(epsilon=1.0), {}),
-    "subset": (oracles.subset(16, 1.0), {}),
-    "boxes": (oracles.tick_boxes(6, 1.0), {}),
-    "hybrid": (numeric.hybrid((-273.15, 1e6), 1.0), {"span": [20005463, 20]}),
-    "square wave": (numeric.square_wave((0, 20), 1.0), {"span": [20, 1]}),
-    "laplace": (numeric.local_laplace((0, 20), 0.5), {"span": [20, 1], "s": 131040, "t": 1}),
-    "laplace, a third": (LocalLaplace(Fraction(0), Fraction(1, 3), 6, Fraction(4, 5)), {"span": [1, 3], "s": 15, "t": 2}),
-    "additive": (
-        numeric.additive(("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"),  # in twelfths of a third
-        {"span": [10, 3], "cards": [{"start": start, "slope": 4} for start in (-18, 33, 60)]},
-    ),
-    "multiplicative": (
-        numeric.multiplicative((-2, 4), {0: "1/4", "-2/3": "1/4", "5/6": "1/2"}, step="1/2"),  # in twelfths
-        {"span": [6, 1], "cards": [{"start": 0, "slope": 0}, {"start": 16, "slope": -4}, {"start": -20, "slope": 5}]},
-    ),
-    "a billion": (
-        Scrambled(Fraction(0), Fraction(10), 10, "additive", (Fraction(0), Fraction(10**9)), (1, 1)),
-        {"span": [10, 1], "cards": [{"start": 0, "slope": 1}, {"start": 10**9, "slope": 1}]},
-    ),
-}
-
-
-@pytest.mark.parametrize("name", DERIVED)
-def test_a_browser_gets_what_python_wrote_and_the_integers_that_follow_from_it(name):
-    randomizer, derived = DERIVED[name]
-    assert client.browser_data(randomizer) == {**randomizer.to_dict(), **derived}
-    assert not set(derived) & set(randomizer.to_dict()), "no file of a survey holds them"
-
-
-@pytest.mark.parametrize(("steps", "kind"), [(17592, int), (17593, str)])
-def test_the_scale_of_noise_leaves_room_for_its_multiples_or_goes_as_strings(steps, kind):
-    """2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a prime."""
-    sent = client.browser_data(LocalLaplace(Fraction(0), Fraction(1), steps, Fraction(10007, 10**9)))
-    assert (sent["s"], sent["t"]) == (kind(steps * 10**9), kind(10007))
-
-
-def test_a_budget_of_many_digits_goes_as_strings_and_comes_back_whole():
-    noise = LocalLaplace(Fraction(0), Fraction(1), 2**16, Fraction("1.2345678901234567"))
-    sent = json.loads(json.dumps(client.browser_data(noise)))
-    assert [type(part) for part in sent["budget"]] == [str, str]
-    assert Fraction(int(sent["budget"][0]), int(sent["budget"][1])) == noise.budget
-
-
-def sent_integers(data: object) -> list[int]:
-    if isinstance(data, dict):
-        data = list(data.values())
-    if isinstance(data, list):
-        return [number for part in data for number in sent_integers(part)]
-    return [data] if isinstance(data, int) else []
-
-
-@pytest.mark.parametrize("epsilon", [1.0, math.log(3), 1e-7, 0.10000000000000002, 21.999999999999996])
-def test_every_integer_that_a_browser_gets_is_one_that_it_can_hold(epsilon):
-    sent = client.browser_data(numeric.local_laplace((0, 20), epsilon))
-    assert max(map(abs, sent_integers(sent))) < 2**53
-
-
-@pytest.mark.parametrize(
-    ("randomizer", "message"),
-    [
-        (numeric.one_bit((0, 0.12345678901234567), 1.0), "`bounds` must have fewer digits"),
-        (numeric.square_wave((-(2**53), 0), 1.0), "`bounds` must have fewer digits"),
-        (numeric.piecewise((Fraction(1, 3**20), Fraction(1, 2**30)), 1.0), "`bounds` must have fewer digits"),
-        (numeric.local_laplace((0, 1), 1e-9), "`epsilon` must be larger"),
-        (numeric.additive((0, 1), {"0.12345678901234567": 0.5, 1: 0.5}), "`noise` must have fewer digits"),
-        (numeric.additive((0, 1), {2**52: 0.5, -(2**52) - 1: 0.5}), "`noise` must have fewer digits"),
-        (numeric.multiplicative((0, 10**15), {"1e-16": 0.5, "3e-16": 0.5}, step=10**15), "`noise` must have fewer digits"),
-        (numeric.multiplicative((1, 2**16), {2**38: 0.5, 1: 0.5}), "`noise` must have fewer digits"),
-    ],
-)
-def test_what_a_browser_would_round_is_refused_with_its_reason(randomizer, message):
-    with pytest.raises(ValueError, match=f"{message} for answers in a browser, got"):
-        client.browser_data(randomizer)

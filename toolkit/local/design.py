@@ -226,10 +226,10 @@ class Design:
             fit=agreement,
         )
 
-    def estimate_sent(self, reports: Sequence[int], times: Sequence[int] | None = None) -> Estimate:
+    def estimate_sent(self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment") -> Estimate:
         """The estimate from codes as they were sent; with `times`, each of them came so many times."""
         counts = None if times is None else checked_times(times, len(reports))
-        return self.estimate_counts(times_each(np.asarray(reports), counts, len(self.report_options)))
+        return self.estimate_counts(times_each(np.asarray(reports), counts, len(self.report_options)), method)
 
     def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:
         """Variance of the unbiased estimate, in theory, at the true prevalence (one share, or one for each option).
@@ -315,6 +315,10 @@ class Design:
             "denominator": self.denominator,
             "weights": self.weights.tolist(),
         }
+
+    def browser_data(self) -> dict[str, Any]:
+        """What a browser draws with: the same."""
+        return self.to_dict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Design":

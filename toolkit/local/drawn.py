@@ -41,8 +41,11 @@ class Drawn(ABC):
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """What the reports say of the people behind them; with `times`, each of them came so many times."""
 
-    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None) -> Estimate:
-        """The estimate from reports as they were sent; with `times`, as many rows as there are different ones are enough."""
+    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None, _method: str = "moment") -> Estimate:
+        """The estimate from reports as they were sent; with `times`, as many rows as there are different ones are enough.
+
+        There is one estimator, whatever the method that is asked for; the estimate's `method` says it.
+        """
         return self.estimate(list(reports), times=times)
 
     def score_limits(self) -> tuple[Array, Array]:
@@ -60,6 +63,10 @@ class Drawn(ABC):
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the kind, and each field; fractions as numerator and denominator."""
         return plain(self, self.name)
+
+    def browser_data(self) -> dict[str, Any]:
+        """What `to_dict` writes, and beside it the integers that follow from it, so that a browser need not derive them."""
+        return self.to_dict()
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Self:

@@ -75,8 +75,11 @@ class Randomizer(Protocol):
     def estimate(self, reports: Any, /) -> Estimate:
         """What the reports say of the people behind them, with its error."""
 
-    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None) -> Estimate:
-        """The estimate from reports as they were sent; with `times`, each of them came so many times."""
+    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /) -> Estimate:
+        """The estimate from reports as they were sent; with `times`, each of them came so many times.
+
+        `method` is "moment", "mle" or "simplex"; who has no such estimator takes the nearest one, and says so in the estimate.
+        """
 
     def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
         """Variance of the estimate, in theory, when the truth is as given and n people answer."""
@@ -92,3 +95,6 @@ class Randomizer(Protocol):
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: names, labels and the integers that the browser draws with."""
+
+    def browser_data(self) -> dict[str, Any]:
+        """What a browser draws with, in numbers that it holds exactly; what it would round is refused."""

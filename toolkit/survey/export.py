@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
-from toolkit.local.design import Design
 from toolkit.survey.question import Question
 from toolkit.survey.reading.remarks import OPEN_ACCESS, TRIED_OUT
 from toolkit.survey.spec import Survey
@@ -85,6 +84,6 @@ def _column(question: Question, language: str) -> dict[str, Any]:
     if question.design is None:
         return {**found, "randomized": False}
     found |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
-    if isinstance(question.design, Design):
+    if question.design.matrix is not None:
         found["reading"] = "weights[truth][report] / denominator is the probability of a report, given the truth"
     return found

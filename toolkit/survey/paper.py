@@ -4,7 +4,7 @@ import html
 from collections.abc import Sequence
 
 from toolkit.core.checks import choice, refuse
-from toolkit.local.design import Design
+from toolkit.local.design import has_matrix
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
@@ -46,7 +46,7 @@ def _asked(question: Question, code: str) -> tuple[str, Sequence[str]]:
 
 
 def _device(question: Question, code: str) -> str:
-    if not isinstance(question.design, Design):
+    if question.design is None or not has_matrix(question.design):
         refuse("a question on paper must have a design that is a matrix", question.name, "its report cannot be drawn by hand")
     exact = [device for device in question.design.devices() if device.exact]
     if not exact:

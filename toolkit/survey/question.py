@@ -11,7 +11,6 @@ from typing import Any, Literal, TypeGuard
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.loss import Pure
-from toolkit.local.design import Design
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
@@ -123,7 +122,7 @@ class Question:
     @property
     def report_options(self) -> Labels:
         """The reports of a design that is a matrix, in the order of their codes."""
-        return self.design.report_options if isinstance(self.design, Design) else ()
+        return () if self.design is None else self.design.report_options
 
     @property
     def loss(self) -> Pure:

@@ -8,7 +8,8 @@ import numpy as np
 from toolkit.core.estimate import Estimate
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
-from toolkit.local.design import Design
+from toolkit.local.design import has_matrix
+from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import Group, checked_groups, counted, has_column, refuse_strange
 from toolkit.survey.reading.findings import Finding, Results
@@ -111,12 +112,12 @@ def _finding(question: Question, group: Group, values: Values, people: Turnout, 
     return Finding(question.name, group, found, _worst(question.design, found), people)
 
 
-def _worst(design: Any, found: Estimate) -> float | None:
+def _worst(design: Randomizer, found: Estimate) -> float | None:
     """How far 1 % of liars can move it, seen from the estimate pulled into the range of the truth."""
-    low, high = (float(design.low), float(design.high)) if hasattr(design, "low") else (0.0, 1.0)
+    low, high = (0.0, 1.0) if design.bounds is None else (float(limit) for limit in design.bounds)
     value = np.asarray(found.value)
     truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # without boxes that nobody was asked about
-    if isinstance(design, Design) and np.ndim(truth):
+    if design.matrix is not None and np.ndim(truth):
         truth = truth / truth.sum() if truth.sum() else np.full(len(truth), 1 / len(truth))
     try:
         return worst_shift(design, truth)
@@ -134,7 +135,7 @@ def _understood(survey: Survey, reports: Any) -> tuple[int, int] | None:
 def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:
     found = {}
     for question in survey.questions:
-        if question.anchor is None or not isinstance(question.design, Design):
+        if question.anchor is None or question.design is None or not has_matrix(question.design):
             continue
         counts = counted(reports, question.name).get(())
         if counts:

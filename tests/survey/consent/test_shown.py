@@ -9,7 +9,6 @@ import pytest
 from tests.survey.samples import DESIGNS, cheated, faculty
 from toolkit import crosswise, mangat
 from toolkit.local.numeric import local_laplace, one_bit
-from toolkit.survey.client import browser_data
 from toolkit.survey.consent.shown import shown_question
 from toolkit.survey.question import Question
 
@@ -37,7 +36,7 @@ def test_every_design_has_the_same_fields_and_is_plain_json(design: Any) -> None
     page = shown_question(Question("asked", "What?", design=design), ["en"])
     assert list(page) == FIELDS
     assert json.loads(json.dumps(page, allow_nan=False)) == page
-    assert page["randomizer"] == browser_data(design)
+    assert page["randomizer"] == design.browser_data()
     assert [option["value"] for option in page["options"]] == list(getattr(design, "options", ()))
     assert [report["value"] for report in page["reports"]] == list(getattr(design, "report_options", ()))
     assert page["deniable"] == math.isfinite(design.epsilon)

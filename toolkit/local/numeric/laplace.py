@@ -4,7 +4,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import float_up
 from toolkit.core.sampling.noise import discrete_laplace
 from toolkit.local.calibration import checked_epsilon
+from toolkit.local.numeric import browser
 from toolkit.local.numeric.means import Mean
 from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction
@@ -74,6 +75,9 @@ class LocalLaplace(Mean):
         """Noise has no end, but beyond 64 times its scale it is rarer than once in 10**27: such a report is a stranger's."""
         reach = _REACH * self.scale
         return is_whole(report) and -reach <= report <= self.steps + reach
+
+    def browser_data(self) -> dict[str, Any]:
+        return super().browser_data() | browser.laplace(self.scale, self.budget)
 
     def score_limits(self) -> tuple[Array, Array]:
         """There are none: noise has no end."""

@@ -17,6 +17,7 @@ from toolkit.core.inference.intervals import Affine, Shares, Student
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.drawn import Drawn, DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times
+from toolkit.local.numeric import browser
 from toolkit.local.numeric.grid import Grid, checked_reports
 from toolkit.local.protocol import AnswerKind, Respondents
 from toolkit.local.reports import is_code
@@ -48,6 +49,9 @@ class Mean(Drawn):
     def reach(self) -> float:
         """The width of the bounds."""
         return float(self.high - self.low)
+
+    def browser_data(self) -> dict[str, Any]:
+        return super().browser_data() | browser.span(self.low, self.high)
 
     @cached_property
     def grid(self) -> Grid:

@@ -9,7 +9,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from toolkit.core.checks import DENOMINATOR_LIMIT, choice, refuse, whole
 from toolkit.core.randomness import Below, Rng
 from toolkit.core.rounding import log_up
 from toolkit.core.sampling.categorical import Categorical
+from toolkit.local.numeric import browser
 from toolkit.local.numeric.means import Mean
 from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction
@@ -73,6 +74,9 @@ class Scrambled(Mean):
         if max(abs(start) + abs(slope) * self.steps for start, slope in zip(starts, slopes, strict=True)) >= 2**62:
             refuse("reports must fit into 64 bits", "a finer or wider deck", "choose values with smaller denominators")
         return np.array(starts), np.array(slopes)
+
+    def browser_data(self) -> dict[str, Any]:
+        return super().browser_data() | browser.cards(self.lines, self.steps, self.values, self.unit)
 
     @cached_property
     def epsilon(self) -> float:

@@ -18,6 +18,7 @@ from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.matrix.likelihood import maximum_likelihood
+from toolkit.local.numeric import browser
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
 from toolkit.local.numeric.grid import Grid, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Window
@@ -63,6 +64,9 @@ class SquareWave(DrawnAtOdds):
     def reach(self) -> float:
         """The width of the bounds."""
         return float(self.high - self.low)
+
+    def browser_data(self) -> dict[str, Any]:
+        return super().browser_data() | browser.span(self.low, self.high)
 
     @cached_property
     def grid(self) -> Grid:

@@ -1,6 +1,7 @@
 """`Oracle`: what all randomizers of exclusive options share; each adds only how it draws a report and how it is counted."""
 
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, ClassVar, Literal
@@ -53,6 +54,10 @@ class Oracle(DrawnAtOdds):
     def reach(self) -> float:
         """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
         return 1.0 if len(self.options) == 2 else 2.0
+
+    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None, method: str = "moment") -> Estimate:
+        """The estimate from reports as they were sent. Oracles have no likelihood here: "mle" is the nearest distribution, too."""
+        return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
     def score_limits(self) -> tuple[Array, Array]:
         return self.support.score_limits()

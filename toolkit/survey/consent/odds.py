@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from toolkit.core.rounding import log_up
-from toolkit.local.design import Design
+from toolkit.local.design import Design, has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.consent.voice import Voice
 
@@ -31,7 +31,7 @@ def sentences(design: Randomizer, voice: Voice, name: Name) -> list[str]:
     If your answer is “yes”, we receive “yes” 2 times in 3; if it is “no”, we still receive “yes” 1 time in 3.
     Whatever we receive is at most 2 times as likely after one answer as after another, so it proves no answer.
     """
-    if isinstance(design, Design):
+    if has_matrix(design):
         return [*_matrix(design, voice, name), *_proofs(design, voice, name)]
     return [_DRAWN[design.name](design, voice), _at_most(design.epsilon, voice)]
 

@@ -22,7 +22,6 @@ def shown_question(
     ({'en': 'Have you cheated?'}, {'value': 'yes', 'label': {'en': 'Yes'}},
      'If your answer is “Yes”, we receive “Yes” 2 times in 3; if it is “No”, we still receive “Yes” 1 time in 3.')
     """
-    from toolkit.survey.client import browser_data
 
     def words(given: str | Text | None) -> dict[str, str] | None:
         text = None if given is None else in_language(given, languages[0])
@@ -43,7 +42,7 @@ def shown_question(
         "help": words(question.help),
         "options": choices(question.options),
         "reports": choices(question.report_options),
-        "randomizer": None if question.design is None else browser_data(question.design),
+        "randomizer": None if question.design is None else question.design.browser_data(),
         "odds": {code: consent.odds(local, code, own) for code in languages} if question.randomized else None,
         "deniable": math.isfinite(question.loss.epsilon) if question.randomized else None,
         "instructions": words(question.instructions),

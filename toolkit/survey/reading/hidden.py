@@ -6,7 +6,7 @@ from typing import Any
 from toolkit.core.checks import choice, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.local.design import Design
-from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.protocol import Randomizer
 
 METHODS = ("moment", "mle", "simplex")
 
@@ -26,19 +26,13 @@ def checked_method(method: str | None) -> str:
     return choice("moment" if method is None else method, "method", METHODS)
 
 
-def hidden_estimate(design: Any, values: Values, method: str = "moment") -> Estimate:
+def hidden_estimate(design: Randomizer, values: Values, method: str = "moment") -> Estimate:
     """The estimate of one question.
 
     Of a matrix, "mle" is maximum likelihood and "simplex" the nearest distribution. Oracles have no likelihood here: both mean
     the nearest distribution. Boxes, means and distributions have one estimator each, which stays; the estimate's `method` says it.
     """
-    if isinstance(design, Design):
-        return design.estimate_counts(counts_of(design, values), method)  # type: ignore[arg-type]
-    reports, times = [value for value, _ in values], [count for _, count in values]
-    if isinstance(design, Oracle) and method != "moment":
-        return design.estimate(reports, "simplex", times=times)
-    found: Estimate = design.estimate_sent(reports, times)
-    return found
+    return design.estimate_sent([value for value, _ in values], [count for _, count in values], method)
 
 
 def counts_of(design: Design, values: Values) -> list[int]:

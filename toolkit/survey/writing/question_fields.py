@@ -6,7 +6,6 @@ from typing import Any
 
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import choice, exact, labels, refuse
-from toolkit.local.design import Design
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.language.text import Frozen, Text, checked_words
 
@@ -31,7 +30,7 @@ def normalize(given: dict[str, Any]) -> dict[str, Any]:
         for key, longest in LONGEST.items()
     }
     made = {**given, **words, **(_plain(given) if design is None else _randomized(given, design))}
-    reports = design.report_options if isinstance(design, Design) else ()
+    reports = () if design is None else design.report_options
     _check_options(made["options"])
     _check_options(reports)
     made["labels"] = _labels(given["labels"], (*made["options"], *reports))
@@ -41,20 +40,18 @@ def normalize(given: dict[str, Any]) -> dict[str, Any]:
 
 
 def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
-    from toolkit.survey.client import browser_data
-
-    browser_data(design)  # refuses what a browser could not draw exactly
+    design.browser_data()  # refuses what a browser could not draw exactly
     hidden = "an answer beside them would not be hidden; leave it out, or make it equal"
-    options = getattr(design, "options", ())
+    options = design.options
     if given["options"] is not None and tuple(given["options"]) != options:
         refuse("a randomized question has the options of its design", "others", hidden)
-    bounds = (design.low, design.high) if hasattr(design, "low") and hasattr(design, "high") else None
+    bounds = design.bounds
     if given["bounds"] is not None and _bounds(given["bounds"]) != bounds:
         refuse("a randomized question has the bounds of its design", "others", hidden)
     if given["multiple"] or given["free_text"]:
         refuse("`multiple` and `free_text` are for plain questions", "a design too", "the design says what is asked for")
     mode = choice(given["mode"], "mode", ("auto", "guided", "physical"))
-    if mode != "auto" and not isinstance(design, Design):
+    if mode != "auto" and design.matrix is None:
         refuse(f'`mode` must be "auto" with {design.name}', repr(mode), "only a design that is a matrix can be drawn by hand")
     if mode == "physical" and given["instructions"] is None:
         rule = 'a question in mode "physical" needs `instructions`'
