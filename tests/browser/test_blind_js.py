@@ -9,7 +9,7 @@ import pytest
 from tests.survey.desk import Memory, campus, payload, sent
 from tests.survey.lines import line, post, read_answer, watched
 from toolkit.survey.client import asset
-from toolkit.survey.serving.access import digest, invitations
+from toolkit.survey.serving.access import digest, invitations, page_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.server import application
@@ -71,12 +71,12 @@ def test_the_numbers_of_the_rfc(opened, vector):
 
 def test_tokens_of_the_browser_are_taken_by_the_server_once(opened, desk):
     key, survey, tokens, memory, port = desk
-    made = [opened.evaluate(OBTAINED, [key.issuer.to_dict(), survey.hash, token]) for token in tokens[:10]]
+    made = [opened.evaluate(OBTAINED, [key.issuer.to_dict(), page_hash(survey.hash, key.issuer), token]) for token in tokens[:10]]
     assert len({token["nonce"] for token in made}) == 10
     with line(port) as connection:
         for token in made:
             for status in (201, 403):
-                connection.sendall(post(sent(payload(survey, token=token))))
+                connection.sendall(post(sent(payload(survey, survey=page_hash(survey.hash, key.issuer), token=token))))
                 assert read_answer(connection)[0] == status
     assert len(memory.reports) == 10
 

@@ -8,13 +8,13 @@ from scipy.stats import binom, multinomial
 
 from tests.local.channel import follows, goodness, law_of
 from tests.local.contract import DRAWS, surveys
-from tests.local.test_contract import CATALOGUE
+from tests.local.test_contract import DESIGNS
 from toolkit import kuk, warner
 
 
 def test_one_rare_report_is_no_alarm() -> None:
     """Ten cards: the rarest report comes in 0.8 % of all sets of 20,000 draws; chi-squared calls that one in 10**20."""
-    rare = CATALOGUE["kuk, ten cards beyond 32 bits"].matrix.min()
+    rare = DESIGNS["kuk, ten cards beyond 32 bits"].matrix.min()
     chance = binom.sf(0, 20_000, rare)
     assert 0.005 < chance < 0.01
     assert goodness([19_999, 1], [1 - rare, rare]) >= chance

@@ -47,14 +47,11 @@ def test_the_estimate_from_what_was_sent_is_that_of_the_counts():
     assert warner(p="3/4").estimate_sent([1] * 40 + [0] * 60).value == warner(p="3/4").estimate_counts([60, 40]).value
 
 
-TICKS = ("random_box", "capped_boxes")
-
-
 @pytest.mark.parametrize("name", DESIGNS)
 def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
     """Every kind of randomizer; some reports come twice in the list, too."""
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
-    truth = [0] if name in TICKS else 1
+    truth = [0] if randomizer.asks == "ticks" else 1
     kinds = [randomizer.report(truth, draw) for _ in range(40)]
     times = [1 + number % 5 for number in range(40)]
     short = randomizer.estimate_sent(kinds, times)
@@ -69,7 +66,7 @@ def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
 @pytest.mark.parametrize("times", [[1], [1, -1], [0, 0], [1, 1.5], [2**53, 2**53]])
 def test_how_often_each_report_came_must_be_counts_of_each(name, times):
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
-    kinds = [randomizer.report([0] if name in TICKS else 1, draw) for _ in range(2)]
+    kinds = [randomizer.report([0] if randomizer.asks == "ticks" else 1, draw) for _ in range(2)]
     with pytest.raises((ValueError, TypeError), match=r"`(counts|times)` must"):
         randomizer.estimate_sent(kinds, times)
 
@@ -78,7 +75,7 @@ def test_how_often_each_report_came_must_be_counts_of_each(name, times):
 def test_how_often_each_report_came_is_kept_with_it_when_work_is_done_in_pieces(name, monkeypatch):
     """Pieces of 16 reports instead of many thousands, and numbers that differ from piece to piece."""
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))
-    kinds = [randomizer.report([0] if name in TICKS else 1, draw) for _ in range(60)]
+    kinds = [randomizer.report([0] if randomizer.asks == "ticks" else 1, draw) for _ in range(60)]
     times = [1 + number // 10 for number in range(60)]
     whole = randomizer.estimate_sent(kinds, times)
     monkeypatch.setattr(oracles.hashing, "CHUNK", 64)

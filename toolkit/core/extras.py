@@ -8,7 +8,7 @@ from toolkit.core.checks import refuse
 
 _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
-    "collect": ("cryptography", "httptools", "narwhals", "psycopg", "segno", "starlette", "tomli_w", "uvicorn"),
+    "collect": ("cryptography", "httptools", "narwhals", "psycopg", "segno", "tomli_w", "uvicorn"),
     "scale": ("duckdb", "polars", "pyarrow"),
     "accounting": ("dp_accounting",),
 }
