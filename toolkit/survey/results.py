@@ -11,7 +11,7 @@ from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
-from toolkit.survey.reading.counting import Group, checked_groups, counted, has_column, refuse_strange
+from toolkit.survey.reading.counting import Group, checked_groups, counted, has_column, in_order, refuse_strange
 from toolkit.survey.reading.findings import Finding, Results
 from toolkit.survey.reading.hidden import Values, checked_method, counts_of, hidden_estimate
 from toolkit.survey.reading.nobody import nobody
@@ -86,7 +86,7 @@ def _ordered(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> 
     for place, name in enumerate(by):
         if name != UNDERSTOOD:
             refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
-    return {group: people[group] for group in sorted(people) if people[group]}
+    return {group: people[group] for group in sorted(people, key=in_order) if people[group]}
 
 
 def _findings(

@@ -1,12 +1,16 @@
 import json
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
-from toolkit import Question
+from toolkit import Question, Survey, k_ary
+from toolkit.survey.export import write
 from toolkit.survey.reading.table import cell, table, value_of
 from toolkit.survey.rehearsal import report
+from toolkit.survey.results import estimate
 
 
 def body(answers, understood=True):
@@ -49,3 +53,18 @@ def test_engines_and_files_may_change_the_type_of_a_label_but_not_its_meaning(fo
 def test_a_plain_answer_in_words_stays_words():
     assert value_of(faculty(), "law") == 1
     assert cell(faculty(), 1) == "law"
+
+
+def test_labels_that_are_numbers_and_texts_make_a_column_of_texts_that_every_engine_takes(tmp_path):
+    """As in data/campus.toml: five points, and "undisclosed"."""
+    pressure = Question("pressure", "Pressure?", design=k_ary([1, 2, 3, "undisclosed"], epsilon=3.0))
+    plain = Question("year", "Year?", options=[1, 2, "later"])
+    asked = Survey("Mixed", [plain, pressure], consent="Why.", check=False)
+    bodies = [json.dumps({"answers": {"year": code % 3, "pressure": code % 4}}) for code in range(24)]
+    frame = table(asked, bodies)
+    assert set(frame["pressure"]) == {"1", "2", "3", "undisclosed"}
+    found = estimate(asked, frame, by="year")["pressure"]
+    assert list(found) == ["1", "2", "later"]
+    write(frame, tmp_path / "out.parquet", asked)
+    for again in (pd.read_parquet(tmp_path / "out.parquet"), pl.from_pandas(frame), frame.astype(object)):
+        assert np.array_equal(estimate(asked, again)["pressure"].value, estimate(asked, frame)["pressure"].value)

@@ -1,6 +1,6 @@
 """How often each report came, by group: counted where the reports are, in whatever engine holds them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolkit.core.checks import is_missing, refuse
@@ -41,12 +41,21 @@ def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict
     chosen = _columns(reports, columns).drop_nulls()
     found = chosen.group_by(columns).agg(nw.len().alias(_COUNT)).collect("pandas")
     groups: dict[Group, dict[Any, int]] = {}
-    for row in found.sort(columns).iter_rows():
+    for row in sorted(found.iter_rows(), key=in_order):
         if any(map(is_missing, row)):  # NaN, which not every engine calls missing
             continue
         group = groups.setdefault(row[:-2], {})
         group[row[-2]] = group.get(row[-2], 0) + int(row[-1])
     return groups
+
+
+def in_order(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
+    """A key to sort rows by: numbers before texts, as options may be both (1, 2, 3, "undisclosed") and Python compares them not.
+
+    >>> sorted([("b", 1), (2, 1), ("a", 1), (1, 1)], key=in_order)
+    [(1, 1), (2, 1), ('a', 1), ('b', 1)]
+    """
+    return tuple((isinstance(value, str), value) for value in row)
 
 
 def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:

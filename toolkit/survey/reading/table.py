@@ -20,8 +20,9 @@ REHEARSAL = "REHEARSAL"
 def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     """A frame of what a store holds, in the order of its random keys, so that the order says nothing.
 
-    A choice is its label ("yes"), a number is itself, and a report that is a list of numbers is its JSON text, so that every
-    column can be counted, compared and written to a file. What was not asked, or left out, is missing.
+    A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a report that is a list of
+    numbers is its JSON text, so that every column can be counted, compared and written to a file. What was not asked, or left
+    out, is missing.
 
     >>> from toolkit import warner
     >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="2/3"))], consent="Why we ask.")
@@ -49,7 +50,10 @@ def cell(question: Question, value: Any) -> Any:
     if isinstance(value, list):
         return json.dumps(value, separators=(",", ":"))
     labels = _labels(question)
-    return labels[value] if labels else value
+    if not labels:
+        return value
+    of_one_kind = len({isinstance(label, str) for label in labels}) == 1
+    return labels[value] if of_one_kind else str(labels[value])  # else no engine could sort, compare or write the column
 
 
 def value_of(question: Question, found: Any) -> Any:
