@@ -38,9 +38,15 @@ class Shown:
         return said
 
     def follows_arrow_keys(self, label: str, trait: str) -> None:
-        """Two steps up and two down: the words follow at once, before the kernel has heard, and the kernel follows."""
-        before, value = self.agrees(), self.in_python(trait)
+        """Two steps up and two down: the words follow at once, before the kernel has heard, and the kernel follows.
+
+        First down to a step, away from the end: a test before may have typed a number between two steps, or gone to the end.
+        """
+        original = self.in_python(trait)
         self.slider(label).focus()
+        for _ in range(3):
+            self.page.keyboard.press("ArrowLeft")
+        before, value = self.agrees(), self.in_python(trait)
         for _ in range(2):
             self.page.keyboard.press("ArrowRight")
         on_the_way = self.words()
@@ -52,6 +58,8 @@ class Shown:
             self.page.keyboard.press("ArrowLeft")
         assert self.agrees() == before
         assert self.in_python(trait) == value
+        in_kernel(self.page, f"{self.name}.{trait} = {original!r}")  # as it was found
+        self.agrees()
 
 
 def shown(page: Page, cells: dict[str, str], name: str) -> Shown:

@@ -155,6 +155,7 @@ def test_every_picture_and_every_control_has_words_for_those_who_do_not_see(widg
 
 @pytest.mark.parametrize("widget", ["mechanism"], indirect=True)
 def test_the_noise_is_chosen_by_buttons_and_the_classic_formula_stops_where_it_is_proven(widget):
+    in_kernel(widget.page, "mechanism.law, mechanism.epsilon, mechanism.level = 'laplace', 1.0, 0.95")
     before = widget.agrees()
     for law in ("Gaussian", "Gaussian, classic formula"):
         widget.element.get_by_role("button", name=law, exact=True).press("Enter")

@@ -204,11 +204,11 @@ def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
     with line(port) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
         time.sleep(0.3)
-        assert len(server.crowd) >= 1
+        assert len(server.connections) >= 1
         deadline = time.monotonic() + 2 * LATE
-        while len(server.crowd) and time.monotonic() < deadline:
+        while len(server.connections) and time.monotonic() < deadline:
             time.sleep(0.05)
-        assert len(server.crowd) == 0
+        assert len(server.connections) == 0
         assert len(read_to_end(connection)) < 30_000_000
 
 
@@ -387,7 +387,7 @@ def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
             connection.sendall(post(b"hello"))
             assert read_answer(connection)[::2] == (201, b"5")
         assert time.monotonic() - start < LATE
-        assert len(server.crowd) <= QUICK.connections
+        assert len(server.connections) <= QUICK.connections
 
 
 def test_when_every_place_is_at_work_a_newcomer_is_asked_to_come_again():
@@ -419,9 +419,9 @@ def test_lines_that_went_are_not_counted(server, port):
             connection.sendall(GET)
             read_answer(connection)
     deadline = time.monotonic() + LATE
-    while len(server.crowd) and time.monotonic() < deadline:
+    while len(server.connections) and time.monotonic() < deadline:
         time.sleep(0.02)
-    assert len(server.crowd) == 0
+    assert len(server.connections) == 0
 
 
 def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path):
