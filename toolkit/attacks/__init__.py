@@ -12,12 +12,15 @@ from toolkit.attacks import (
     reconstruction,
 )
 from toolkit.attacks.audit import Verdict, audit, exact_delta, exact_epsilon
+from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.audit.replay import replay
+from toolkit.attacks.audit.running import law_of
 from toolkit.attacks.breach import Breach
 
 __all__ = [
     "Breach",
     "Verdict",
+    "advantage",
     "anonymity",
     "audit",
     "averaging",
@@ -26,6 +29,7 @@ __all__ = [
     "exact_epsilon",
     "gallery",
     "intersection",
+    "law_of",
     "linkage",
     "marginals",
     "membership",
