@@ -28,6 +28,12 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: BROWSER in item.path.parents)
 
 
+def pytest_itemcollected(item):
+    """Here, before anything is chosen by its marks."""
+    if "postgres" in f"{item.nodeid} {' '.join(getattr(item, 'fixturenames', ()))}":  # by file, parameter or fixture
+        item.add_marker(pytest.mark.postgres)
+
+
 def pytest_sessionfinish():
     """What cannot be finished says where it is stuck, and ends. (For a test there is `faulthandler_timeout`.)"""
     faulthandler.dump_traceback_later(ENOUGH, file=sys.__stderr__, exit=True)
