@@ -13,19 +13,24 @@ from tests.survey.lines import post, read_answer
 
 
 class Respondent(threading.Thread):
-    """Sends until it is stopped. `acknowledged` : what was stored, by key. `odd` : status, head and body of any other answer."""
+    """Sends until it is stopped. `acknowledged` : what was stored, by key. `odd` : status, head and body of any other answer.
 
-    def __init__(self, survey, port, number):
+    Where tokens are asked for, each report takes the next of `tokens`.
+    """
+
+    def __init__(self, survey, port, number, tokens=None):
         super().__init__(daemon=True)
         self.rng = random.Random(number)  # noqa: S311
-        self.survey, self.port = survey, port
+        self.survey, self.port, self.tokens = survey, port, tokens
         self.stop, self.acknowledged, self.deliveries, self.tries, self.odd = threading.Event(), {}, 0, 0, []
         self.refused = 0
         self.line = None
 
     def run(self):
         while not self.stop.is_set():
-            data = payload(self.survey, answers={**ANSWERS, "cheated": self.rng.randrange(2), "note": f"{self.rng.random()}"})
+            shown = {} if self.tokens is None else {"token": self.tokens.pop()}
+            answers = {**ANSWERS, "cheated": self.rng.randrange(2), "note": f"{self.rng.random()}"}
+            data = payload(self.survey, answers=answers, **shown)
             self.deliver(data)
             if self.rng.random() < 0.2:
                 self.deliver(data)  # an answer that the phone did not hear
@@ -63,9 +68,9 @@ class Respondent(threading.Thread):
 
 
 @contextmanager
-def crowd(survey, port, size=8):
+def crowd(survey, port, size=8, tokens=None):
     """So many phones at once; afterwards each has delivered its last report."""
-    clients = [Respondent(survey, port, number) for number in range(size)]
+    clients = [Respondent(survey, port, number, tokens) for number in range(size)]
     for client in clients:
         client.start()
     yield clients

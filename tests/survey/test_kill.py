@@ -8,13 +8,15 @@ import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing, contextmanager
 
 import pytest
 
 from tests.survey.process import collection
 from tests.survey.respondents import crowd, free_port, stored_once
+from tests.survey.test_recovery import bodies
 
-KILLS = 20
+KILLS, INVITED = 20, 20_000
 
 NURSERY = """
 import os, sys
@@ -28,14 +30,14 @@ while True:
 """Starts the server again whenever it dies, from a process that has imported it before: twenty starts in two seconds."""
 
 
-@pytest.fixture
-def nursery(tmp_path):
-    url, survey, _ = collection(tmp_path)
+@contextmanager
+def nursery(url):
+    """Serves a collection at a port, and goes on doing so: the process that says who serves, and the port."""
     port = free_port()
     command = [sys.executable, "-c", NURSERY, "--database", url, "--port", str(port)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, start_new_session=True) as process:
         try:
-            yield process, survey, port
+            yield process, port
         finally:
             os.killpg(process.pid, signal.SIGKILL)
 
@@ -45,22 +47,24 @@ def kill_often(process):
     rng = random.Random("kill")  # noqa: S311
     for _ in range(KILLS):
         pid = json.loads(process.stdout.readline())["pid"]
-        time.sleep(rng.uniform(0.05, 0.35))
+        time.sleep(rng.uniform(0.05, 0.25))
         os.kill(pid, signal.SIGKILL)
     assert process.stdout.readline()
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_twenty_kills_lose_nothing_and_double_nothing(nursery, tmp_path):
-    process, survey, port = nursery
-    with crowd(survey, port) as clients:
+@pytest.mark.parametrize("access", ["open", "token"])
+@pytest.mark.parametrize("database", ["sqlite", "postgres"])
+def test_twenty_kills_lose_nothing_and_double_nothing(request, tmp_path, database, access):
+    url = request.getfixturevalue("postgres").url() if database == "postgres" else None
+    url, survey, tokens = collection(tmp_path, access, invited=INVITED if access == "token" else 0, url=url)
+    with nursery(url) as (process, port), crowd(survey, port, tokens=tokens or None) as clients:
         kill_often(process)
-    database = sqlite3.connect(tmp_path / "campus.db")
-    bodies = [body for (body,) in database.execute("SELECT body FROM report")]
-    (integrity,) = database.execute("PRAGMA integrity_check").fetchone()
-    database.close()
-    assert integrity == "ok"
-    count = stored_once(clients, bodies)
+    count = stored_once(clients, bodies(url))
     assert count > 20 * KILLS
+    assert len(tokens) == (INVITED - count if tokens else 0)  # each report took a token of its own
     assert [client.odd for client in clients] == [[]] * len(clients)
     assert sum(client.tries for client in clients) > count + KILLS  # the kills were felt
+    if database == "sqlite":
+        with closing(sqlite3.connect(tmp_path / "campus.db")) as file:
+            assert file.execute("PRAGMA integrity_check").fetchone() == ("ok",)
