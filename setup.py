@@ -1,4 +1,6 @@
-"""What pyproject.toml cannot say: a wheel carries the notebooks and their data, which in a checkout stand beside the package."""
+"""What pyproject.toml cannot say: a wheel carries the notebooks and their data, which in a checkout stand
+beside the package.
+"""
 
 import shutil
 from pathlib import Path
@@ -21,7 +23,9 @@ class WithNotebooks(build_py):
             for pattern in patterns:
                 found = sorted(Path(folder).glob(pattern))
                 if not found:
-                    raise FileNotFoundError(f"{folder}/{pattern} must be there, found none: the wheel would be incomplete.")
+                    raise FileNotFoundError(
+                        f"{folder}/{pattern} must be there, found none: the wheel would be incomplete."
+                    )
                 for path in found:
                     target = Path(self.build_lib, "toolkit", "verbs", "starter", path)
                     target.parent.mkdir(parents=True, exist_ok=True)

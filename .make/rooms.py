@@ -1,4 +1,6 @@
-"""Write the table of all files in ARCHITECTURE.md, made of the first lines of their docstrings; a test holds it."""
+"""Write the table of all files in ARCHITECTURE.md, made of how their docstrings begin; a test holds
+it.
+"""
 
 import ast
 from pathlib import Path
@@ -13,15 +15,15 @@ def table() -> str:
     for folder in sorted({path.parent for path in (ROOT / "toolkit").rglob("*.py")}):
         files = [path for path in sorted(folder.glob("*.py")) if path.name != "__init__.py"]
         name = folder.relative_to(ROOT).as_posix()
-        about = _first_line(folder / "__init__.py")
+        about = _first_words(folder / "__init__.py")
         parts.append(f"### {name}/\n\n{about}\n\n| file | holds |\n|---|---|\n")
-        parts[-1] += "".join(f"| `{path.name}` | {_first_line(path)} |\n" for path in files)
+        parts[-1] += "".join(f"| `{path.name}` | {_first_words(path)} |\n" for path in files)
     return "\n".join(parts)
 
 
-def _first_line(path: Path) -> str:
+def _first_words(path: Path) -> str:
     said = ast.get_docstring(ast.parse(path.read_text(encoding="utf-8"))) or ""
-    return said.split("\n")[0].replace("|", r"\|")
+    return " ".join(said.split("\n\n")[0].split()).replace("|", r"\|")
 
 
 def with_table(text: str) -> str:

@@ -1,4 +1,6 @@
-"""The other two processes of collect.py: `load` sends reports on many connections and measures, `raw` serves and does nothing."""
+"""The other two processes of collect.py: `load` sends reports on many connections and measures, `raw` serves
+and does nothing.
+"""
 
 import asyncio
 import json
@@ -48,10 +50,16 @@ class Phone(asyncio.Protocol):
 
 async def load(port: int, connections: int, body: str) -> None:
     """`body` is a report whose key is 32 zeros; every report gets a key of its own."""
-    head = f"POST /report HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {len(body.encode())}\r\n\r\n"
+    head = (
+        "POST /report HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: "
+        f"{len(body.encode())}\r\n\r\n"
+    )
     before, after = ((head + body).encode()).split(b"0" * 32)
     loop, start = asyncio.get_running_loop(), time.perf_counter()
-    made = [await loop.create_connection(lambda: Phone(before, after, start), "127.0.0.1", port) for _ in range(connections)]
+    made = [
+        await loop.create_connection(lambda: Phone(before, after, start), "127.0.0.1", port)
+        for _ in range(connections)
+    ]
     await asyncio.sleep(WARM + MEASURED + 1)
     phones = [phone for _, phone in made]
     taken = sorted(seconds for phone in phones for seconds in phone.taken)
@@ -79,7 +87,9 @@ def raw() -> None:
     with socket.create_server(("127.0.0.1", 0), backlog=512) as listening:
         print(json.dumps({"port": listening.getsockname()[1]}), flush=True)
         app = Starlette(routes=[Route("/report", report, methods=["POST"])])
-        uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")).run(sockets=[listening])
+        uvicorn.Server(uvicorn.Config(app, log_config=None, access_log=False, lifespan="off")).run(
+            sockets=[listening]
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,12 @@
-"""Exact noise and selection, as multiples of numpy's `Generator.laplace` per number in the same run; peers beside it if there.
+"""Exact noise and selection, as multiples of numpy's `Generator.laplace` per number in the same run; peers
+beside it if there.
 
 Run with `make bench`. OpenDP and diffprivlib are in the extra `peers`, for an environment of its own:
 
     python -m venv peers && peers/bin/pip install ".[peers]" pandas && peers/bin/python benchmarks/central.py
 
-Our noise comes from the operating system's randomness. Each figure is the best of several; the baseline is measured again
-before each block. Peers draw fewer numbers, scaled up: their cost is linear in the number.
+Our noise comes from the operating system's randomness. Each figure is the best of several; the baseline is
+measured again before each block. Peers draw fewer numbers, scaled up: their cost is linear in the number.
 """
 
 import importlib
@@ -93,13 +94,25 @@ def selection() -> None:
         "equal, whole": np.zeros(N, dtype=np.int64),
         "extremes of int64": rng.choice(np.array([-(2**63), 2**63 - 1]), N),
     }
-    for mechanism, limit in ((Exponential.for_epsilon(1), 150), (PermuteAndFlip.for_epsilon(1), 0), (NoisyMax.for_epsilon(1), 0)):
+    for mechanism, limit in (
+        (Exponential.for_epsilon(1), 150),
+        (PermuteAndFlip.for_epsilon(1), 0),
+        (NoisyMax.for_epsilon(1), 0),
+    ):
         for name, scores in patterns.items():
             cost = 1e3 * best(lambda: mechanism.choose(range(N), scores), 3)  # noqa: B023
-            show(f"{type(mechanism).__name__}, scores {name}", f"{cost:.0f} ms", f"{limit} ms" if limit else "", cost <= limit)
+            show(
+                f"{type(mechanism).__name__}, scores {name}",
+                f"{cost:.0f} ms",
+                f"{limit} ms" if limit else "",
+                cost <= limit,
+            )
     values = rng.uniform(0, 100, N)
     edges, scores = np.concatenate([[0], np.sort(values), [100]]), -np.abs(np.arange(N + 1) - N / 2)
-    cost, sort = best(lambda: Exponential.for_epsilon(1).choose_point(edges, scores)), best(lambda: np.sort(values))
+    cost, sort = (
+        best(lambda: Exponential.for_epsilon(1).choose_point(edges, scores)),
+        best(lambda: np.sort(values)),
+    )
     show("choose_point among 10**6 intervals, in sorts of 10**6", f"{cost / sort:.1f} x")
 
 
@@ -108,7 +121,10 @@ def budget() -> None:
 
     print("\ncurator and ledger")
     values = np.random.default_rng(3).normal(50, 10, N)
-    curator, sort = Curator(pd.DataFrame({"age": values}), Ledger(Pure(1000)), "replace"), best(lambda: np.sort(values))
+    curator, sort = (
+        Curator(pd.DataFrame({"age": values}), Ledger(Pure(1000)), "replace"),
+        best(lambda: np.sort(values)),
+    )
     median = best(lambda: curator.median("age", bounds=(18, 100), epsilon=0.1)) / sort
     show("median of 10**6 rows, in sorts of 10**6", f"{median:.1f} x", "3 x", median <= 3)
     ledger, halves = Ledger(Pure(1000)), []
@@ -122,15 +138,23 @@ def budget() -> None:
 
 
 def reading() -> None:
-    """Statistics of a frame against what pandas and numpy need for the same, one after the other, the best of many."""
+    """Statistics of a frame against what pandas and numpy need for the same, one after the other, the best of
+    many.
+    """
     import pandas as pd
 
     print(f"\nreading {N:,} rows: the curator against pandas and numpy")
     rng = np.random.default_rng(4)
     options = [f"option {i}" for i in range(100)]
-    frame = pd.DataFrame({"text": rng.choice(options, N), "year": rng.integers(0, 100, N), "age": rng.normal(50, 10, N)})
+    frame = pd.DataFrame(
+        {"text": rng.choice(options, N), "year": rng.integers(0, 100, N), "age": rng.normal(50, 10, N)}
+    )
     frame["category"] = frame["text"].astype("category")
-    curator, edges, ages = Curator(frame, Ledger(Pure(10**9)), "replace"), np.linspace(0, 100, 21), frame["age"].to_numpy()
+    curator, edges, ages = (
+        Curator(frame, Ledger(Pure(10**9)), "replace"),
+        np.linspace(0, 100, 21),
+        frame["age"].to_numpy(),
+    )
     works: list[tuple[str, Callable[[], object], Callable[[], object], int]] = [
         *(
             work
@@ -171,7 +195,9 @@ def histograms(
     return lambda: curator.histogram(name, options=options, epsilon=1), lambda: pandas.factorize(frame[name])
 
 
-def conditions(curator: Curator, frame: Any, name: str, values: list[Any]) -> tuple[Callable[[], object], Callable[[], object]]:
+def conditions(
+    curator: Curator, frame: Any, name: str, values: list[Any]
+) -> tuple[Callable[[], object], Callable[[], object]]:
     return lambda: curator.count({name: values}, epsilon=1), lambda: frame[name].isin(values)
 
 
@@ -187,7 +213,9 @@ def opendp_noise(domain_of: object, scale: float, gaussian: bool) -> Callable[[o
     """A measurement on a vector of numbers of the type of `domain_of`."""
     dp = importlib.import_module("opendp.prelude")
     dp.enable_features("contrib")
-    kind = dp.vector_domain(dp.atom_domain(T=domain_of, nan=False) if domain_of is float else dp.atom_domain(T=domain_of))
+    kind = dp.vector_domain(
+        dp.atom_domain(T=domain_of, nan=False) if domain_of is float else dp.atom_domain(T=domain_of)
+    )
     if gaussian:
         return dp.m.make_gaussian(kind, dp.l2_distance(T=domain_of), scale)
     return dp.m.make_laplace(kind, dp.l1_distance(T=domain_of), scale)

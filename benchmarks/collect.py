@@ -1,8 +1,9 @@
-"""A lecture hall answers at once: reports a second on 64 connections, each acknowledged after its commit, by one process.
+"""A lecture hall answers at once: reports a second on 64 connections, each acknowledged after its commit, by
+one process.
 
-Beside it, in the same run and in turns: Starlette that stores nothing; and SQLite that serves nobody. Absolute numbers depend on
-the machine, its disk and what else it does (its load is printed); the ratios of one round far less, and their median is judged.
-Run with `make bench`.
+Beside it, in the same run and in turns: Starlette that stores nothing; and SQLite that serves nobody.
+Absolute numbers depend on the machine, its disk and what else it does (its load is printed); the ratios of
+one round far less, and their median is judged. Run with `make bench`.
 """
 
 import json
@@ -43,7 +44,12 @@ def survey() -> Survey:
 
 
 def report(of: Survey) -> dict[str, Any]:
-    return {"survey": of.hash, "key": "0" * 32, "answers": {question.name: 1 for question in of.questions}, "understood": True}
+    return {
+        "survey": of.hash,
+        "key": "0" * 32,
+        "answers": {question.name: 1 for question in of.questions},
+        "understood": True,
+    }
 
 
 @contextmanager
@@ -83,7 +89,9 @@ def raw_starlette() -> dict[str, float]:
 
 
 def raw_sqlite(folder: Path) -> float:
-    """Rows a second that SQLite alone takes, in synced commits of 64 rows: what 64 connections can have in one commit."""
+    """Rows a second that SQLite alone takes, in synced commits of 64 rows: what 64 connections can have in
+    one commit.
+    """
     text = json.dumps(report(survey())["answers"])
 
     def work() -> None:
@@ -91,10 +99,14 @@ def raw_sqlite(folder: Path) -> float:
         database = sqlite3.connect(path, isolation_level=None)
         database.execute("PRAGMA journal_mode = WAL")
         database.execute("PRAGMA synchronous = FULL")
-        database.execute("CREATE TABLE report (key BLOB PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID")
+        database.execute(
+            "CREATE TABLE report (key BLOB PRIMARY KEY, body TEXT NOT NULL) STRICT, WITHOUT ROWID"
+        )
         for _ in range(ROWS // BATCH):
             database.execute("BEGIN IMMEDIATE")
-            database.executemany("INSERT INTO report VALUES (?, ?)", [(secrets.token_bytes(16), text) for _ in range(BATCH)])
+            database.executemany(
+                "INSERT INTO report VALUES (?, ?)", [(secrets.token_bytes(16), text) for _ in range(BATCH)]
+            )
             database.execute("COMMIT")
         database.close()
 
@@ -102,7 +114,10 @@ def raw_sqlite(folder: Path) -> float:
 
 
 def shown(name: str, found: dict[str, float], beside: str = "") -> None:
-    print(f"{name:40} {found['rate']:7,.0f} reports/s   p50 {found['p50']:5.1f} ms   p99 {found['p99']:5.1f} ms   {beside}")
+    print(
+        f"{name:40} {found['rate']:7,.0f} reports/s   p50 {found['p50']:5.1f} ms   p99 {found['p99']:5.1f} "
+        f"ms   {beside}"
+    )
 
 
 def verdict(found: dict[str, float], share: float, engine: str) -> str:
@@ -145,12 +160,18 @@ def rounds(urls: dict[str, str]) -> tuple[list[dict[str, float]], dict[str, list
         for engine, url in urls.items():
             found[engine].append(ours(f"{url}{number}"))
         told = ", ".join(f"{engine} {found[engine][-1]['rate'] / bare[-1]['rate']:.2f} x" for engine in urls)
-        print(f"round {number + 1}: Starlette {bare[-1]['rate']:,.0f}/s, {told}, load average {os.getloadavg()[0]:.1f}")
+        print(
+            f"round {number + 1}: Starlette {bare[-1]['rate']:,.0f}/s, {told}, load average "
+            f"{os.getloadavg()[0]:.1f}"
+        )
     return bare, found
 
 
 def main() -> None:
-    print(f"{CONNECTIONS} connections, one process, {os.cpu_count()} cores, load average {os.getloadavg()[0]:.1f} before")
+    print(
+        f"{CONNECTIONS} connections, one process, {os.cpu_count()} cores, load average "
+        f"{os.getloadavg()[0]:.1f} before"
+    )
     with tempfile.TemporaryDirectory() as name, postgresql() as server:
         urls = {"SQLite": f"sqlite:///{Path(name) / 'bench'}"}
         if server is None:
@@ -163,7 +184,11 @@ def main() -> None:
     shown("Starlette that stores nothing", middle(bare))
     for engine, each in found.items():
         share = median(one["rate"] / beside["rate"] for one, beside in zip(each, bare, strict=True))
-        shown(f"ours, {engine}", middle(each), f"{share:.2f} x Starlette  ({verdict(middle(each), share, engine)})")
+        shown(
+            f"ours, {engine}",
+            middle(each),
+            f"{share:.2f} x Starlette  ({verdict(middle(each), share, engine)})",
+        )
 
 
 if __name__ == "__main__":

@@ -1,11 +1,13 @@
-"""Randomize and estimate a million reports on many options: ours beside multi-freq-ldpy and pure-ldp, in one run, as ratios.
+"""Randomize and estimate a million reports on many options: ours beside multi-freq-ldpy and pure-ldp, in one
+run, as ratios.
 
 The others have an environment of their own, because they need versions that nothing else here needs:
 
     python -m venv peers && peers/bin/pip install ".[peers]" && peers/bin/python benchmarks/oracles.py
 
-Ours draws a million reports from the operating system's randomness, with exact probabilities; theirs draw fewer, from a
-Mersenne twister and float thresholds, and are scaled up, which their cost, linear in the number of reports, allows.
+Ours draws a million reports from the operating system's randomness, with exact probabilities; theirs draw
+fewer, from a Mersenne twister and float thresholds, and are scaled up, which their cost, linear in the number
+of reports, allows.
 """
 
 import tracemalloc
@@ -76,7 +78,9 @@ def seconds(survey: Survey, answers: np.ndarray) -> float:
 
 
 def peers_time(kind: str, k: int, answers: np.ndarray) -> dict[str, float]:
-    """Seconds a report of those that are installed and know this kind, from as many reports as take about a second."""
+    """Seconds a report of those that are installed and know this kind, from as many reports as take about a
+    second.
+    """
     found = {}
     for name, make in (("multi-freq-ldpy", multi_freq), ("pure-ldp", pure_ldp)):
         try:
@@ -106,13 +110,23 @@ def main() -> None:
             answers = rng.integers(0, k, PEOPLE)
             few, many = seconds(ours(kind, k), answers[: PEOPLE // 10]), seconds(ours(kind, k), answers)
             peers = peers_time(kind, k, answers)
-            told = ", ".join(f"{name} {theirs / many:.0f}×" for name, theirs in peers.items()) or "(nobody else is installed)"
+            told = (
+                ", ".join(f"{name} {theirs / many:.0f}×" for name, theirs in peers.items())
+                or "(nobody else is installed)"
+            )
             mark = ""
             if kind in TARGETS and peers:
-                mark = "" if min(peers.values()) / many >= TARGETS[kind] else f"   BELOW THE TARGET OF {TARGETS[kind]}×"
+                mark = (
+                    ""
+                    if min(peers.values()) / many >= TARGETS[kind]
+                    else f"   BELOW THE TARGET OF {TARGETS[kind]}×"
+                )
             print(f"{kind:16}{k:>6}{many * 1e6:>20.3f}{many / few:>14.2f}×   {told}{mark}")
     for kind in ("optimized unary", "subset"):
-        print(f"{kind}: {memory(kind, 1024, rng.integers(0, 1024, PEOPLE)):.0f} MB at k = 1024 for a million reports (target 200)")
+        print(
+            f"{kind}: {memory(kind, 1024, rng.integers(0, 1024, PEOPLE)):.0f} MB at k = 1024 for a million "
+            "reports (target 200)"
+        )
     if not peers_time("k-ary", 16, rng.integers(0, 16, 1000)):
         print("To compare, see the first lines of this file: the others have an environment of their own.")
 

@@ -1,8 +1,9 @@
 """Slider to repaint, in a real JupyterLab and Chromium: every explorer must feel immediate and never blink.
 
-A key is pressed; the clock runs from the event until the frame with the new picture has been handed to the screen. Frames of
-a second of steady movement are recorded, and those in which the widget is blank are counted.
-No widget of the toolkit is drawn by the kernel while a slider moves, so the limit for those (150 ms) has nothing to hold.
+A key is pressed; the clock runs from the event until the frame with the new picture has been handed to the
+screen. Frames of a second of steady movement are recorded, and those in which the widget is blank are
+counted. No widget of the toolkit is drawn by the kernel while a slider moves, so the limit for those (150 ms)
+has nothing to hold.
 """
 
 import base64
@@ -77,16 +78,27 @@ def frames(page: Page, widget: Locator, slider: Locator) -> tuple[int, int]:
 
 def blank(data: str, widget: Locator) -> bool:
     """Whether the pictures of the widget, below its sliders, are of one colour."""
-    box, image = widget.locator(".panels").bounding_box(), Image.open(io.BytesIO(base64.b64decode(data))).convert("L")
+    box, image = (
+        widget.locator(".panels").bounding_box(),
+        Image.open(io.BytesIO(base64.b64decode(data))).convert("L"),
+    )
     bottom = min(box["y"] + box["height"], image.height)
-    part = image.crop((int(box["x"]) + 4, int(box["y"]) + 4, int(box["x"] + box["width"]) - 4, int(bottom) - 4))
+    part = image.crop(
+        (int(box["x"]) + 4, int(box["y"]) + 4, int(box["x"] + box["width"]) - 4, int(bottom) - 4)
+    )
     return ImageStat.Stat(part).stddev[0] < 2
 
 
 def main() -> None:
-    with tempfile.TemporaryDirectory() as name, jupyterlab(Path(name)) as lab, browser_page(Path(name)) as page:
+    with (
+        tempfile.TemporaryDirectory() as name,
+        jupyterlab(Path(name)) as lab,
+        browser_page(Path(name)) as page,
+    ):
         cells = ["from toolkit import show", *EXPLORERS.values()]
-        book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(code) for code in cells], metadata={"kernelspec": KERNEL})
+        book = nbformat.v4.new_notebook(
+            cells=[nbformat.v4.new_code_cell(code) for code in cells], metadata={"kernelspec": KERNEL}
+        )
         nbformat.write(book, Path(name) / "root" / "notebooks" / "measured.ipynb")
         lab.open(page, "notebooks/measured.ipynb")
         run_all(page)

@@ -1,7 +1,9 @@
-"""Makes the synthetic tables that the attacks are shown on, in `data/attacks`: seeded, byte for byte the same each time.
+"""Makes the synthetic tables that the attacks are shown on, in `data/attacks`: seeded, byte for byte the same
+each time.
 
-Run it with `python data/make_attack_data.py`. Nobody in them exists. Only `Generator.integers` is drawn from, whose streams
-do not change between versions of numpy. `ATTACKS.md` says what each file holds and what was planted.
+Run it with `python data/make_attack_data.py`. Nobody in them exists. Only `Generator.integers` is drawn from,
+whose streams do not change between versions of numpy. `ATTACKS.md` says what each file holds and what was
+planted.
 """
 
 import csv
@@ -18,13 +20,58 @@ Rng = np.random.Generator
 PATIENTS, VOTERS, IN_BOTH = 900, 1200, 600
 DIAGNOSES = ("asthma", "cancer", "depression", "diabetes", "flu", "fracture", "heart disease", "migraine")
 ZIPS = tuple(f"02{number}" for number in range(138, 150))
-FIRST = ("Ada", "Ben", "Cleo", "Dan", "Eva", "Finn", "Gina", "Hugo", "Ida", "Jon", "Kim", "Leo", "Mia", "Ned", "Ola", "Pia")
-LAST = ("Adler", "Brook", "Cole", "Dahl", "Ek", "Frost", "Gale", "Hale", "Irons", "Jung", "Klein", "Lund", "Moor", "Nye", "Orr")
+FIRST = (
+    "Ada",
+    "Ben",
+    "Cleo",
+    "Dan",
+    "Eva",
+    "Finn",
+    "Gina",
+    "Hugo",
+    "Ida",
+    "Jon",
+    "Kim",
+    "Leo",
+    "Mia",
+    "Ned",
+    "Ola",
+    "Pia",
+)
+LAST = (
+    "Adler",
+    "Brook",
+    "Cole",
+    "Dahl",
+    "Ek",
+    "Frost",
+    "Gale",
+    "Hale",
+    "Irons",
+    "Jung",
+    "Klein",
+    "Lund",
+    "Moor",
+    "Nye",
+    "Orr",
+)
 MOVIES, USERS, REVIEWERS = 400, 220, 40
-COURSES = {"logic": "B", "ethics": "A", "drawing": None, "rhetoric": None, "statistics": None, "history": None}
+COURSES = {
+    "logic": "B",
+    "ethics": "A",
+    "drawing": None,
+    "rhetoric": None,
+    "statistics": None,
+    "history": None,
+}
 """Courses of the grade list, and the one grade that everyone got, where that was planted."""
 SNPS, POOL = 240, 60
-AGES, SEXES, ORIGINS, TENURES = ("0-17", "18-39", "40-64", "65+"), ("f", "m"), ("a", "b", "c"), ("owner", "tenant")
+AGES, SEXES, ORIGINS, TENURES = (
+    ("0-17", "18-39", "40-64", "65+"),
+    ("f", "m"),
+    ("a", "b", "c"),
+    ("owner", "tenant"),
+)
 
 
 def shuffled(rng: Rng, values: Sequence[int]) -> list[int]:
@@ -35,7 +82,11 @@ def shuffled(rng: Rng, values: Sequence[int]) -> list[int]:
 def people(rng: Rng, count: int) -> list[tuple[str, str, str, str]]:
     """Name, ZIP, birth date and sex."""
     first, last = rng.integers(0, len(FIRST), count), rng.integers(0, len(LAST), count)
-    zips, days, sex = rng.integers(0, len(ZIPS), count), rng.integers(0, 365 * 60, count), rng.integers(0, 2, count)
+    zips, days, sex = (
+        rng.integers(0, len(ZIPS), count),
+        rng.integers(0, 365 * 60, count),
+        rng.integers(0, 2, count),
+    )
     return [
         (f"{FIRST[f]} {LAST[s]}", ZIPS[z], (date(1935, 1, 1) + timedelta(days=int(d))).isoformat(), SEXES[x])
         for f, s, z, d, x in zip(first, last, zips, days, sex, strict=True)
@@ -51,11 +102,17 @@ def hospital_and_voters(seed: int = 1997) -> tuple[list[Row], list[Row], list[in
     electorate = [*range(IN_BOTH), *range(PATIENTS, len(everyone))]
     order = shuffled(rng, electorate)
     place = {person: row for row, person in enumerate(order)}
-    return patients, [everyone[person] for person in order], [place.get(person, -1) for person in range(PATIENTS)]
+    return (
+        patients,
+        [everyone[person] for person in order],
+        [place.get(person, -1) for person in range(PATIENTS)],
+    )
 
 
 def ratings_and_reviews(seed: int = 2006) -> tuple[list[Row], list[Row], list[int]]:
-    """Ratings under random numbers, some people's public reviews, a star and some days off, and whose number is whose."""
+    """Ratings under random numbers, some people's public reviews, a star and some days off, and whose number
+    is whose.
+    """
     rng = np.random.default_rng(seed)
     ratings: list[Row] = []
     for user in range(USERS):
@@ -70,7 +127,9 @@ def ratings_and_reviews(seed: int = 2006) -> tuple[list[Row], list[Row], list[in
         for place in sorted(shuffled(rng, range(len(own)))[:6]):
             _, movie, stars_given, day = (int(cell) for cell in own[place])
             off, later = int(rng.integers(-1, 2)), int(rng.integers(-7, 8))
-            reviews.append((f"reviewer {reviewer + 1}", movie, min(5, max(1, stars_given + off)), day + later))
+            reviews.append(
+                (f"reviewer {reviewer + 1}", movie, min(5, max(1, stars_given + off)), day + later)
+            )
     return ratings, reviews, chosen
 
 
@@ -80,7 +139,9 @@ def salaries(seed: int = 2010) -> list[Row]:
     departments = ("legal", "sales", "support", "workshop")
     rows: list[Row] = [
         (departments[d], int(y), 30_000 + 900 * int(y) + 100 * int(x))
-        for d, y, x in zip(rng.integers(0, 4, 119), rng.integers(0, 35, 119), rng.integers(0, 300, 119), strict=True)
+        for d, y, x in zip(
+            rng.integers(0, 4, 119), rng.integers(0, 35, 119), rng.integers(0, 300, 119), strict=True
+        )
     ]
     return [*rows, ("legal", 34, 90_000_000)]
 
@@ -104,11 +165,15 @@ def block(seed: int = 2021) -> list[Row]:
 
 
 def genomes(seed: int = 2008) -> tuple[list[Row], list[Row]]:
-    """People in a study and outsiders, a letter 0 or 1 for each position; and the frequencies of the population."""
+    """People in a study and outsiders, a letter 0 or 1 for each position; and the frequencies of the
+    population.
+    """
     rng = np.random.default_rng(seed)
     frequency = rng.integers(10, 91, SNPS)
     drawn = (rng.integers(0, 100, (2 * POOL, SNPS)) < frequency).astype(int)
-    rows: list[Row] = [("study" if i < POOL else "outside", "".join(map(str, row))) for i, row in enumerate(drawn.tolist())]
+    rows: list[Row] = [
+        ("study" if i < POOL else "outside", "".join(map(str, row))) for i, row in enumerate(drawn.tolist())
+    ]
     return rows, [(place, f"0.{share}") for place, share in enumerate(frequency.tolist())]
 
 

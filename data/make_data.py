@@ -1,7 +1,8 @@
 """Makes the synthetic data sets in this folder: seeded, and byte for byte the same each time.
 
-Run it with `python data/make_data.py`. Only `Generator.integers` is drawn from, whose streams do not change, and reports
-are made by the integer map that phones use, so that neither numpy nor the toolkit can shift a row unnoticed.
+Run it with `python data/make_data.py`. Only `Generator.integers` is drawn from, whose streams do not change,
+and reports are made by the integer map that phones use, so that neither numpy nor the toolkit can shift a row
+unnoticed.
 """
 
 import csv
@@ -23,7 +24,8 @@ Row = tuple[str | int, ...]
 def exam_survey(seed: int = 1965) -> tuple[list[Row], int]:
     """A class survey about cheating on an exam, and how many of its students cheated.
 
-    Everybody answered by Warner's design with p = 2/3. The number is for the teacher; no column holds the truth.
+    Everybody answered by Warner's design with p = 2/3. The number is for the teacher; no column holds the
+    truth.
     """
     rng = np.random.default_rng(seed)
     design = warner(p="2/3")

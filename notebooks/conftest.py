@@ -1,4 +1,6 @@
-"""Makes `pytest --nbval notebooks` strict and patient, and ends the servers that notebooks leave open for their readers."""
+"""Makes `pytest --nbval notebooks` strict and patient, and ends the servers that notebooks leave open for
+their readers.
+"""
 
 import os
 import tempfile
@@ -8,11 +10,15 @@ from pathlib import Path
 import nbformat
 import pytest
 
-OUTPUT_TIMEOUT = 60  # nbval waits 5 s for an output (its issue 231), which a busy machine does not always keep
+OUTPUT_TIMEOUT = (
+    60  # nbval waits 5 s for an output (its issue 231), which a busy machine does not always keep
+)
 
 
 def pytest_configure() -> None:
-    """Servers note down where they run, below this folder: here one of their own, so that no others are meant at the end."""
+    """Servers note down where they run, below this folder: here one of their own, so that no others are meant
+    at the end.
+    """
     os.environ["XDG_STATE_HOME"] = tempfile.mkdtemp()
 
 
@@ -25,7 +31,9 @@ def pytest_unconfigure() -> None:
 
 
 def pytest_collectstart(collector: pytest.File) -> None:
-    """In cells that were never run nbval compares nothing, so such a notebook would pass unseen: refuse it here."""
+    """In cells that were never run nbval compares nothing, so such a notebook would pass unseen: refuse it
+    here.
+    """
     if type(collector).__name__ != "IPyNbFile":
         return
     collect = collector.collect

@@ -1,7 +1,8 @@
 """Runs notebooks top to bottom in a fresh kernel and stores their outputs, byte for byte the same each time.
 
-This is `make notebooks`. What differs between runs or machines is left out: widget models and their random names, times,
-versions of Python. A saved notebook then shows each widget's picture; the live widget comes when the cell is run.
+This is `make notebooks`. What differs between runs or machines is left out: widget models and their random
+names, times, versions of Python. A saved notebook then shows each widget's picture; the live widget comes
+when the cell is run.
 """
 
 import sys
@@ -37,7 +38,9 @@ def freeze(path: Path) -> None:
 
 
 def _forget(cell: NotebookNode) -> None:
-    """Drop what an earlier run or a front end left behind; keep tags and folded inputs, which an author chose."""
+    """Drop what an earlier run or a front end left behind; keep tags and folded inputs, which an author
+    chose.
+    """
     kept = {name: value for name, value in cell.metadata.items() if name in ("tags", "jupyter")}
     cell.metadata = NotebookNode(kept)
     if cell.cell_type == "code":

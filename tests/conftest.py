@@ -1,8 +1,10 @@
-"""What holds for all tests: the examples of properties, the order of the folders, and that nothing waits for ever.
+"""What holds for all tests: the examples of properties, the order of the folders, and that nothing waits for
+ever.
 
-Properties (`@given`) see the same examples in every run: a red build speaks of the change that was made, not of luck. For new
-examples, a hundred a property or a thousand: `pytest --hypothesis-profile=search` or `=deep`; what they find becomes an
-`@example`. No profile has a deadline: on a machine that is busy with other things a slow case is no failure.
+Properties (`@given`) see the same examples in every run: a red build speaks of the change that was made, not
+of luck. For new examples, a hundred a property or a thousand: `pytest --hypothesis-profile=search` or
+`=deep`; what they find becomes an `@example`. No profile has a deadline: on a machine that is busy with other
+things a slow case is no failure.
 """
 
 import faulthandler
@@ -24,18 +26,24 @@ ENOUGH = 120  # seconds from the last test to the end of the session
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_modifyitems(items):
-    """Tests with a browser come last, whoever shuffles: its driver keeps an event loop running, and others start their own."""
+    """Tests with a browser come last, whoever shuffles: its driver keeps an event loop running, and others
+    start their own.
+    """
     items.sort(key=lambda item: BROWSER in item.path.parents)
 
 
 def pytest_itemcollected(item):
     """Here, before anything is chosen by its marks."""
-    if "postgres" in f"{item.nodeid} {' '.join(getattr(item, 'fixturenames', ()))}":  # by file, parameter or fixture
+    if (
+        "postgres" in f"{item.nodeid} {' '.join(getattr(item, 'fixturenames', ()))}"
+    ):  # by file, parameter or fixture
         item.add_marker(pytest.mark.postgres)
 
 
 def pytest_sessionfinish():
-    """What cannot be finished says where it is stuck, and ends. (For a test there is `faulthandler_timeout`.)"""
+    """What cannot be finished says where it is stuck, and ends. (For a test there is
+    `faulthandler_timeout`.)
+    """
     faulthandler.dump_traceback_later(ENOUGH, file=sys.__stderr__, exit=True)
 
 

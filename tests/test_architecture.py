@@ -65,7 +65,9 @@ def test_every_file_says_what_it_is(path: Path) -> None:
 
 
 def test_tests_mirror_the_package() -> None:
-    """A file has its test_<file>.py, or is imported by name in a test of the mirrored folder or of one around it."""
+    """A file has its test_<file>.py, or is imported by name in a test of the mirrored folder or of one around
+    it.
+    """
     untested = []
     for path in FILES:
         folder = ROOT / "tests" / path.parent.relative_to(PACKAGE)
@@ -78,16 +80,29 @@ def test_tests_mirror_the_package() -> None:
     assert untested == []
 
 
-@pytest.mark.parametrize("room", [lambda name: name, lambda name: ".".join(name.split(".")[:3])], ids=["files", "rooms"])
+@pytest.mark.parametrize(
+    "room", [lambda name: name, lambda name: ".".join(name.split(".")[:3])], ids=["files", "rooms"]
+)
 def test_there_are_no_import_cycles(room) -> None:
-    """Neither between files, nor between the rooms of a floor: a package such as `survey/storage`, or a file beside it."""
-    names = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path for path in FILES}
+    """Neither between files, nor between the rooms of a floor: a package such as `survey/storage`, or a file
+    beside it.
+    """
+    names = {
+        ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in FILES
+    }
     graph: dict[str, set[str]] = {}
     for name, path in names.items():
-        graph.setdefault(room(name), set()).update(room(target) for target in imports(path) if target in names)
+        graph.setdefault(room(name), set()).update(
+            room(target) for target in imports(path) if target in names
+        )
     # A package's face imports its rooms, and Python loads the face before any of them: that is no cycle.
-    graph = {name: {to for to in targets if not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()}
-    graph["toolkit.survey"].discard("toolkit.collecting")  # this face hands out `collect`, which imports floors when it is called
+    graph = {
+        name: {to for to in targets if not f"{name}.".startswith(f"{to}.")} for name, targets in graph.items()
+    }
+    graph["toolkit.survey"].discard(
+        "toolkit.collecting"
+    )  # this face hands out `collect`, which imports floors when it is called
     finished: set[str] = set()
     while ready := [name for name, targets in graph.items() if name not in finished and targets <= finished]:
         finished.update(ready)
@@ -118,11 +133,15 @@ def test_the_table_of_files_is_made_from_their_first_lines() -> None:
     assert page == rooms.with_table(page)
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in FILES}), ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_a_folder_can_be_seen_at_a_glance(folder: Path) -> None:
     assert len([path for path in folder.glob("*.py") if path.name != "__init__.py"]) <= 14
 
 
-@pytest.mark.parametrize("folder", sorted({path.parent for path in FILES}), ids=lambda path: str(path.relative_to(ROOT)))
+@pytest.mark.parametrize(
+    "folder", sorted({path.parent for path in FILES}), ids=lambda path: str(path.relative_to(ROOT))
+)
 def test_every_package_says_what_it_is_for(folder: Path) -> None:
     assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))

@@ -23,7 +23,21 @@ def test_a_missing_file_or_database_is_an_error_and_no_traceback(capsys, tmp_pat
     assert "Traceback" not in shown
 
 
-VERBS = ("new", "notebooks", "check", "paper", "plan", "serve", "status", "pause", "resume", "close", "invite", "results", "export")
+VERBS = (
+    "new",
+    "notebooks",
+    "check",
+    "paper",
+    "plan",
+    "serve",
+    "status",
+    "pause",
+    "resume",
+    "close",
+    "invite",
+    "results",
+    "export",
+)
 
 
 def test_without_a_verb_the_verbs_are_listed(capsys):
@@ -62,7 +76,7 @@ pause; resume; close; close --database sqlite:///text.db; invite; invite 3; invi
 results; results --by none; results --database sqlite:///text.db
 export; export x.csv; export x.xyz; export x.csv --database sqlite:///text.db
 nonsense; --nonsense
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -82,7 +96,9 @@ def rubble(tmp_path, monkeypatch, capsys):
     return tmp_path
 
 
-@pytest.mark.parametrize("typed", [call.strip() for line in WRONG.strip().splitlines() for call in line.split(";")])
+@pytest.mark.parametrize(
+    "typed", [call.strip() for line in WRONG.strip().splitlines() for call in line.split(";")]
+)
 @pytest.mark.usefixtures("rubble")
 def test_a_wrong_call_of_any_verb_is_a_sentence_and_no_traceback(typed, capsys):
     try:
@@ -107,7 +123,9 @@ def test_an_error_that_nobody_foresaw_tells_its_place_and_quotes_nothing(monkeyp
 
 def test_of_a_server_that_dies_with_a_traceback_the_last_line_is_told(monkeypatch, capsys):
     def dying(*_, **__):
-        raise CollectError("Traceback (most recent call last):\n  File ...\nModuleNotFoundError: No module named 'uvloop'")
+        raise CollectError(
+            "Traceback (most recent call last):\n  File ...\nModuleNotFoundError: No module named 'uvloop'"
+        )
 
     monkeypatch.setattr("toolkit.survey.spec.Survey.load", dying)
     assert main(["serve", "ok.toml"]) == 2
@@ -123,17 +141,24 @@ def test_whoever_stops_a_verb_is_told_so_and_no_more(monkeypatch, capsys):
     assert capsys.readouterr().err == "toolkit check: stopped.\n"
 
 
-WITHOUT = "import sys; sys.modules[sys.argv[1]] = None; from toolkit.command import main; sys.exit(main(sys.argv[2:]))"
+WITHOUT = (
+    "import sys; sys.modules[sys.argv[1]] = None; from toolkit.command import main; "
+    "sys.exit(main(sys.argv[2:]))"
+)
 
 
-@pytest.mark.parametrize(("typed", "package"), [("serve ok.toml", "uvicorn"), ("results", "pandas"), ("export x.csv", "pandas")])
+@pytest.mark.parametrize(
+    ("typed", "package"), [("serve ok.toml", "uvicorn"), ("results", "pandas"), ("export x.csv", "pandas")]
+)
 def test_a_package_that_is_not_installed_is_named_with_what_brings_it(rubble, typed, package):
     """As after `pip install privacy-survey-toolkit` without its extras."""
     collected(f"sqlite:///{rubble / 'survey.db'}", Survey.load("ok.toml"))
     call = [sys.executable, "-c", WITHOUT, package, *shlex.split(typed)]
     done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert done.stderr.startswith(f"toolkit {typed.split()[0]}: this needs the package {package}, which is not installed: ")
+    assert done.stderr.startswith(
+        f"toolkit {typed.split()[0]}: this needs the package {package}, which is not installed: "
+    )
     assert "pip install 'privacy-survey-toolkit[lab,collect,scale]'" in done.stderr
     assert done.stderr.count("\n") == 1
 

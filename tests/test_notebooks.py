@@ -1,4 +1,6 @@
-"""How notebooks are written, and that their saved outputs are real. What the outputs say is compared by nbval."""
+"""How notebooks are written, and that their saved outputs are real. What the outputs say is compared by
+nbval.
+"""
 
 import ast
 import re
@@ -79,8 +81,14 @@ def test_code_prints_nothing_defines_nothing_and_imports_at_the_top_only(cells):
 
 
 def test_code_uses_public_names_of_the_toolkit_only(cells):
-    modules = [node.module for node in ast.walk(ast.parse(code_of(cells)[0].source)) if isinstance(node, ast.ImportFrom)]
-    assert [module for module in modules if module.startswith("toolkit.") and module.count(".") > 1] == []  # faces are public
+    modules = [
+        node.module
+        for node in ast.walk(ast.parse(code_of(cells)[0].source))
+        if isinstance(node, ast.ImportFrom)
+    ]
+    assert [
+        module for module in modules if module.startswith("toolkit.") and module.count(".") > 1
+    ] == []  # faces are public
     private = re.compile(r"(?<!\d)\._[a-z]")
     assert [cell.source for cell in code_of(cells) if private.search(cell.source)] == []
 
@@ -97,7 +105,11 @@ def test_claims_are_checked_by_asserts(cells):
 
 
 def test_each_has_a_widget_whose_picture_remains_in_the_saved_file(cells):
-    shown = [data for data in bundles_of(cells) if re.match(r"<\w+(Explorer|Game|Card|View)\b", data.get("text/plain", ""))]
+    shown = [
+        data
+        for data in bundles_of(cells)
+        if re.match(r"<\w+(Explorer|Game|Card|View)\b", data.get("text/plain", ""))
+    ]
     assert shown
     assert all("image/png" in data for data in shown)
 
@@ -132,7 +144,11 @@ def test_links_to_files_lead_somewhere(path, cells):
 
 def test_it_ends_with_exercises_and_with_what_is_behind_it(cells):
     headings = [
-        line for cell in cells if cell.cell_type == "markdown" for line in cell.source.splitlines() if line.startswith("## ")
+        line
+        for cell in cells
+        if cell.cell_type == "markdown"
+        for line in cell.source.splitlines()
+        if line.startswith("## ")
     ]
     assert headings[-2:] == ["## Exercises", "## Where this comes from"]
     assert cells[-1].source.startswith("## Where this comes from")
@@ -143,7 +159,11 @@ def test_every_solution_is_folded_away_and_the_code_that_it_shows_is_run(cells):
     solved = [place for place, cell in enumerate(cells) if "<details>" in cell.source]
     assert solved
     for place in solved:
-        (shown,) = re.findall(r"<summary>Solution</summary>.*?```python\n(.*?)\n```\n\n</details>", cells[place].source, re.DOTALL)
+        (shown,) = re.findall(
+            r"<summary>Solution</summary>.*?```python\n(.*?)\n```\n\n</details>",
+            cells[place].source,
+            re.DOTALL,
+        )
         check = cells[place + 1]
         assert check.source == f"# The solution above, checked.\n{shown}"
         assert "assert " in shown
@@ -165,7 +185,9 @@ def test_outputs_tell_nothing_of_the_machine_the_time_or_the_run(path, cells):
 
 
 def test_tags_that_switch_the_comparison_off_are_absent(cells):
-    assert [cell.id for cell in cells if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", []))] == []
+    assert [
+        cell.id for cell in cells if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", []))
+    ] == []
 
 
 def test_a_notebook_stays_small(path):
@@ -181,11 +203,13 @@ def test_the_folders_readme_lists_every_notebook():
 
 
 @pytest.mark.parametrize(
-    "path", [FOLDER / "00_start_here.ipynb", FOLDER / "08_collecting_answers.ipynb"], ids=["explorer", "server"]
+    "path",
+    [FOLDER / "00_start_here.ipynb", FOLDER / "08_collecting_answers.ipynb"],
+    ids=["explorer", "server"],
 )
 def test_freezing_again_changes_no_byte_and_gives_what_is_saved(path, tmp_path):
-    """Of two notebooks, for time: nbval compares the outputs of all. Pixels may differ between machines (fonts, compression),
-    so against the saved file pictures are left out.
+    """Of two notebooks, for time: nbval compares the outputs of all. Pixels may differ between machines
+    (fonts, compression), so against the saved file pictures are left out.
     """
     shutil.copytree(FOLDER.parent / "data", tmp_path / "data")
     copy = tmp_path / "notebooks" / path.name
@@ -204,8 +228,15 @@ def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for name, count, text in (("good", 1, "2"), ("tampered", 1, "3"), ("stripped", None, None)):
         cell = nbformat.v4.new_code_cell("1 + 1", execution_count=count)
-        cell.outputs = [nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=count)] if text else []
-        nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL}), tmp_path / f"{name}.ipynb")
+        cell.outputs = (
+            [nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=count)]
+            if text
+            else []
+        )
+        nbformat.write(
+            nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL}),
+            tmp_path / f"{name}.ipynb",
+        )
     command = [
         sys.executable,
         "-m",
@@ -232,12 +263,16 @@ def run_all(path, last):
     """Run a notebook in a folder of its own, then one more cell; what that cell shows."""
     notebook = nbformat.read(path, as_version=4)
     notebook.cells.append(nbformat.v4.new_code_cell(last))
-    NotebookClient(notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}).execute()
+    NotebookClient(
+        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
+    ).execute()
     return notebook.cells[-1].outputs[0].data["text/plain"]
 
 
 @pytest.mark.parametrize("name", ALIVE)
-def test_what_a_live_widget_shows_is_still_alive_when_a_reader_comes_after_run_all(name, tmp_path, monkeypatch):
+def test_what_a_live_widget_shows_is_still_alive_when_a_reader_comes_after_run_all(
+    name, tmp_path, monkeypatch
+):
     """And a server ends with the kernel: none is left behind."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
     assert run_all(FOLDER / f"{name}.ipynb", ALIVE[name]) == "True"
@@ -245,15 +280,23 @@ def test_what_a_live_widget_shows_is_still_alive_when_a_reader_comes_after_run_a
 
 
 def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
-    """A ledger that `show_ledger` shows, and a collection that shows itself: from there on only others are charged or closed."""
+    """A ledger that `show_ledger` shows, and a collection that shows itself: from there on only others are
+    charged or closed.
+    """
     shown = set()
     for cell in code_of(cells):
         calls = [node for node in ast.walk(ast.parse(cell.source)) if isinstance(node, ast.Call)]
-        ended = {ast.unparse(call.func) for call in calls} & {f"{name}.{verb}" for name in shown for verb in ("close", "charge")}
+        ended = {ast.unparse(call.func) for call in calls} & {
+            f"{name}.{verb}" for name in shown for verb in ("close", "charge")
+        }
         assert ended == set(), f"{ended} ends what is shown live above"
         shown |= {ast.unparse(call.args[0]) for call in calls if ast.unparse(call.func) == "show.show_ledger"}
         for node in ast.parse(cell.source).body:
-            if isinstance(node, ast.Assign) and ast.unparse(node.value).startswith("collect(") and "watch=False" not in cell.source:
+            if (
+                isinstance(node, ast.Assign)
+                and ast.unparse(node.value).startswith("collect(")
+                and "watch=False" not in cell.source
+            ):
                 shown.add(ast.unparse(node.targets[0]))
 
 
@@ -265,12 +308,17 @@ def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_compariso
         "from pathlib import Path",
         "from toolkit import Question, Survey, collect, warner",
         "from toolkit.survey.background import servers",
-        'survey = Survey("Exams", [Question("cheated", "Have you?", design=warner(p="3/4"))], consent="Stop.")',
+        (
+            'survey = Survey("Exams", [Question("cheated", "Have you?", design=warner(p="3/4"))], '
+            'consent="Stop.")'
+        ),
         'collector = collect(survey, database="sqlite:///left.db", watch=False)',
         'written = Path("pid").write_text(str(servers()[0].pid))',
     ]
     cell = nbformat.v4.new_code_cell("\n".join(lines), execution_count=1)
-    nbformat.write(nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL}), tmp_path / "left.ipynb")
+    nbformat.write(
+        nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL}), tmp_path / "left.ipynb"
+    )
     command = [sys.executable, "-m", "pytest", "--nbval", "-p", "no:cacheprovider", str(tmp_path)]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
     assert "1 passed" in said
@@ -278,7 +326,9 @@ def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_compariso
 
 
 def runs(pid):
-    """Whether a process still does something; one that has ended may wait a moment for its parent to notice."""
+    """Whether a process still does something; one that has ended may wait a moment for its parent to
+    notice.
+    """
     return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
 
 
@@ -287,8 +337,12 @@ def without_pictures(text):
 
 
 def mapped():
-    """Notebook and heading of every entry in the map of the lectures: a number, then headings in quotes; details in brackets."""
-    for row in (FOLDER / "README.md").read_text(encoding="utf-8").partition("## Where each idea")[2].splitlines():
+    """Notebook and heading of every entry in the map of the lectures: a number, then headings in quotes;
+    details in brackets.
+    """
+    for row in (
+        (FOLDER / "README.md").read_text(encoding="utf-8").partition("## Where each idea")[2].splitlines()
+    ):
         number = None
         where = re.sub(r"\([^)]*\)", "", row.rpartition("|")[0].rpartition("|")[2])
         for found, heading in re.findall(r'\b(0\d|13)\b|"([^"]+)"', where):

@@ -32,5 +32,11 @@ def test_files_that_are_pointed_to_exist() -> None:
 def test_every_dependency_has_its_reason_in_a_line() -> None:
     listed = re.findall(r'^  "[^"]+",?(.*)$', (ROOT / "pyproject.toml").read_text(), flags=re.MULTILINE)
     assert len([reason for reason in listed if "::" not in reason]) > 20
-    lines = (ROOT / "pyproject.toml").read_text().split("[project.optional-dependencies]")[1].split("[tool.")[0].splitlines()
+    lines = (
+        (ROOT / "pyproject.toml")
+        .read_text()
+        .split("[project.optional-dependencies]")[1]
+        .split("[tool.")[0]
+        .splitlines()
+    )
     assert [line for line in lines if line.startswith('  "') and "  # " not in line] == []

@@ -20,18 +20,37 @@ def run(code: str, *options: str, **variables: str) -> str:
 
 def test_importing_the_toolkit_imports_nothing_heavy() -> None:
     loaded = run("import toolkit, sys; print(*sys.modules)").split()
-    heavy = {"matplotlib", "ipywidgets", "pandas", "polars", "anywidget", "scipy.stats", "scipy.optimize", "IPython", "starlette"}
+    heavy = {
+        "matplotlib",
+        "ipywidgets",
+        "pandas",
+        "polars",
+        "anywidget",
+        "scipy.stats",
+        "scipy.optimize",
+        "IPython",
+        "starlette",
+    }
     assert not heavy & set(loaded)
 
 
 def test_importing_the_toolkit_is_fast(tmp_path: Path) -> None:
-    """At most 1.5 times `import numpy, scipy.special`: processor time in one and the same process, the median of seven.
+    """At most 1.5 times `import numpy, scipy.special`: processor time in one and the same process, the median
+    of seven.
 
-    Everything has been compiled, ours and theirs: by a run before, into a place of its own, whatever this machine keeps.
+    Everything has been compiled, ours and theirs: by a run before, into a place of its own, whatever this
+    machine keeps.
     """
-    base, ours = "import numpy, scipy.special; middle = time.process_time()", "import toolkit; end = time.process_time()"
-    timed = f"import time; start = time.process_time(); {base}; {ours}; print((end - start) / (middle - start))"
-    runs = [float(run(timed, "-X", f"pycache_prefix={tmp_path}", PYTHONDONTWRITEBYTECODE="")) for _ in range(8)]
+    base, ours = (
+        "import numpy, scipy.special; middle = time.process_time()",
+        "import toolkit; end = time.process_time()",
+    )
+    timed = (
+        f"import time; start = time.process_time(); {base}; {ours}; print((end - start) / (middle - start))"
+    )
+    runs = [
+        float(run(timed, "-X", f"pycache_prefix={tmp_path}", PYTHONDONTWRITEBYTECODE="")) for _ in range(8)
+    ]
     assert list(tmp_path.rglob("toolkit/__init__.*.pyc"))  # there it is
     assert statistics.median(runs[1:]) <= 1.5
 
@@ -43,4 +62,6 @@ def test_every_public_name_is_documented_and_explained_in_the_readme() -> None:
     assert names
     for name in names:
         assert getattr(toolkit, name).__doc__, name
-        assert f"`{name}" in readme or f" {name}(" in readme or f" {name}," in readme, f"{name} is not in the README"
+        assert f"`{name}" in readme or f" {name}(" in readme or f" {name}," in readme, (
+            f"{name} is not in the README"
+        )

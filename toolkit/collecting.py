@@ -9,18 +9,21 @@ if TYPE_CHECKING:
     from toolkit.survey.spec import Survey
 
 
-def collect(survey: "Survey | str | Path", *, database: str | None = None, watch: bool = True, **options: Any) -> "Collector":
+def collect(
+    survey: "Survey | str | Path", *, database: str | None = None, watch: bool = True, **options: Any
+) -> "Collector":
     """Collect answers on respondents' own phones: make the database, open the collection, serve the form.
 
-    The server is a process of its own, which goes on when the notebook's kernel ends; the same call finds it again. A
-    notebook shows the link, its QR code, the number of reports and, from the survey's minimum on, in steps, the estimates so far.
+    The server is a process of its own, which goes on when the notebook's kernel ends; the same call finds it
+    again. A notebook shows the link, its QR code, the number of reports and, from the survey's minimum on, in
+    steps, the estimates so far.
 
     Parameters
     ----------
     survey : a survey, or the .toml or .json file that it is in.
-    database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left out.
-    watch : whether to show it, in a notebook.
-    options : rehearsal=True to try it out; host, port, certificate, public_url, …: see `toolkit.survey.collector.start`.
+    database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left
+    out. watch : whether to show it, in a notebook. options : rehearsal=True to try it out; host, port,
+    certificate, public_url, …: see `toolkit.survey.collector.start`.
 
     Examples
     --------

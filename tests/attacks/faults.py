@@ -131,7 +131,9 @@ FAULTS = {
     "subsampling that claims half": Fault(subsample, (np.zeros(3), np.array([1.0, 0, 0])), epsilon=0.5),
     "sixty seeds": Fault(few_seeds, (0.0, 1.0)),
     "noise from a cache": Fault(CachedNoise(), (0.0, 1.0)),
-    "the last cell makes the total": Fault(last_cell_makes_the_total, (np.array([0, 0, 1, 2]), np.array([0, 0, 1, 2, 2]))),
+    "the last cell makes the total": Fault(
+        last_cell_makes_the_total, (np.array([0, 0, 1, 2]), np.array([0, 0, 1, 2, 2]))
+    ),
     "geometric noise with truncated tails": Fault(truncated_geometric, (0, 1)),
     "a mean whose noise tells how many": Fault(mean_of_so_many, _ANSWERS),
     "Gaussian noise, delta forgotten": Fault(gaussian_without_delta, (0.0, 1.0)),

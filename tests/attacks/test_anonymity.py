@@ -4,17 +4,40 @@ import polars as pl
 import pytest
 
 from data import make_attack_data as made
-from toolkit.attacks.anonymity import background, bands, generalise, homogeneity, k_anonymity, l_diversity, prefixes, t_closeness
+from toolkit.attacks.anonymity import (
+    background,
+    bands,
+    generalise,
+    homogeneity,
+    k_anonymity,
+    l_diversity,
+    prefixes,
+    t_closeness,
+)
 
 GRADES = pd.DataFrame(made.grades(), columns=["course", "year", "grade"])
 QUASI = ["course", "year"]
 
-# The example of Machanavajjhala et al. (2007), figure 2: four-anonymous, and a class in which all have cancer.
+# The example of Machanavajjhala et al. (2007), figure 2: four-anonymous, and a class in which all have
+# cancer.
 INPATIENTS = pd.DataFrame(
     {
         "zip": ["130**"] * 4 + ["1485*"] * 4 + ["130**"] * 4,
         "age": ["<30"] * 4 + [">=40"] * 4 + ["3*"] * 4,
-        "ill": ["heart", "heart", "virus", "virus", "cancer", "heart", "virus", "virus", "cancer", "cancer", "cancer", "cancer"],
+        "ill": [
+            "heart",
+            "heart",
+            "virus",
+            "virus",
+            "cancer",
+            "heart",
+            "virus",
+            "virus",
+            "cancer",
+            "cancer",
+            "cancer",
+            "cancer",
+        ],
     }
 )
 
@@ -49,7 +72,8 @@ def test_a_class_of_a_hundred_with_one_grade_is_hundred_anonymous_and_wide_open(
     assert homogeneity(frame, ["course"], "grade")[0].size == 100
 
 
-# Li, Li and Venkatasubramanian (2007), section 4: salaries 3k … 11k; {3k, 4k, 5k} is at distance 0.375, {6k, 8k, 11k} at 0.167.
+# Li, Li and Venkatasubramanian (2007), section 4: salaries 3k … 11k; {3k, 4k, 5k} is at distance 0.375, {6k,
+# 8k, 11k} at 0.167.
 @pytest.mark.parametrize(("inside", "expected"), [((3, 4, 5), 0.375), ((6, 8, 11), 1 / 6)])
 def test_the_ordered_distance_is_that_of_the_paper(inside, expected):
     salaries = np.arange(3, 12)
@@ -70,7 +94,9 @@ def test_classes_that_look_like_the_whole_are_zero_close():
 @pytest.mark.parametrize("k", [2, 5, 20])
 def test_generalising_reaches_k_and_drops_no_more_than_allowed(k):
     rng = np.random.default_rng(1)
-    frame = pd.DataFrame({"age": rng.integers(18, 90, 800), "zip": [f"{z:05d}" for z in rng.integers(13000, 13100, 800)]})
+    frame = pd.DataFrame(
+        {"age": rng.integers(18, 90, 800), "zip": [f"{z:05d}" for z in rng.integers(13000, 13100, 800)]}
+    )
     coarse = generalise(frame, {"age": bands(5, 10, 20), "zip": prefixes(4, 3)}, k, suppress=0.05)
     assert k_anonymity(coarse.columns, ["age", "zip"]) >= k
     assert coarse.suppressed <= 40

@@ -13,14 +13,22 @@ DESIGN = warner(p="2/3")
 
 
 def test_forty_fresh_reports_betray_nearly_everyone():
-    """The majority of 41 reports is wrong with probability 0.014; of 200 people, more than 12 has probability below 1e-4."""
-    right = sum(ask_again(DESIGN, "yes", 41, rng=np.random.default_rng(seed)).guess == "yes" for seed in range(200))
+    """The majority of 41 reports is wrong with probability 0.014; of 200 people, more than 12 has probability
+    below 1e-4.
+    """
+    right = sum(
+        ask_again(DESIGN, "yes", 41, rng=np.random.default_rng(seed)).guess == "yes" for seed in range(200)
+    )
     assert right >= 188
 
 
 def test_a_remembered_report_tells_as_much_as_one_report_however_often_it_is_sent():
-    """Exactly the bound of one report: success e**eps / (1 + e**eps) = 2/3; 600 people, four standard errors."""
-    paths = [ask_again(DESIGN, "yes", 41, remembered=True, rng=np.random.default_rng(seed)) for seed in range(600)]
+    """Exactly the bound of one report: success e**eps / (1 + e**eps) = 2/3; 600 people, four standard
+    errors.
+    """
+    paths = [
+        ask_again(DESIGN, "yes", 41, remembered=True, rng=np.random.default_rng(seed)) for seed in range(600)
+    ]
     right = np.mean([path.guess == "yes" for path in paths])
     assert all(path.beliefs[-1].max() == pytest.approx(2 / 3) for path in paths)
     assert right == pytest.approx((1 + advantage(DESIGN.epsilon)) / 2, abs=4 * math.sqrt(2 / 9 / 600))
@@ -34,7 +42,9 @@ def test_the_belief_never_passes_what_the_reports_cost_together():
 
 def test_the_belief_is_bayes_rule():
     path = ask_again(k_ary(["a", "b", "c"], epsilon=1.0), "b", 1, rng=np.random.default_rng(1))
-    assert sorted(path.beliefs[1]) == pytest.approx(sorted([math.e / (math.e + 2), 1 / (math.e + 2), 1 / (math.e + 2)]), rel=1e-6)
+    assert sorted(path.beliefs[1]) == pytest.approx(
+        sorted([math.e / (math.e + 2), 1 / (math.e + 2), 1 / (math.e + 2)]), rel=1e-6
+    )
     assert path.beliefs[0].tolist() == pytest.approx([1 / 3] * 3)
 
 

@@ -12,8 +12,17 @@ from toolkit.attacks.reconstruction import answers, bounded, queries, reconstruc
 
 
 def test_one_row_an_attack_with_what_was_known_and_what_was_learned():
-    frame = table([Breach("linkage", "a table without names", "ZIP, birth date, sex", "a diagnosis", 0.9, "recall")])
-    assert list(frame.columns) == ["attack", "what was released", "what the attacker knew", "what they learned", "score", "of what"]
+    frame = table(
+        [Breach("linkage", "a table without names", "ZIP, birth date, sex", "a diagnosis", 0.9, "recall")]
+    )
+    assert list(frame.columns) == [
+        "attack",
+        "what was released",
+        "what the attacker knew",
+        "what they learned",
+        "score",
+        "of what",
+    ]
     assert frame.loc[0, "what the attacker knew"] == "ZIP, birth date, sex"
 
 
@@ -30,9 +39,19 @@ def test_the_lesson_of_all_attacks_fits_in_one_table():
     frame = table(
         [
             Breach(
-                "linkage", "patients without names", "a voter list", "names", link(*tables, on=["zip", "born", "sex"]).recall(truth)
+                "linkage",
+                "patients without names",
+                "a voter list",
+                "names",
+                link(*tables, on=["zip", "born", "sex"]).recall(truth),
             ),
-            Breach("differencing", "two means", "who left", "a salary", resignation(salaries.mean(), 120, salaries[1:].mean())),
+            Breach(
+                "differencing",
+                "two means",
+                "who left",
+                "a salary",
+                resignation(salaries.mean(), 120, salaries[1:].mean()),
+            ),
             Breach(
                 "reconstruction",
                 "noisy counts",
@@ -46,8 +65,12 @@ def test_the_lesson_of_all_attacks_fits_in_one_table():
 
 
 def test_pandas_is_imported_only_for_the_table():
-    modules = "audit, reconstruction, marginals, differencing, membership, linkage, anonymity, averaging, breach, replay"
+    modules = (
+        "audit, reconstruction, marginals, differencing, membership, linkage, anonymity, averaging, "
+        "breach, replay"
+    )
     code = (
-        f"from toolkit.attacks import {modules}; import sys; sys.exit('pandas' in sys.modules or 'scipy.optimize' in sys.modules)"
+        f"from toolkit.attacks import {modules}; import sys; sys.exit('pandas' in sys.modules or "
+        "'scipy.optimize' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

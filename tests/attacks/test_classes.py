@@ -3,7 +3,15 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit.attacks.classes import alone, checked_columns, class_of_rows, codes, column_names, joined, singletons
+from toolkit.attacks.classes import (
+    alone,
+    checked_columns,
+    class_of_rows,
+    codes,
+    column_names,
+    joined,
+    singletons,
+)
 
 DATA = {"zip": ["a", "b", "a", None], "age": [1, 2, 1, 3]}
 

@@ -5,7 +5,14 @@ import pytest
 
 from data import make_attack_data as made
 from toolkit.attacks.audit.bounds import advantage
-from toolkit.attacks.differencing import GuardedTable, general_tracker, outlier, resignation, resignation_error, tracker
+from toolkit.attacks.differencing import (
+    GuardedTable,
+    general_tracker,
+    outlier,
+    resignation,
+    resignation_error,
+    tracker,
+)
 from toolkit.central.laplace import Laplace
 
 ROWS = made.salaries()
@@ -28,7 +35,9 @@ def test_noisy_means_tell_the_salary_no_better_than_their_noise_times_n():
 
 
 def test_differential_privacy_keeps_the_resignation_attack_within_its_bound():
-    """High or low earner left? Both means at epsilon / 2; 3000 trials, Hoeffding's margin at false-alarm rate 1e-6."""
+    """High or low earner left? Both means at epsilon / 2; 3000 trials, Hoeffding's margin at false-alarm rate
+    1e-6.
+    """
     epsilon, n, trials = 1.0, 20, 3000
     rng, right = np.random.default_rng(2), 0
     mechanism = Laplace.for_epsilon(epsilon / 2, sensitivity=100 / (n - 1))
@@ -55,7 +64,9 @@ def test_a_general_tracker_gets_every_single_person():
     server = GuardedTable({"salary": SALARY}, least=20)
     padding = YEARS < 17
     for person in range(len(SALARY)):
-        assert general_tracker(server, np.arange(len(SALARY)) == person, padding, "salary") == pytest.approx(SALARY[person])
+        assert general_tracker(server, np.arange(len(SALARY)) == person, padding, "salary") == pytest.approx(
+            SALARY[person]
+        )
 
 
 def test_noise_on_each_answer_blinds_the_tracker():
@@ -79,4 +90,6 @@ def test_fill_nates_is_found_in_the_department_that_he_is_in():
 def test_a_clamped_and_noisy_mean_does_not_give_him_away():
     group = np.clip(SALARY[DEPARTMENT == "legal"], 0, 200_000)
     noise = 200_000 / len(group)
-    assert not outlier(group.mean(), len(group), usual=float(np.median(SALARY)), sd=16_000, noise_sd=math.sqrt(2) * noise).present
+    assert not outlier(
+        group.mean(), len(group), usual=float(np.median(SALARY)), sd=16_000, noise_sd=math.sqrt(2) * noise
+    ).present

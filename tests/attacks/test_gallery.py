@@ -31,10 +31,15 @@ def test_every_exhibit_says_what_is_wrong_and_no_two_say_the_same():
 
 
 def test_faked_questions_cost_what_enumeration_says():
-    """ln(2 (e - 1) + 1) = 1.4899 for whole records, as enumerated for random sampling plus fake data of two questions."""
+    """ln(2 (e - 1) + 1) = 1.4899 for whole records, as enumerated for random sampling plus fake data of two
+    questions.
+    """
     odds = 2 * np.expm1(1.0) + 1
     keep = odds / (1 + odds)
-    likelier, other = keep / 2, (1 - keep) / 2  # of (1, 1): the asked one kept or not, the other a coin, whichever was asked
+    likelier, other = (
+        keep / 2,
+        (1 - keep) / 2,
+    )  # of (1, 1): the asked one kept or not, the other a coin, whichever was asked
     assert np.log(likelier / other) == pytest.approx(1.4899, abs=1e-4)
     rng = np.random.default_rng(3)
     for answers, chance in (((1, 1), likelier), ((0, 0), other)):
@@ -59,18 +64,23 @@ def test_the_probability_of_the_event_is_that_of_the_mechanism():
 
 
 def test_a_short_audit_misses_the_telling_vector_and_finds_it_when_told_where_to_look():
-    """On the right pair 100,000 runs refute with p-values near 1e-12. On all pairs 200,000 did on two of three seeds.
+    """On the right pair 100,000 runs refute with p-values near 1e-12. On all pairs 200,000 did on two of
+    three seeds.
 
     Should a better audit refute the first one day, the exhibit moves to the others.
     """
     assert not MISSED.audit(runs=20_000, seconds=60, rng=np.random.default_rng(1)).violated
     told = (np.array([0.0, 0, 0, 0, 1]), np.array([1.0, 1, 1, 1, 0]))
-    assert audit(MISSED.broken, told, epsilon=1, runs=100_000, seconds=600, rng=np.random.default_rng(1)).violated
+    assert audit(
+        MISSED.broken, told, epsilon=1, runs=100_000, seconds=600, rng=np.random.default_rng(1)
+    ).violated
     assert audit(MISSED.repaired, told, epsilon=1, runs=20_000, seconds=60, rng=np.random.default_rng(2))
 
 
 def test_the_summation_of_the_event_is_that_of_all_pairs_of_noise_one_by_one():
-    """One answer below: every noise of the threshold against every noise of either answer, on the same grid."""
+    """One answer below: every noise of the threshold against every noise of either answer, on the same
+    grid.
+    """
     steps = np.arange(-60 * 64, 60 * 64 + 1)
     ratio = np.exp(-1 / 128)
     law = (1 - ratio) / (1 + ratio) * ratio ** np.abs(steps)
@@ -83,4 +93,11 @@ def test_the_summation_of_the_event_is_that_of_all_pairs_of_noise_one_by_one():
 
 def test_the_repaired_median_stands_where_one_person_moves_it_farthest():
     ages = np.array([0.0, 0, 0, 100, 100]), np.array([0.0, 0, 100, 100, 100])
-    assert audit(EXHIBITS["local sensitivity"].repaired, ages, epsilon=1, runs=20_000, seconds=60, rng=np.random.default_rng(3))
+    assert audit(
+        EXHIBITS["local sensitivity"].repaired,
+        ages,
+        epsilon=1,
+        runs=20_000,
+        seconds=60,
+        rng=np.random.default_rng(3),
+    )

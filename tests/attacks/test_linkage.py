@@ -14,7 +14,9 @@ HOSPITAL = pd.DataFrame(PATIENTS, columns=["zip", "born", "sex", "diagnosis"])
 ROLL = pd.DataFrame(VOTERS, columns=["name", "zip", "born", "sex"])
 
 
-@pytest.mark.parametrize("engine", [pd.DataFrame, pl.from_pandas, lambda frame: {c: frame[c].to_numpy() for c in frame}])
+@pytest.mark.parametrize(
+    "engine", [pd.DataFrame, pl.from_pandas, lambda frame: {c: frame[c].to_numpy() for c in frame}]
+)
 def test_planted_matches_are_found_by_zip_birth_date_and_sex(engine):
     links = link(engine(HOSPITAL), engine(ROLL), on=["zip", "born", "sex"])
     assert links.precision(TRUTH) >= 0.99
@@ -73,7 +75,8 @@ def test_six_public_reviews_a_star_and_a_week_off_recognise_nearly_every_reviewe
     for place, user in enumerate(chosen):
         rows = np.array([row[1:] for row in reviews if row[0] == f"reviewer {place + 1}"])
         match = recognise(
-            Ratings(np.zeros(len(rows), int), rows[:, 0], rows[:, 1].astype(float), rows[:, 2].astype(float)), released
+            Ratings(np.zeros(len(rows), int), rows[:, 0], rows[:, 1].astype(float), rows[:, 2].astype(float)),
+            released,
         )
         right += match.user == user
         accepted += match.accepted and match.user == user
@@ -82,7 +85,9 @@ def test_six_public_reviews_a_star_and_a_week_off_recognise_nearly_every_reviewe
 
 
 def test_a_stranger_is_not_recognised():
-    """Someone whose reviews are of other people's films stands out from nobody: of 40 strangers at most a few are accepted."""
+    """Someone whose reviews are of other people's films stands out from nobody: of 40 strangers at most a few
+    are accepted.
+    """
     released, _, _ = ratings()
     rng, accepted = np.random.default_rng(1), 0
     for _ in range(40):

@@ -18,7 +18,9 @@ def laplace(scale):
 def attacked(n, mechanism, seed=1, count=None, method="least_squares"):
     rng = np.random.default_rng(seed)
     secret, asked = rng.integers(0, 2, n), attack.queries(n, count, rng)
-    return attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng), method=method).share(secret)
+    return attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng), method=method).share(
+        secret
+    )
 
 
 @pytest.mark.parametrize("mechanism", [None, attack.rounded(2), attack.bounded(2), laplace(2)])
@@ -59,28 +61,38 @@ def test_the_threshold_lies_at_the_root_of_n():
 
 @pytest.mark.parametrize("sd", [4, 8, 16, 40])
 def test_the_share_found_is_what_theory_says(sd):
-    """n = 256, four tables: 1024 nearly independent bits have a standard error of at most 0.016; 4 of them."""
+    """n = 256, four tables: 1024 nearly independent bits have a standard error of at most 0.016; 4 of
+    them.
+    """
     (found,) = attack.sweep(256, [sd * math.sqrt(3)], repeats=4, rng=np.random.default_rng(2))
     assert found[1] == pytest.approx(attack.expected_share(256, 1024, sd), abs=0.064)
 
 
 def test_who_knows_the_noise_finds_more_where_answers_are_as_many_as_people_and_never_fewer():
-    """Ten tables of 64 bits: plain least squares amplifies the noise where the number of answers is that of people."""
+    """Ten tables of 64 bits: plain least squares amplifies the noise where the number of answers is that of
+    people.
+    """
     found = {}
     for count in (32, 64, 96, 256):
         rng, shares = np.random.default_rng(5), np.zeros(2)
         for _ in range(10):
             secret, asked = rng.integers(0, 2, 64), attack.queries(64, count, rng)
             told = attack.answers(secret, asked, laplace(1), rng)
-            shares += [attack.reconstruct(asked, told, noise_sd=sd).share(secret) / 10 for sd in (0, math.sqrt(2))]
+            shares += [
+                attack.reconstruct(asked, told, noise_sd=sd).share(secret) / 10 for sd in (0, math.sqrt(2))
+            ]
         found[count] = shares
     assert all(informed >= plain for plain, informed in found.values())
     assert found[64][1] > found[64][0] + 0.15
-    assert sorted(found) == sorted(found, key=lambda count: found[count][1])  # more answers never help the people
+    assert sorted(found) == sorted(
+        found, key=lambda count: found[count][1]
+    )  # more answers never help the people
 
 
 def test_the_pull_towards_one_half_is_that_of_the_posterior_mean():
-    """One person, one answer 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 + v)."""
+    """One person, one answer 1 with noise of variance v: the best linear guess is 1/2 + (1/2) (1/4) / (1/4 +
+    v).
+    """
     guess = attack.reconstruct(np.array([[True]]), [1.0], noise_sd=2.0).fractional[0]
     assert guess == pytest.approx(0.5 + 0.5 * 0.25 / (0.25 + 4.0))
 
@@ -98,13 +110,17 @@ def test_the_exhaustive_attack_is_never_wrong_in_more_than_four_alpha_places(alp
     for trial in range(12):
         secret = rng.integers(0, 2, 9)
         sums = attack.subset_sums(secret)
-        errors = rng.uniform(-alpha, alpha, len(sums)) if trial % 2 else alpha * rng.choice([-1, 1], len(sums))
+        errors = (
+            rng.uniform(-alpha, alpha, len(sums)) if trial % 2 else alpha * rng.choice([-1, 1], len(sums))
+        )
         found = attack.exhaustive(sums + errors, alpha)
         assert np.count_nonzero(found.bits != secret) <= 4 * alpha
 
 
 def test_an_adversarial_curator_comes_near_the_bound_of_the_theorem():
-    """Answers halfway between two tables that differ in 2 alpha places: both pass, so that many places can be wrong."""
+    """Answers halfway between two tables that differ in 2 alpha places: both pass, so that many places can be
+    wrong.
+    """
     alpha, secret = 2, np.zeros(8, dtype=int)
     other = np.array([1, 1, 1, 1, 0, 0, 0, 0])
     told = (attack.subset_sums(secret) + attack.subset_sums(other)) / 2
@@ -130,14 +146,18 @@ def test_subset_sums_are_the_sums_of_the_subsets():
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_differential_privacy_keeps_the_attack_within_its_bound(epsilon):
-    """One bit a table, 1500 tables: success at most e**eps / (1 + e**eps), plus Hoeffding's margin at false-alarm rate 1e-6."""
+    """One bit a table, 1500 tables: success at most e**eps / (1 + e**eps), plus Hoeffding's margin at
+    false-alarm rate 1e-6.
+    """
     trials, n, count = 1500, 8, 24
     mechanism = Laplace.for_epsilon(epsilon, sensitivity=count)
     rng, found = np.random.default_rng(4), 0
     for _ in range(trials):
         secret, asked = rng.integers(0, 2, n), attack.queries(n, count, rng)
         found += attack.reconstruct(asked, attack.answers(secret, asked, mechanism, rng)).bits[0] == secret[0]
-    assert found / trials <= math.exp(epsilon) / (1 + math.exp(epsilon)) + math.sqrt(math.log(1e6) / (2 * trials))
+    assert found / trials <= math.exp(epsilon) / (1 + math.exp(epsilon)) + math.sqrt(
+        math.log(1e6) / (2 * trials)
+    )
 
 
 def test_one_answer_for_each_query_is_asked_for():

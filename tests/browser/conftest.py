@@ -14,7 +14,9 @@ expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 def folder(tmp_path_factory):
     """A place for all that JupyterLab and Chromium write; where there is no Chromium, the end of the test."""
     if chromium() is None:
-        missing = "Chromium must be installed for the browser tests (on Debian or Ubuntu: apt-get install chromium)"
+        missing = (
+            "Chromium must be installed for the browser tests (on Debian or Ubuntu: apt-get install chromium)"
+        )
         if os.environ.get("CI"):
             pytest.fail(f"{missing}; with CI set nothing is skipped.")
         pytest.skip(f"{missing}; without CI set they are skipped.")
@@ -35,12 +37,16 @@ def lab(folder):
 
 @pytest.fixture
 def phone(page):
-    """Makes a phone with a survey on it; afterwards nothing must have gone wrong on it that the test did not ask for."""
+    """Makes a phone with a survey on it; afterwards nothing must have gone wrong on it that the test did not
+    ask for.
+    """
     with ExitStack() as rest:
         made = []
 
         def make(survey=None, *, site=None, beside=None, invited=(), key=None, **options):
-            """A phone of its own, with a server of its own or the one that is named; or another tab of the phone that is named."""
+            """A phone of its own, with a server of its own or the one that is named; or another tab of the
+            phone that is named.
+            """
             if beside is not None:
                 made.append(Phone.of(beside.page.context, beside.site))
                 return made[-1]

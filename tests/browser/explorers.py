@@ -24,13 +24,18 @@ class Shown:
         return self.element.get_by_role("slider", name=label)
 
     def words(self) -> dict[str, str]:
-        return {line.get_attribute("data-name"): line.text_content() for line in self.element.locator("p[data-name]").all()}
+        return {
+            line.get_attribute("data-name"): line.text_content()
+            for line in self.element.locator("p[data-name]").all()
+        }
 
     def in_python(self, code: str) -> object:
         return json.loads(in_kernel(self.page, f"print(json.dumps({self.name}.{code}))"))
 
     def agrees(self) -> dict[str, str]:
-        """Wait until the words on the screen are those of the kernel, which has then heard all that was set."""
+        """Wait until the words on the screen are those of the kernel, which has then heard all that was
+        set.
+        """
         deadline = time.monotonic() + 30
         while self.words() != (said := self.in_python("describe()")):
             assert time.monotonic() < deadline, (self.words(), said)
@@ -38,9 +43,11 @@ class Shown:
         return said
 
     def follows_arrow_keys(self, label: str, trait: str) -> None:
-        """Two steps up and two down: the words follow at once, before the kernel has heard, and the kernel follows.
+        """Two steps up and two down: the words follow at once, before the kernel has heard, and the kernel
+        follows.
 
-        First down to a step, away from the end: a test before may have typed a number between two steps, or gone to the end.
+        First down to a step, away from the end: a test before may have typed a number between two steps, or
+        gone to the end.
         """
         original = self.in_python(trait)
         self.slider(label).focus()
@@ -71,8 +78,13 @@ def shown(page: Page, cells: dict[str, str], name: str) -> Shown:
 
 def open_notebook(lab: Lab, page: Page, folder: Path, cells: dict[str, str], first: str = "") -> Page:
     """A notebook with one widget a cell, run."""
-    sources = [f"import json\nfrom toolkit import show\n{first}", *(f"{name} = {code}\n{name}" for name, code in cells.items())]
-    book = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in sources], metadata={"kernelspec": KERNEL})
+    sources = [
+        f"import json\nfrom toolkit import show\n{first}",
+        *(f"{name} = {code}\n{name}" for name, code in cells.items()),
+    ]
+    book = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in sources], metadata={"kernelspec": KERNEL}
+    )
     path = f"notebooks/{'_and_'.join(cells)}.ipynb"
     nbformat.write(book, folder / "root" / path)
     lab.open(page, path)

@@ -30,7 +30,7 @@ Crypto.prototype.getRandomValues = function (array) {
   array.forEach((_, i) => (array[i] = window.pinned.shift()));
   return array;
 };
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,9 @@ class Site:
 def served(survey: Survey, **parts: Any) -> Iterator[Site]:
     """The real application on a port of this machine, with a store in memory."""
     memory = Memory(survey.access, parts.pop("invited", ()))
-    server = uvicorn.Server(uvicorn.Config(application(survey, memory, **parts), log_level="error", lifespan="off", ws="none"))
+    server = uvicorn.Server(
+        uvicorn.Config(application(survey, memory, **parts), log_level="error", lifespan="off", ws="none")
+    )
     with socket.socket() as listening:
         listening.bind(("127.0.0.1", 0))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
@@ -64,7 +66,9 @@ def served(survey: Survey, **parts: Any) -> Iterator[Site]:
 
 @dataclass
 class Phone:
-    """One page of a browser, with everything that it asked of any server and everything that went wrong in it."""
+    """One page of a browser, with everything that it asked of any server and everything that went wrong in
+    it.
+    """
 
     page: Page
     site: Site
@@ -124,7 +128,9 @@ class Phone:
         """No error, nothing that the policy forbids, and no request to anybody else."""
         assert self.errors == []
         assert self.page.evaluate("() => window.violations") == []
-        assert [request.url for request in self.requests if not request.url.startswith((self.site.url, "data:,"))] == []
+        assert [
+            request.url for request in self.requests if not request.url.startswith((self.site.url, "data:,"))
+        ] == []
 
     def session(self) -> dict[str, str]:
         """What is kept until this page is closed."""
@@ -141,7 +147,9 @@ class Phone:
 def short(**changes: Any) -> Survey:
     """One yes/no question and nothing else: for all that happens after the questions."""
     question = Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))
-    return Survey("Exams", [question], consent="You may stop.", **{"practice": False, "check": False, **changes})
+    return Survey(
+        "Exams", [question], consent="You may stop.", **{"practice": False, "check": False, **changes}
+    )
 
 
 def modes(**changes: Any) -> Survey:
@@ -151,7 +159,13 @@ def modes(**changes: Any) -> Survey:
         Question("hours", "How many hours?", bounds=(0, 80), show_if={"work": ["yes"]}),
         Question("cheated", "Have you ever cheated?", design=warner(p="3/4")),
         Question("stolen", "Have you ever stolen?", design=warner(p="2/3"), mode="guided"),
-        Question("paid", "Have you ever paid?", design=crosswise("1/4"), mode="physical", instructions="Compare.\nThen tap."),
+        Question(
+            "paid",
+            "Have you ever paid?",
+            design=crosswise("1/4"),
+            mode="physical",
+            instructions="Compare.\nThen tap.",
+        ),
         Question("comment", "Anything else?", free_text=True, required=False, warning="Name nobody."),
     ]
     return Survey("Campus", questions, consent="You may stop.\n\nWrite to us.", **{"ceiling": 7, **changes})
@@ -168,7 +182,9 @@ def kinds() -> Survey:
         Question("unary", "Which one?", design=oracles.unary(four, 1.0)),
         Question("hash", "Which hash?", design=oracles.local_hash(four, 1.0)),
         Question("box", "Which of these?", design=oracles.tick_boxes(four, 1.0, how="random")),
-        Question("capped", "At most two of these?", design=oracles.tick_boxes(four, 1.0, most=2, how="capped")),
+        Question(
+            "capped", "At most two of these?", design=oracles.tick_boxes(four, 1.0, most=2, how="capped")
+        ),
         Question("bit", "How many hours?", design=numeric.one_bit((0, 80), 1.0)),
         Question("window", "How much money?", design=numeric.piecewise((0, 1000), 1.0)),
         Question("noise", "How many points?", design=numeric.local_laplace((0, 4), 1.0)),

@@ -1,7 +1,7 @@
 """A private JupyterLab and a real Chromium, for tests that must see what a reader sees.
 
-Nothing of the developer's own settings is read or written: configuration, workspaces and the notebooks themselves live
-in a temporary folder. Every wait is for a condition, none is a sleep of a fixed length.
+Nothing of the developer's own settings is read or written: configuration, workspaces and the notebooks
+themselves live in a temporary folder. Every wait is for a condition, none is a sleep of a fixed length.
 """
 
 import json
@@ -44,7 +44,9 @@ _EVALUATE = """async (code) => {
 
 
 def chromium() -> str | None:
-    """Where a Chromium is installed, if one is: the system's, else the one that `playwright install` fetched."""
+    """Where a Chromium is installed, if one is: the system's, else the one that `playwright install`
+    fetched.
+    """
     names = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
     found = next((path for path in map(shutil.which, names) if path), None)
     if found:
@@ -64,7 +66,9 @@ class Lab:
         """Open a notebook and wait until its cells are painted and its kernel is idle."""
         page.goto(f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={TOKEN}&reset")
         page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=1000 * _PATIENCE)
-        page.wait_for_selector(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell", timeout=1000 * _PATIENCE)
+        page.wait_for_selector(
+            ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell", timeout=1000 * _PATIENCE
+        )
         page.wait_for_function(_KERNEL_IDLE, timeout=1000 * _PATIENCE, polling=20)
 
 
@@ -95,7 +99,9 @@ def jupyterlab(folder: Path) -> Iterator[Lab]:
 
 
 def _stop(server: "subprocess.Popen[bytes]") -> None:
-    """Ask it to end, and end it: a server that waits for a kernel for ever must not keep the tests waiting for ever."""
+    """Ask it to end, and end it: a server that waits for a kernel for ever must not keep the tests waiting
+    for ever.
+    """
     server.terminate()
     try:
         server.wait(timeout=20)
@@ -180,7 +186,9 @@ def browser_page(folder: Path, *, width: int = 1280, height: int = 900, **option
 
 @contextmanager
 def _killing_the_browser_after(seconds: float) -> Iterator[None]:
-    """A browser that does not close is killed with its driver, which Playwright would wait for without end."""
+    """A browser that does not close is killed with its driver, which Playwright would wait for without
+    end.
+    """
     killed = threading.Event()
 
     def kill() -> None:

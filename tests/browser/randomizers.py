@@ -1,4 +1,6 @@
-"""Every kind of randomizer at several parameters, with true answers: what Python and the browser must agree on."""
+"""Every kind of randomizer at several parameters, with true answers: what Python and the browser must agree
+on.
+"""
 
 import math
 from collections.abc import Callable
@@ -46,7 +48,9 @@ def designs() -> dict[str, Design]:
         "custom, 2**32": Design([[WORD - 3, 1, 2], [5, WORD - 12, 7]], WORD, ("no", "yes"), ("a", "b", "c")),
         "custom, 2**32 - 1": Design([[1, WORD - 2], [WORD - 2, 1]], WORD - 1, ("no", "yes")),
         "custom, just above 2**31": Design([[2**31, 1], [1, 2**31]], 2**31 + 1, ("no", "yes")),
-        "custom, zeros inside": Design([[0, 5, 0, 2], [3, 0, 4, 0], [0, 1, 6, 0]], 7, ("x", "y", "z"), ("p", "q", "r", "s")),
+        "custom, zeros inside": Design(
+            [[0, 5, 0, 2], [3, 0, 4, 0], [0, 1, 6, 0]], 7, ("x", "y", "z"), ("p", "q", "r", "s")
+        ),
         "custom, everything told": Design([[1, 0], [0, 1]], 1, ("no", "yes")),
     }
 
@@ -83,15 +87,21 @@ def others() -> dict[str, Any]:
         "laplace, a third": numeric.local_laplace((0, 3), 1.25),
         "laplace, coarse": LocalLaplace(Fraction(0), Fraction(1), 3, Fraction(7, 2)),
         "additive": numeric.additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25}),
-        "additive, fractions": numeric.additive(("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"),
+        "additive, fractions": numeric.additive(
+            ("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"
+        ),
         "multiplicative": numeric.multiplicative((1, 30), {"1/2": 0.5, "3/2": 0.5}),
-        "multiplicative, with zero and minus": numeric.multiplicative((-2, 4), {0: "1/4", "-2/3": "1/4", "5/6": "1/2"}, step="1/2"),
+        "multiplicative, with zero and minus": numeric.multiplicative(
+            (-2, 4), {0: "1/4", "-2/3": "1/4", "5/6": "1/2"}, step="1/2"
+        ),
     }
 
 
 @cache
 def long() -> dict[str, Any]:
-    """Laplace noise whose budget has so many digits that integers pass 2**53, and 2**64: the browser needs BigInt."""
+    """Laplace noise whose budget has so many digits that integers pass 2**53, and 2**64: the browser needs
+    BigInt.
+    """
     return {
         "laplace, ln 3": numeric.local_laplace((0, 20), math.log(3)),
         "laplace, 17 digits": numeric.local_laplace((0, 1), 0.10000000000000002),
@@ -100,7 +110,9 @@ def long() -> dict[str, Any]:
 
 
 def truths(randomizer: Any) -> list[Any]:
-    """True answers in turn: all codes (of many, some), all ways of ticking that are allowed (some), places on the grid."""
+    """True answers in turn: all codes (of many, some), all ways of ticking that are allowed (some), places on
+    the grid.
+    """
     if randomizer.asks == "ticks":
         k, most = len(randomizer.options), getattr(randomizer, "most", len(randomizer.options))
         ways = [[], [0], [k - 1], list(range(k)), list(range(0, k, 2)), [k - 1, 0]]
@@ -136,8 +148,8 @@ def laws() -> dict[str, tuple[Any, tuple[Any, Any]]]:
 class Shared:
     """Draws from a list of 32-bit words by the rule that both sides follow.
 
-    With b the binary digits of bound - 1: as many words as hold b digits, at least one, the first the lowest; their b lowest
-    digits; all of it again as long as they make a number that is not below the bound.
+    With b the binary digits of bound - 1: as many words as hold b digits, at least one, the first the lowest;
+    their b lowest digits; all of it again as long as they make a number that is not below the bound.
     """
 
     def __init__(self, words: np.ndarray) -> None:
@@ -156,8 +168,12 @@ class Shared:
                 return drawn & mask
 
 
-def drawn_in_python(report: Callable[[Any, Callable[[int], int]], Any], answers: list[Any], words: np.ndarray) -> tuple[list, list]:
-    """Reports for the answers in turn, until the words are used up, and how many words had been used after each."""
+def drawn_in_python(
+    report: Callable[[Any, Callable[[int], int]], Any], answers: list[Any], words: np.ndarray
+) -> tuple[list, list]:
+    """Reports for the answers in turn, until the words are used up, and how many words had been used after
+    each.
+    """
     shared, reports, used = Shared(words), [], []
     try:
         while True:

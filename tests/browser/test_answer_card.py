@@ -1,4 +1,6 @@
-"""The answer card in a real JupyterLab: what leaves the browser does not depend on the truth, and nothing gets lost."""
+"""The answer card in a real JupyterLab: what leaves the browser does not depend on the truth, and nothing
+gets lost.
+"""
 
 import json
 import re
@@ -29,8 +31,10 @@ PIN = """(() => {   // words for the randomizer, one at a time; JupyterLab itsel
   const real = crypto.getRandomValues.bind(crypto);
   crypto.getRandomValues = (array) =>
     array instanceof Uint32Array && array.length === 1 && window.pinned !== undefined ? array.fill(window.pinned) : real(array);
-})();"""
-CHANGES = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|\d{4}-\d\d-\d\dT[\d:.]+Z")
+})();"""  # noqa: E501
+CHANGES = re.compile(
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9a-f]{32}|\d{4}-\d\d-\d\dT[\d:.]+Z"
+)
 
 
 class Wire:
@@ -47,7 +51,9 @@ class Wire:
 
     def _request(self, request) -> None:
         if request.method != "GET":
-            self._requests.append(CHANGES.sub("…", f"{request.method} {request.url.partition('?')[0]} {request.post_data}"))
+            self._requests.append(
+                CHANGES.sub("…", f"{request.method} {request.url.partition('?')[0]} {request.post_data}")
+            )
 
     def taken(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Frames and requests since the last call, without what differs anyway: random ids and dates."""
@@ -57,7 +63,8 @@ class Wire:
 
 
 def _decoded(payload: str | bytes) -> str:
-    """A frame of Jupyter's websocket protocol v1: the number of offsets, the offsets, then the parts that they point to.
+    """A frame of Jupyter's websocket protocol v1: the number of offsets, the offsets, then the parts that
+    they point to.
 
     The parts are channel, header, parent header, metadata, content, buffers; all of them are kept.
     """
@@ -73,7 +80,14 @@ def _decoded(payload: str | bytes) -> str:
 def notebook(lab, folder, page):
     """A notebook with three cards, in a page of its own, and the wire that it speaks through."""
     cells = [
-        {"cell_type": "code", "execution_count": None, "id": f"cell{i}", "metadata": {}, "outputs": [], "source": source}
+        {
+            "cell_type": "code",
+            "execution_count": None,
+            "id": f"cell{i}",
+            "metadata": {},
+            "outputs": [],
+            "source": source,
+        }
         for i, source in enumerate(CELLS)
     ]
     kernel = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
@@ -123,11 +137,12 @@ def saved(page: Page) -> str:
 
 
 def test_what_is_sent_depends_on_the_report_and_not_on_the_truth(notebook, card):
-    """The draw is pinned: (yes, changed) and (no, kept) make one report, (yes, kept) and (no, changed) the other.
+    """The draw is pinned: (yes, changed) and (no, kept) make one report, (yes, kept) and (no, changed) the
+    other.
 
-    In each of 100 trials the page sends one frame, which must be the same for both truths but for random ids and dates. Its
-    only request is JupyterLab's own, which keeps the layout now and then: that must be the same in all trials. And after
-    all of it the notebook's file is what it was before.
+    In each of 100 trials the page sends one frame, which must be the same for both truths but for random ids
+    and dates. Its only request is JupyterLab's own, which keeps the layout now and then: that must be the
+    same in all trials. And after all of it the notebook's file is what it was before.
     """
     before, here = saved(notebook), kept(notebook)
     frames, requests = {0: set(), 1: set()}, set()
@@ -150,7 +165,9 @@ def test_neither_the_widget_s_state_nor_the_page_remembers_the_truth(notebook, c
     def remains(truth: str) -> tuple[str, str]:
         answered(notebook, card, truth, 0)
         state = in_kernel(notebook, "print(json.dumps(card.get_state(), sort_keys=True, default=str))")
-        return re.sub(r'"number": \d+', "", CHANGES.sub("…", state)), card.evaluate("(element) => element.outerHTML")
+        return re.sub(r'"number": \d+', "", CHANGES.sub("…", state)), card.evaluate(
+            "(element) => element.outerHTML"
+        )
 
     kept(notebook)
     assert remains("Yes") == remains("No")
@@ -158,11 +175,17 @@ def test_neither_the_widget_s_state_nor_the_page_remembers_the_truth(notebook, c
 
 def test_twenty_people_who_answer_while_the_kernel_is_busy_are_twenty_reports(notebook, card, folder):
     before, flag = len(kept(notebook)), folder / "clicked"
-    # New kernels hear the card in a thread of its own while a cell runs; the lock keeps that one waiting, too.
-    code = f"import pathlib, time\nwith card._lock:\n    while not pathlib.Path({str(flag)!r}).exists(): time.sleep(0.02)"
+    # New kernels hear the card in a thread of its own while a cell runs; the lock keeps that one waiting,
+    # too.
+    code = (
+        f"import pathlib, time\nwith card._lock:\n    while not pathlib.Path({str(flag)!r}).exists(): "
+        "time.sleep(0.02)"
+    )
     notebook.evaluate("() => { window.pinned = undefined; }")
     notebook.evaluate(
-        "(code) => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ code }); }", code
+        "(code) => { window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.requestExecute({ "
+        "code }); }",
+        code,
     )
     try:
         for person in range(20):
@@ -214,7 +237,9 @@ def test_the_card_follows_the_theme(notebook, card):
     pairs = {}
     for theme in ("JupyterLab Dark", "JupyterLab Light"):
         light = "true" if theme.endswith("Light") else "false"
-        notebook.evaluate("(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme)
+        notebook.evaluate(
+            "(theme) => window.jupyterapp.commands.execute('apputils:change-theme', { theme })", theme
+        )
         notebook.wait_for_selector(f'body[data-jp-theme-light="{light}"]', state="attached")
         expect(card).to_have_css("color", re.compile(r"\(0, 0, 0" if light == "true" else r"\(255, 255, 255"))
         pairs[theme] = card.evaluate(colour)

@@ -1,4 +1,6 @@
-"""The answer card's own behaviour, on an empty page with a stand-in for the kernel: fast, and every message is seen."""
+"""The answer card's own behaviour, on an empty page with a stand-in for the kernel: fast, and every message
+is seen.
+"""
 
 import json
 
@@ -37,7 +39,7 @@ PIN = """([words, ids]) => {
   const real = Crypto.prototype.getRandomValues;
   const pinned = (array) => (array instanceof Uint32Array && array.length === 1) || (ids && array instanceof Uint8Array);
   crypto.getRandomValues = (array) => (pinned(array) ? array.fill(words.shift()) : real.call(crypto, array));
-}"""
+}"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -192,9 +194,18 @@ def test_the_next_person_may_answer_while_reports_are_on_their_way(blank):
 
 
 def test_next_person_leaves_nothing_of_the_last_one(blank):
-    """The whole card, letter by letter, is what it was before; and so is everything that can be typed or ticked."""
-    everything = "() => document.body.outerHTML + [...document.querySelectorAll('input')].map((i) => i.value + i.checked)"
-    questions = [CHEATED, ("Which?", oracles.tick_boxes(["a", "b", "c"], 1.0)), ("Hours?", numeric.one_bit((0, 80), 1.0))]
+    """The whole card, letter by letter, is what it was before; and so is everything that can be typed or
+    ticked.
+    """
+    everything = (
+        "() => document.body.outerHTML + [...document.querySelectorAll('input')].map((i) => "
+        "i.value + i.checked)"
+    )
+    questions = [
+        CHEATED,
+        ("Which?", oracles.tick_boxes(["a", "b", "c"], 1.0)),
+        ("Hours?", numeric.one_bit((0, 80), 1.0)),
+    ]
     for question in questions:
         seen = Seen(blank, question)
         before = blank.evaluate(everything)
@@ -214,7 +225,9 @@ def test_next_person_leaves_nothing_of_the_last_one(blank):
 
 def test_a_double_click_makes_one_report_even_where_buttons_take_each_other_s_place(blank):
     seen = Seen(blank, CHEATED)
-    blank.add_style_tag(content=".toolkit-card button { position: fixed; left: 0; top: 0; width: 99px; height: 99px; }")
+    blank.add_style_tag(
+        content=".toolkit-card button { position: fixed; left: 0; top: 0; width: 99px; height: 99px; }"
+    )
     blank.mouse.click(50, 50, click_count=3)
     assert len(seen.sent()) == 1
     assert len(seen.told()) == 3
@@ -299,7 +312,9 @@ GUIDED = Question("cheated", "Have you cheated?", design=warner(p="3/4"), mode="
 
 
 def test_a_cell_that_is_run_again_does_not_draw_a_guided_question_anew(blank):
-    """Word 0 asks for a no, word 3 for a yes, 1 and 2 for the truth; a new card of the same question finds the draw."""
+    """Word 0 asks for a no, word 3 for a yes, 1 and 2 for the truth; a new card of the same question finds
+    the draw.
+    """
     said = []
     for word, again in ((0, False), (3, True), (1, True)):
         seen = Seen(blank, GUIDED, word, again=again)
@@ -314,7 +329,9 @@ def test_a_cell_that_is_run_again_does_not_draw_a_guided_question_anew(blank):
 
 def test_another_question_is_drawn_for_itself(blank):
     Seen(blank, GUIDED, 0).press("Let chance decide")
-    other = Seen(blank, Question("stolen", "Have you stolen?", design=warner(p="3/4"), mode="guided"), 3, again=True)
+    other = Seen(
+        blank, Question("stolen", "Have you stolen?", design=warner(p="3/4"), mode="guided"), 3, again=True
+    )
     other.press("Let chance decide")
     expect(other.root.locator(".orders")).to_have_text("Tap “Yes”, whatever your true answer is.")
 
@@ -351,7 +368,9 @@ def test_guided_tells_every_answer_apart_where_the_reports_are_no_answers(blank)
 
 def test_physical_shows_the_instructions_and_takes_the_result(blank):
     said = "Throw a die. 1: tap no. 2: tap yes. 3 to 6: tap your answer."
-    seen = Seen(blank, Question("cheated", "Cheated?", design=warner(p="5/6"), mode="physical", instructions=said))
+    seen = Seen(
+        blank, Question("cheated", "Cheated?", design=warner(p="5/6"), mode="physical", instructions=said)
+    )
     expect(seen.root).to_contain_text(said)
     seen.press("Yes")
     assert seen.told() == ["Yes", "Yes"]
@@ -360,7 +379,9 @@ def test_physical_shows_the_instructions_and_takes_the_result(blank):
 
 def test_words_of_a_question_are_words_and_never_markup(blank):
     evil = "<img src=x onerror='window.broken = 1'>"
-    seen = Seen(blank, Question("q", f"Is {evil} fine?", design=k_ary(["a", "b", evil], epsilon=1.0), help=evil))
+    seen = Seen(
+        blank, Question("q", f"Is {evil} fine?", design=k_ary(["a", "b", evil], epsilon=1.0), help=evil)
+    )
     seen.press(evil)
     blank.wait_for_timeout(50)
     assert blank.evaluate("() => [window.broken, document.images.length]") == [None, 0]

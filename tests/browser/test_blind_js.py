@@ -1,4 +1,6 @@
-"""blind.js in Chromium: the RFC's numbers, the whole way with the Python server, and a page without a secure context."""
+"""blind.js in Chromium: the RFC's numbers, the whole way with the Python server, and a page without a secure
+context.
+"""
 
 import json
 import re
@@ -31,7 +33,7 @@ OBTAINED = """async ([issuer, survey, invitation]) => {
   const body = JSON.stringify({ survey, invitation, blinded: state.blinded });
   const answer = await fetch("sign", { method: "POST", body, headers: { "Content-Type": "application/json" } });
   return await finish(issuer, state, (await answer.json()).signature);
-}"""
+}"""  # noqa: E501
 CAUGHT = """async ([issuer, survey, signature]) => {
   const { request, finish } = await import("./blind.js");
   try {
@@ -71,12 +73,17 @@ def test_the_numbers_of_the_rfc(opened, vector):
 
 def test_tokens_of_the_browser_are_taken_by_the_server_once(opened, desk):
     key, survey, tokens, memory, port = desk
-    made = [opened.evaluate(OBTAINED, [key.issuer.to_dict(), page_hash(survey.hash, key.issuer), token]) for token in tokens[:10]]
+    made = [
+        opened.evaluate(OBTAINED, [key.issuer.to_dict(), page_hash(survey.hash, key.issuer), token])
+        for token in tokens[:10]
+    ]
     assert len({token["nonce"] for token in made}) == 10
     with line(port) as connection:
         for token in made:
             for status in (201, 403):
-                connection.sendall(post(sent(payload(survey, survey=page_hash(survey.hash, key.issuer), token=token))))
+                connection.sendall(
+                    post(sent(payload(survey, survey=page_hash(survey.hash, key.issuer), token=token)))
+                )
                 assert read_answer(connection)[0] == status
     assert len(memory.reports) == 10
 
@@ -102,4 +109,7 @@ def test_its_draws_come_from_the_system_and_it_is_small():
     assert "Math.random" not in code
     assert re.findall(r"crypto\.(\w+)", code) == ["subtle"] * 3
     assert re.findall(r"import .*", code) == ['import { hex, secret } from "./randomizer.js";']
-    assert "const secret = (size) => hex(crypto.getRandomValues(new Uint8Array(size)));" in asset("randomizer.js").decode()
+    assert (
+        "const secret = (size) => hex(crypto.getRandomValues(new Uint8Array(size)));"
+        in asset("randomizer.js").decode()
+    )

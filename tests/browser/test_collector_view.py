@@ -1,4 +1,6 @@
-"""The link of a collection can be read by a camera, in every theme: what is painted is the QR code, module by module."""
+"""The link of a collection can be read by a camera, in every theme: what is painted is the QR code, module by
+module.
+"""
 
 import io
 
@@ -26,7 +28,10 @@ def test_the_painted_code_is_the_link_dark_on_white_whatever_lies_behind(page, g
     picture = Image.open(io.BytesIO(tab.locator(".qr").screenshot())).convert("L")
     tab.close()
     unit = picture.width / size
-    seen = [[picture.getpixel((int((x + 0.5) * unit), int((y + 0.5) * unit))) < 128 for x in range(size)] for y in range(size)]
+    seen = [
+        [picture.getpixel((int((x + 0.5) * unit), int((y + 0.5) * unit))) < 128 for x in range(size)]
+        for y in range(size)
+    ]
     modules = [[bool(module) for module in row] for row in segno.make(LINK, error="m", micro=False).matrix]
     assert [row[4:-4] for row in seen[4:-4]] == modules
     assert not any(any(row) for row in seen[:4] + seen[-4:])

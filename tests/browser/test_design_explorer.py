@@ -1,4 +1,6 @@
-"""The design explorer as a reader meets it: in notebook 03, in a real JupyterLab, by keyboard and by mouse."""
+"""The design explorer as a reader meets it: in notebook 03, in a real JupyterLab, by keyboard and by
+mouse.
+"""
 
 import json
 import time
@@ -23,7 +25,9 @@ ALL_READINGS = """async ([module, tableText, sizes]) => {
 
 
 def test_the_browser_says_the_same_as_python_for_every_epsilon_and_prevalence(page):
-    """The one piece of arithmetic and all number formats stand twice, here and there: held together on the whole grid."""
+    """The one piece of arithmetic and all number formats stand twice, here and there: held together on the
+    whole grid.
+    """
     table, sizes = explorer_table(PREVALENCES), [50, 12_345]
     there = json.loads(page.evaluate(ALL_READINGS, [MODULE, json.dumps(table), sizes]))
     here = [[[reading(table, row, x, n) for n in sizes] for x in PREVALENCES] for row in table["rows"]]
@@ -51,7 +55,9 @@ def explorer(notebook) -> Locator:
 
 
 def agreed(notebook: Page, explorer: Locator) -> None:
-    """Wait until the kernel has heard the browser's last word; else it would arrive after what a test sets in the kernel."""
+    """Wait until the kernel has heard the browser's last word; else it would arrive after what a test sets in
+    the kernel.
+    """
     box = explorer.get_by_label("Epsilon, exactly")
     deadline = time.monotonic() + 30
     while round(in_python(notebook, "epsilon"), 4) != float(box.input_value()):
@@ -169,7 +175,9 @@ def test_the_focused_control_is_outlined(notebook, explorer):
 def test_the_dark_theme_has_light_words_on_dark_ground(notebook, explorer):
     colour = "element => getComputedStyle(element).{}"
     light = explorer.evaluate(colour.format("backgroundColor"))
-    notebook.evaluate("() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })")
+    notebook.evaluate(
+        "() => window.jupyterapp.commands.execute('apputils:change-theme', { theme: 'JupyterLab Dark' })"
+    )
     notebook.wait_for_selector('body[data-jp-theme-light="false"]', state="attached")
     expect(explorer).not_to_have_css("background-color", light)
     ground, words = (explorer.evaluate(colour.format(name)) for name in ("backgroundColor", "color"))

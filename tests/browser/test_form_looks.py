@@ -1,4 +1,6 @@
-"""The form can be seen, read and used: on a narrow screen, enlarged, by night, from right to left, with a screen reader."""
+"""The form can be seen, read and used: on a narrow screen, enlarged, by night, from right to left, with a
+screen reader.
+"""
 
 import re
 
@@ -26,12 +28,13 @@ COLOURS = """() => {
     found.push([walker.currentNode.textContent, getComputedStyle(element).color, ground]);
   }
   return found;
-}"""
+}"""  # noqa: E501
 SMALL = """() => [...document.querySelectorAll("button, select, summary, label.choice, input[type=number], textarea")]
   .filter((one) => one.getClientRects().length)
   .map((one) => [one.tagName, one.getBoundingClientRect().width, one.getBoundingClientRect().height])
-  .filter(([, width, height]) => width < 44 || height < 44)"""
-# Every field has a name that a screen reader says, every group a legend, and nothing has a role that it does not fill.
+  .filter(([, width, height]) => width < 44 || height < 44)"""  # noqa: E501
+# Every field has a name that a screen reader says, every group a legend, and nothing has a role that it does
+# not fill.
 NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, progress, button, fieldset")]
   .filter((one) => {
     if (one.tagName === "PROGRESS" && one.closest("li")) return false; // its number stands beside it
@@ -39,7 +42,7 @@ NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, prog
     const legend = one.tagName === "FIELDSET" && one.firstElementChild.tagName === "LEGEND" ? one.firstElementChild.innerText : "";
     return !(labels || legend || one.getAttribute("aria-label") || (one.tagName === "BUTTON" && one.innerText)).trim();
   })
-  .map((one) => one.outerHTML)"""
+  .map((one) => one.outerHTML)"""  # noqa: E501
 
 
 def luminance(colour):
@@ -89,7 +92,9 @@ def every_screen(person):
 
 def sound(person):
     """What holds on every screen."""
-    assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "one must scroll sideways"
+    assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), (
+        "one must scroll sideways"
+    )
     assert person.page.evaluate(SMALL) == []
     assert person.page.evaluate(NAMELESS) == []
     assert person.page.locator("h1").count() == person.page.locator("main").count() == 1
@@ -115,7 +120,9 @@ def test_every_screen_fits_a_small_phone_and_can_be_read_by_day_and_by_night(pho
 
 
 def test_at_twice_the_size_nothing_is_cut_off(phone):
-    """200 % of a 640 pixel wide window has the room of 320 pixels; the largest text setting makes words larger still."""
+    """200 % of a 640 pixel wide window has the room of 320 pixels; the largest text setting makes words
+    larger still.
+    """
     person = phone(kinds(), viewport={"width": 320, "height": 480})
     person.begin()
     person.page.evaluate("() => { document.documentElement.style.fontSize = '32px'; }")
@@ -130,10 +137,15 @@ def test_borders_of_fields_and_the_hand_of_the_wheel_stand_out(phone):
     """WCAG 1.4.11: 3 to 1 for what must be seen to use the page."""
     for scheme in ("light", "dark"):
         person = phone(modes(), color_scheme=scheme).begin()
-        style = "element => [getComputedStyle(element).borderTopColor, getComputedStyle(document.body).backgroundColor]"
+        style = (
+            "element => [getComputedStyle(element).borderTopColor, "
+            "getComputedStyle(document.body).backgroundColor]"
+        )
         assert contrast(*person.page.locator("label.choice").first.evaluate(style)) >= 3
         person.choose("Yes")
-        hand = person.page.locator(".hand").evaluate("hand => getComputedStyle(hand, '::before').backgroundColor")
+        hand = person.page.locator(".hand").evaluate(
+            "hand => getComputedStyle(hand, '::before').backgroundColor"
+        )
         for chip in person.page.locator(".row span").all():
             assert contrast(hand, chip.evaluate("chip => getComputedStyle(chip).backgroundColor")) >= 3
 
@@ -159,7 +171,9 @@ def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
     words = interface(KNOWN)
     person.pin([0])
     person.press(words["ar"]["take_part"]).sees(words["ar"]["check_title"])
-    box, label = (person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "span"))
+    box, label = (
+        person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "span")
+    )
     assert box["x"] > label["x"], "the button stands on the right"
     assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
     person.page.get_by_label(words["ar"]["check_no"]).check()
@@ -168,7 +182,9 @@ def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
     expect(person.page.locator(".lead")).to_contain_text("المس «\u2068لا\u2069»")
     for code in ("de", "fr", "es", "en"):
         person.open().press(words[code]["name"])
-        assert person.page.evaluate("() => [document.documentElement.lang, document.documentElement.dir]") == [code, "ltr"]
+        assert person.page.evaluate(
+            "() => [document.documentElement.lang, document.documentElement.dir]"
+        ) == [code, "ltr"]
         expect(person.button(words[code]["take_part"])).to_be_visible()
 
 

@@ -1,4 +1,5 @@
-"""The page and a server that dies: the real process, killed without warning before a report comes and after it is stored.
+"""The page and a server that dies: the real process, killed without warning before a report comes and after
+it is stored.
 
 And a page that is amended while a report waits.
 """
@@ -24,7 +25,9 @@ WAITING = re.compile("No answer from the server yet")
 
 
 class Mortal:
-    """The server of a survey as a process of its own, which can be killed and started again at the same address."""
+    """The server of a survey as a process of its own, which can be killed and started again at the same
+    address.
+    """
 
     def __init__(self, folder, survey):
         self.survey, self.url, self.port = survey, f"sqlite:///{folder / 'campus.db'}", free_port()
@@ -58,7 +61,9 @@ def waits(person):
 
 
 def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(phone, mortal):
-    """First nobody listens. Then, three times, the report is stored and the server dies before it can say so."""
+    """First nobody listens. Then, three times, the report is stored and the server dies before it can say
+    so.
+    """
     person = phone(site=Site(f"http://127.0.0.1:{mortal.port}/", mortal.survey, None)).begin()
     person.choose("Yes").press("Next").sees("Before you send")
     mortal.kill()
@@ -88,15 +93,21 @@ def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(
     assert len(set(person.posts())) == 1
 
 
-def test_a_report_that_waits_while_the_page_is_amended_goes_out_unchanged_and_a_link_that_was_used_stays_used(phone):
+def test_a_report_that_waits_while_the_page_is_amended_goes_out_unchanged_and_a_link_that_was_used_stays_used(
+    phone,
+):
     """What the phone keeps under the hash of an earlier page is the new page's, too."""
     survey, before = short(access="token"), "ab" * 32
     used, mine = "u" * 22, "m" * 22
-    body = json.dumps({"survey": before, "key": "0" * 32, "answers": {"cheated": 1}, "understood": None, "token": mine})
+    body = json.dumps(
+        {"survey": before, "key": "0" * 32, "answers": {"cheated": 1}, "understood": None, "token": mine}
+    )
     record = {"key": "0" * 32, "body": body, "link": mine}
     with served(survey, earlier=[before], invited=[sha256(mine)]) as site:
         person = phone(site=site).open(f"#t={mine}")
-        keep = "([hash, name, value]) => localStorage.setItem(`toolkit:${hash}:${name}`, JSON.stringify(value))"
+        keep = (
+            "([hash, name, value]) => localStorage.setItem(`toolkit:${hash}:${name}`, JSON.stringify(value))"
+        )
         person.page.evaluate(keep, [before, "report", record])
         person.page.evaluate(keep, [before, "done", [used]])
         person.page.reload()

@@ -1,4 +1,6 @@
-"""A page that is loaded again before it was sent: the same answer gives the same report, and what is kept knows no answer."""
+"""A page that is loaded again before it was sent: the same answer gives the same report, and what is kept
+knows no answer.
+"""
 
 import json
 import re
@@ -38,15 +40,21 @@ def come_back(person):
 
 def from_the_cache(person):
     for kind in ("pagehide", "pageshow"):
-        person.page.evaluate(f"() => window.dispatchEvent(new PageTransitionEvent('{kind}', {{persisted: true}}))")
+        person.page.evaluate(
+            f"() => window.dispatchEvent(new PageTransitionEvent('{kind}', {{persisted: true}}))"
+        )
 
 
 WAYS = [load_again, come_back, from_the_cache]
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_the_same_answer_gives_the_same_report_after_a_reload_the_back_button_and_the_browser_s_cache(phone, way):
-    """Alone the last two reports, a place in a window and a number with noise, agree by chance less than once in 10**10 runs."""
+def test_the_same_answer_gives_the_same_report_after_a_reload_the_back_button_and_the_browser_s_cache(
+    phone, way
+):
+    """Alone the last two reports, a place in a window and a number with noise, agree by chance less than once
+    in 10**10 runs.
+    """
     person = phone(kinds()).begin()
     first = answered(person, ANSWERS)
     for _ in range(2):
@@ -64,7 +72,9 @@ def orders(person):
 
 
 def test_the_wheel_of_a_guided_question_stops_where_it_stopped_before_a_reload(phone):
-    """warner(2/3): of three draws each says something else. After a reload the wheel waits, to be turned again."""
+    """warner(2/3): of three draws each says something else. After a reload the wheel waits, to be turned
+    again.
+    """
     for drawn, says in enumerate(("Tap “No”, whatever", "Tap your real answer.", "Tap “Yes”, whatever")):
         person = phone(modes(practice=False, check=False)).begin(words=[0, drawn, 0])
         for _ in range(3):
@@ -88,7 +98,9 @@ def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_of_every_kind
 
 
 def test_storage_is_the_same_in_every_mode_and_where_a_question_is_asked_of_some(phone):
-    """The same words; who works is asked for the hours, and nothing says so. Physical questions have words that nobody reads."""
+    """The same words; who works is asked for the hours, and nothing says so. Physical questions have words
+    that nobody reads.
+    """
     kept = []
     for work, cheated, tapped in (("Yes", "Yes", "Different"), ("No", "No", "Same")):
         person = phone(modes(check=False)).begin(words=[5, 6, 4, 8]).choose(cheated)
@@ -118,12 +130,16 @@ COUNT = """async ([code, cases]) => {
 
 
 def test_how_many_words_a_draw_takes_does_not_depend_on_the_truth(page):
-    """So the words can be drawn for any truth, before there is one: 20 lists of words, the same for all truths of a randomizer."""
+    """So the words can be drawn for any truth, before there is one: 20 lists of words, the same for all
+    truths of a randomizer.
+    """
     every = [*designs().values(), *others().values(), *long().values()]
     cases = [[one.browser_data(), truths(one)] for one in every]
     blank = page.context.new_page()
     for _ in range(20):
-        for taken, (data, _) in zip(blank.evaluate(COUNT, [client.asset("randomizer.js").decode(), cases]), cases, strict=True):
+        for taken, (data, _) in zip(
+            blank.evaluate(COUNT, [client.asset("randomizer.js").decode(), cases]), cases, strict=True
+        ):
             assert len(set(taken)) == 1, data.get("kind", "design")
     blank.close()
 
@@ -156,7 +172,8 @@ def test_a_tab_that_was_copied_forgets_its_words_when_it_hears_that_the_phone_ha
     person = phone(short()).begin().choose("Yes").press("Next").sees("Before you send")
     other = phone(beside=person).open()
     other.page.evaluate(
-        "kept => Object.entries(kept).forEach(([name, value]) => sessionStorage.setItem(name, value))", person.session()
+        "kept => Object.entries(kept).forEach(([name, value]) => sessionStorage.setItem(name, value))",
+        person.session(),
     )
     person.press("Send").sees("Thank you")
     other.page.reload()
@@ -176,7 +193,10 @@ def test_another_link_has_words_of_its_own_and_the_first_one_keeps_its_own(phone
     assert [name for name in person.session() if links[0] in name] == []
 
 
-BLOCKED = "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, {get() {throw Error()}})"
+BLOCKED = (
+    "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
+    "{get() {throw Error()}})"
+)
 
 
 def test_where_the_browser_keeps_nothing_the_draws_last_as_long_as_the_page(phone):
@@ -209,5 +229,7 @@ def test_a_report_with_a_blind_token_waits_by_chance_and_says_so(phone):
 
 def test_no_wait_is_longer_than_what_is_said():
     queue = client.asset("queue.js").decode()
-    least, more = (int(re.search(rule, queue)[1]) for rule in (r"await pause\((\d+), linger\)", r"const LINGER = (\d+);"))
+    least, more = (
+        int(re.search(rule, queue)[1]) for rule in (r"await pause\((\d+), linger\)", r"const LINGER = (\d+);")
+    )
     assert least + more == 20_000

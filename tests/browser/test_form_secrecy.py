@@ -1,7 +1,7 @@
 """The true answer does not leave the page, and does not stay in it.
 
-Every request is captured. Two runs have different answers to every question and different random words, chosen so that the
-reports are the same: then every byte that leaves the phone must be the same, too.
+Every request is captured. Two runs have different answers to every question and different random words,
+chosen so that the reports are the same: then every byte that leaves the phone must be the same, too.
 """
 
 import json
@@ -22,19 +22,25 @@ HERE = """() => JSON.stringify([
   document.documentElement.outerHTML.replace(document.getElementById("survey").outerHTML, ""), location.href, history.state,
   {...localStorage}, {...sessionStorage}, document.cookie,
   [...document.querySelectorAll("input, textarea, select")].map((one) => one.value),
-])"""
+])"""  # noqa: E501
 
 
 PAIRS = {  # for the lowest and the highest answer
     # in the window of the lowest answer, beside that of the highest: the very first report
-    "window": ([0], [next(one.design.width * one.design.inside for one in kinds().questions if one.name == "window")]),
-    # noise of 30,000 steps up, and of 35,536 steps down; each: the size, that it is kept, that no round is added, the sign
+    "window": (
+        [0],
+        [next(one.design.width * one.design.inside for one in kinds().questions if one.name == "window")],
+    ),
+    # noise of 30,000 steps up, and of 35,536 steps down; each: the size, that it is kept, that no round is
+    # added, the sign
     "noise": ([30_000, 2**32 - 1, 0, 1, 0], [35_536, 2**32 - 1, 0, 1, 1]),
 }
 
 
 def drawing(words):
-    """The rule of `below` in randomizer.js, for numbers up to 2**32; it takes the words that it uses out of the list."""
+    """The rule of `below` in randomizer.js, for numbers up to 2**32; it takes the words that it uses out of
+    the list.
+    """
 
     def draw(bound):
         while True:
@@ -57,7 +63,9 @@ def used(design, truth, words):
 
 
 def words_for(design, truth, wanted=None):
-    """Words that lead from this answer to the report that is wanted, or to any other than the answer itself."""
+    """Words that lead from this answer to the report that is wanted, or to any other than the answer
+    itself.
+    """
     source = random.Random(1)  # noqa: S311 — the tests' words, not a person's
     for _ in range(200_000):
         words = [source.getrandbits(32) for _ in range(40)]
@@ -119,7 +127,9 @@ def test_no_request_depends_on_the_truth_for_any_kind_of_question(phone, loads):
 
 @pytest.mark.parametrize("loads", [1, 2])
 def test_the_bytes_are_the_same_to_the_last_when_even_the_key_is_the_same(phone, loads):
-    """(Yes, changed) and (no, kept): headers, addresses and bodies of all requests, in their order, also after a reload."""
+    """(Yes, changed) and (no, kept): headers, addresses and bodies of all requests, in their order, also
+    after a reload.
+    """
     seen = []
     for answer, word in (("Yes", 0), ("No", 2)):
         person = phone(short())
@@ -139,8 +149,12 @@ def test_nothing_is_asked_of_the_server_between_the_page_and_the_report(phone):
     person = phone(modes()).open()
     person.page.wait_for_load_state("networkidle")
     loaded = len(person.requests)
-    person.press("I take part").choose("Yes").press("Next").choose("No, chance may have changed it").press("Next")
-    person.choose("No").choose("Yes").press("Next").press("Turn the wheel").choose("No").choose("Same").write("")
+    person.press("I take part").choose("Yes").press("Next").choose("No, chance may have changed it").press(
+        "Next"
+    )
+    person.choose("No").choose("Yes").press("Next").press("Turn the wheel").choose("No").choose("Same").write(
+        ""
+    )
     person.sees("Before you send")
     assert len(person.requests) == loaded
     person.press("Send").sees("Thank you")
@@ -155,13 +169,17 @@ def secret():
     questions = [
         Question("cheated", "Have you?", design=warner(p="3/4"), labels={"yes": UNUSUAL, "no": "plain"}),
         Question("travel", "How?", design=oracles.tick_boxes([UNUSUAL, "bus"], 1.0)),
-        Question("money", "How much?", design=next(one.design for one in kinds().questions if one.name == "window")),
+        Question(
+            "money", "How much?", design=next(one.design for one in kinds().questions if one.name == "window")
+        ),
     ]
     return Survey("Exams", questions, consent="Stop.", practice=False, check=False, ceiling=9)
 
 
 def test_after_sending_nothing_of_the_truth_is_left_in_page_address_history_or_storage(phone):
-    person = phone(secret()).begin(words=[0, 1, 0, 5])  # a no for everybody; the second box, which was not ticked; any number
+    person = phone(secret()).begin(
+        words=[0, 1, 0, 5]
+    )  # a no for everybody; the second box, which was not ticked; any number
     person.choose(UNUSUAL).press("Next").choose(UNUSUAL).press("Next")
     person.write("123.456").press("Next").sees("Before you send")
     assert UNUSUAL in person.page.evaluate(HERE)
@@ -180,7 +198,9 @@ def test_after_sending_nothing_of_the_truth_is_left_in_page_address_history_or_s
 
 
 def in_memory(person):
-    """Everything that scripts can still reach: strings and numbers in a snapshot of the heap, after all waste was collected."""
+    """Everything that scripts can still reach: strings and numbers in a snapshot of the heap, after all waste
+    was collected.
+    """
     session, parts = person.page.context.new_cdp_session(person.page), []
     session.on("HeapProfiler.addHeapSnapshotChunk", lambda event: parts.append(event["chunk"]))
     session.send("HeapProfiler.collectGarbage")
@@ -190,7 +210,9 @@ def in_memory(person):
 
 def test_the_truth_is_in_memory_until_it_is_sent_and_not_longer(phone):
     person = phone(secret()).begin()
-    person.choose("plain").press("Next").choose("bus").press("Next").write("123.456").press("Next").sees("Before you send")
+    person.choose("plain").press("Next").choose("bus").press("Next").write("123.456").press("Next").sees(
+        "Before you send"
+    )
     assert "123.456" in in_memory(person), "else this test would see nothing"
     person.press("Send").sees("Thank you")
     assert "123.456" not in in_memory(person)
@@ -203,7 +225,11 @@ def test_before_sending_the_words_alone_are_kept_and_the_address_never_changes(p
     person.press("Next")
     states.add(person.page.evaluate("() => JSON.stringify(history.state)"))
     assert states == {'"sent:cheated"', '"ask:travel"'}
-    assert person.kept() == person.session() == {f"toolkit:{person.site.survey.hash}:words:null": "[[0],[1,0],[5]]"}
+    assert (
+        person.kept()
+        == person.session()
+        == {f"toolkit:{person.site.survey.hash}:words:null": "[[0],[1,0],[5]]"}
+    )
     assert person.page.url == person.site.url
 
 
@@ -232,7 +258,9 @@ def test_a_page_that_is_left_is_emptied_and_begins_anew_when_the_browser_brings_
 
 
 def test_guided_and_physical_questions_never_ask_for_the_truth(phone):
-    """What the page knows of a guided question is the draw and the tap; on the screen and in the report is the tap alone."""
+    """What the page knows of a guided question is the draw and the tap; on the screen and in the report is
+    the tap alone.
+    """
     person = phone(modes(practice=False, check=False)).begin().choose("No").choose("No").press("Next")
     person.press("Turn the wheel").choose("Yes").choose("Different").write("").sees("Before you send")
     for card, tapped in (("Have you ever stolen?", "“Yes”"), ("Have you ever paid?", "“Different”")):
@@ -247,7 +275,9 @@ def hostile():
     plain = Question("plain", HOSTILE + "plain", options=["no", "yes"], labels=labels, help=HOSTILE)
     auto = Question("auto", HOSTILE, design=warner(p="3/4"), labels=labels, help=HOSTILE)
     guided = Question("guided", HOSTILE, design=warner(p="3/4"), labels=labels, mode="guided")
-    physical = Question("physical", HOSTILE, design=warner(p="3/4"), labels=labels, mode="physical", instructions=HOSTILE)
+    physical = Question(
+        "physical", HOSTILE, design=warner(p="3/4"), labels=labels, mode="physical", instructions=HOSTILE
+    )
     text = Question("text", HOSTILE + "text", free_text=True, warning=HOSTILE)
     return Survey(HOSTILE, [plain, auto, guided, physical, text], consent=HOSTILE, ceiling=9, practice=False)
 

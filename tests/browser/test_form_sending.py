@@ -1,4 +1,6 @@
-"""Sending: one report a phone, the same bytes whatever happens, and success only when the survey's own server says so."""
+"""Sending: one report a phone, the same bytes whatever happens, and success only when the survey's own server
+says so.
+"""
 
 import json
 import re
@@ -31,7 +33,9 @@ def answering(person, *answers):
             return route.continue_()
         status, body, *headers = left.pop(0)
         kind = "application/json" if body.startswith("{") else "text/html"
-        return route.fulfill(status=status, body=body, content_type=kind, headers=headers[0] if headers else None)
+        return route.fulfill(
+            status=status, body=body, content_type=kind, headers=headers[0] if headers else None
+        )
 
     person.page.route("**/report", handle)
     return left
@@ -156,7 +160,10 @@ def test_of_two_tabs_only_one_report_is_sent(phone):
     first = ready(phone, short())
     second = phone(beside=first).begin().choose("No").press("Next").sees("Before you send")
     late = phone(beside=first).begin().choose("No").press("Next").sees("Before you send")
-    send = "() => { [...document.querySelectorAll('button')].find((one) => one.textContent === 'Send').click(); }"
+    send = (
+        "() => { [...document.querySelectorAll('button')].find((one) => one.textContent === "
+        "'Send').click(); }"
+    )
     first.page.evaluate(send)
     second.page.evaluate(send)
     endings = "Thank you"
@@ -180,7 +187,9 @@ OVERTAKEN = """([record]) => {
 def test_of_two_tabs_that_write_at_the_same_moment_the_last_word_is_what_both_send(phone):
     """The other tab's report appears on the phone just after this one has written its own."""
     person = ready(phone, short())
-    body = json.dumps({"survey": person.site.survey.hash, "key": "0" * 32, "answers": {"cheated": 0}, "understood": None})
+    body = json.dumps(
+        {"survey": person.site.survey.hash, "key": "0" * 32, "answers": {"cheated": 0}, "understood": None}
+    )
     person.page.evaluate(OVERTAKEN, [json.dumps({"key": "0" * 32, "body": body, "link": None})])
     person.press("Send").sees("Thank you")
     expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
@@ -199,7 +208,8 @@ def test_whoever_has_answered_is_not_asked_again(phone):
 def test_the_page_works_where_the_browser_keeps_nothing(phone):
     person = phone(short())
     person.page.add_init_script(
-        "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, {get() {throw Error()}})"
+        "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, {get() "
+        "{throw Error()}})"
     )
     person.begin().choose("Yes").press("Next").press("Send").sees("Thank you")
     one_report(person)
@@ -215,7 +225,9 @@ def test_a_token_leaves_the_address_at_once_survives_a_reload_and_is_sent_once(p
     person.press("I take part").choose("Yes").press("Next").press("Send").sees("Thank you")
     assert json.loads(person.posts()[0])["token"] == TOKEN
     assert all(TOKEN not in request.url for request in person.requests)
-    assert list(person.kept().values()) == [f'["{TOKEN}"]'], "the link that was used, so that it is not used again"
+    assert list(person.kept().values()) == [f'["{TOKEN}"]'], (
+        "the link that was used, so that it is not used again"
+    )
     person.page.goto("about:blank")
     person.open(f"#t={TOKEN}")
     expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
@@ -232,7 +244,9 @@ def test_a_link_that_was_used_elsewhere_is_refused_and_another_link_is_another_p
 
 
 def test_a_phone_remembers_every_link_that_was_used_on_it(phone):
-    """A link whose report is stored must not lead to a second report, though another person has answered since."""
+    """A link whose report is stored must not lead to a second report, though another person has answered
+    since.
+    """
     links = [TOKEN, "b" * 22]
     person = phone(short(access="token"), invited=map(sha256, links))
     for link in links:
@@ -258,7 +272,9 @@ def test_a_report_of_another_person_that_is_refused_does_not_keep_the_next_one_o
 
 def test_a_report_that_waits_is_sent_before_the_next_person_begins(phone):
     other = "b" * 22
-    person = ready(phone, short(access="token"), invited=[sha256(TOKEN), sha256(other)], fragment=f"#t={TOKEN}")
+    person = ready(
+        phone, short(access="token"), invited=[sha256(TOKEN), sha256(other)], fragment=f"#t={TOKEN}"
+    )
     answering(person, (503, '{"error": "busy"}'))
     person.press("Send")
     waits(person)
@@ -277,7 +293,9 @@ def test_without_a_link_the_page_asks_for_it(phone):
 def test_blind_tokens_are_signed_before_the_questions_and_the_report_carries_no_invitation(phone):
     person = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)])
     person.open(f"#t={TOKEN}").button("I take part").evaluate("button => { button.click(); button.click(); }")
-    person.sees("Question 1 of 1").page.reload()  # the link works for one token only: the same is signed again
+    person.sees(
+        "Question 1 of 1"
+    ).page.reload()  # the link works for one token only: the same is signed again
     person.page.route("**/sign", lambda route: route.abort(), times=1)
     person.press("I take part")
     expect(person.page.locator("#status")).to_have_text(WAITING)

@@ -1,4 +1,6 @@
-"""The way through the form, as a person takes it: in every mode, by mouse and by keyboard, forwards and back."""
+"""The way through the form, as a person takes it: in every mode, by mouse and by keyboard, forwards and
+back.
+"""
 
 import json
 
@@ -17,7 +19,9 @@ pytestmark = pytest.mark.browser
 def facts(phone, card="main"):
     """What a screen says under "You answered", "We send" and so on."""
     found = phone.page.locator(card).locator("dl").first
-    return dict(zip(found.locator("dt").all_inner_texts(), found.locator("dd").all_inner_texts(), strict=True))
+    return dict(
+        zip(found.locator("dt").all_inner_texts(), found.locator("dd").all_inner_texts(), strict=True)
+    )
 
 
 def test_the_whole_way_in_every_mode_by_mouse(phone):
@@ -46,7 +50,9 @@ def test_the_whole_way_in_every_mode_by_mouse(phone):
     assert stored["understood"] is False
     key = json.loads(body)["key"]
     assert facts(person)["Receipt (SHA-256 of your report’s number, shortened)"] == sha256(key).hex()[:16]
-    assert key not in person.page.locator("body").inner_text(), "whoever has the key could ask the server for the report"
+    assert key not in person.page.locator("body").inner_text(), (
+        "whoever has the key could ask the server for the report"
+    )
     expect(person.page.get_by_text("Your real answers have been erased from this page.")).to_be_visible()
 
 
@@ -59,7 +65,9 @@ def test_the_whole_way_by_keyboard_alone(phone):
         for _ in range(30):
             keyboard.press("Tab")
             if (
-                person.page.evaluate("() => (document.activeElement.innerText || document.activeElement.type).trim()")
+                person.page.evaluate(
+                    "() => (document.activeElement.innerText || document.activeElement.type).trim()"
+                )
                 == role_and_name
             ):
                 outline = person.page.evaluate("() => getComputedStyle(document.activeElement).outlineStyle")
@@ -109,7 +117,11 @@ def test_the_whole_way_by_keyboard_alone(phone):
     person.sees("Thank you")
     (stored,) = person.site.stored
     assert stored["understood"] is True
-    assert (stored["answers"]["work"], stored["answers"]["hours"], stored["answers"]["comment"]) == (0, None, None)
+    assert (stored["answers"]["work"], stored["answers"]["hours"], stored["answers"]["comment"]) == (
+        0,
+        None,
+        None,
+    )
 
 
 def test_every_kind_of_question_is_answered_and_its_report_is_taken_by_the_server(phone):
@@ -120,7 +132,9 @@ def test_every_kind_of_question_is_answered_and_its_report_is_taken_by_the_serve
         person.write(number).sees("What chance has made of it").press("Next")
     person.sees("Before you send").press("Send").sees("Thank you")
     (stored,) = person.site.stored
-    assert all(question.accepts(stored["answers"][question.name]) for question in person.site.survey.questions)
+    assert all(
+        question.accepts(stored["answers"][question.name]) for question in person.site.survey.questions
+    )
 
 
 def repeated(count, **options):
@@ -144,7 +158,9 @@ def test_the_wheel_of_a_guided_question_says_what_its_draw_means(phone):
 
 
 def test_the_wheel_of_an_automatic_question_stops_at_the_report_that_is_sent(phone):
-    """warner(3/4): the rows are 3, 1 and 1, 3; draw 0 is a no for everybody, draw 3 a yes, 1 and 2 are the truth."""
+    """warner(3/4): the rows are 3, 1 and 1, 3; draw 0 is a no for everybody, draw 3 a yes, 1 and 2 are the
+    truth.
+    """
     for answer in (0, 1):
         person = phone(repeated(4, design=warner(p="3/4"))).begin(words=range(4))
         expected = [int(draw >= (3, 1)[answer]) for draw in range(4)]
@@ -155,9 +171,15 @@ def test_the_wheel_of_an_automatic_question_stops_at_the_report_that_is_sent(pho
                 "Chance": f"The wheel stopped at {'AB'[sent]}.",
                 "We send": ("A – “No”", "B – “Yes”")[sent],
             }
-            assert person.page.locator(".hand").evaluate("hand => hand.style.transform") == f"rotate({1080 + 90 * draw + 45}deg)"
+            assert (
+                person.page.locator(".hand").evaluate("hand => hand.style.transform")
+                == f"rotate({1080 + 90 * draw + 45}deg)"
+            )
             person.press("Next")
-        assert list(json.loads(person.page.locator("details pre").first.text_content())["answers"].values()) == expected
+        assert (
+            list(json.loads(person.page.locator("details pre").first.text_content())["answers"].values())
+            == expected
+        )
 
 
 def test_an_edit_uses_the_same_draw_and_so_do_the_back_button_and_a_look_at_the_trial(phone):
@@ -180,7 +202,9 @@ def test_an_edit_uses_the_same_draw_and_so_do_the_back_button_and_a_look_at_the_
 
 def test_a_change_after_the_review_leads_straight_back_to_it_and_a_question_that_appears_is_asked(phone):
     person = phone(modes(practice=False, check=False)).begin()
-    person.choose("No").choose("No").press("Next").press("Turn the wheel").choose("No").choose("Same").write("")
+    person.choose("No").choose("No").press("Next").press("Turn the wheel").choose("No").choose("Same").write(
+        ""
+    )
     person.sees("Before you send")
     person.page.locator("section", has_text="Have you ever paid?").get_by_role("button").click()
     person.sees("Question 4 of 5").choose("Different").sees("Before you send")
@@ -234,7 +258,9 @@ def test_nothing_is_chosen_beforehand_and_an_answer_is_asked_for(phone):
 
 
 def test_the_trial_draws_a_thousand_times_with_the_same_function_and_changes_nothing(phone):
-    """Of a thousand reports of one answer at 3/4, fewer than 690 or more than 810 that keep it come once in 100,000 runs."""
+    """Of a thousand reports of one answer at 3/4, fewer than 690 or more than 810 that keep it come once in
+    100,000 runs.
+    """
     person = phone(short()).begin().choose("Yes")
     before, kept = facts(person), person.kept()
     person.page.locator("summary", has_text="Try it").click()
@@ -250,7 +276,9 @@ def test_the_trial_draws_a_thousand_times_with_the_same_function_and_changes_not
 
 def test_the_trial_of_every_kind_of_question_shows_what_came_how_often(phone):
     person = phone(kinds()).begin()
-    for place, labels in enumerate((["Yes"], ["3"], ["car"], ["car"], ["foot"], ["bus"], ["bus"], ["foot"], "40", "999", "4")):
+    for place, labels in enumerate(
+        (["Yes"], ["3"], ["car"], ["car"], ["foot"], ["bus"], ["bus"], ["foot"], "40", "999", "4")
+    ):
         person.write(labels) if isinstance(labels, str) else person.choose(*labels)
         person.page.locator("summary", has_text="Try it").click()
         person.press("Draw 1000 times")

@@ -1,4 +1,6 @@
-"""The reconstruction game and the composition explorer in a real JupyterLab: what the browser shows is what Python says."""
+"""The reconstruction game and the composition explorer in a real JupyterLab: what the browser shows is what
+Python says.
+"""
 
 import json
 
@@ -14,7 +16,10 @@ from toolkit.show.widgets.reconstruction_game import reading as game_reading
 
 pytestmark = pytest.mark.browser
 
-CELLS = {"game": "show.reconstruction_game(400, noise=3)", "composition": "show.explore_composition(52, epsilon=0.1)"}
+CELLS = {
+    "game": "show.reconstruction_game(400, noise=3)",
+    "composition": "show.explore_composition(52, epsilon=0.1)",
+}
 SLIDERS = [
     ("game", "Sums", "sums"),
     ("game", "Noise on each", "noise"),
@@ -44,7 +49,9 @@ def test_arrow_keys_move_a_slider_and_the_words_follow_at_once(widget, label, tr
 def test_the_people_found_out_are_filled_and_other_games_can_be_played(widget):
     found = widget.in_python("row")["right"]
     expect(widget.element.locator("svg.icons g.yes")).to_have_count(found[0].count("1"))
-    kinds = widget.element.locator("svg.icons g").evaluate_all("people => people.map(person => person.getAttribute('class'))")
+    kinds = widget.element.locator("svg.icons g").evaluate_all(
+        "people => people.map(person => person.getAttribute('class'))"
+    )
     assert "".join("1" if kind == "yes" else "0" for kind in kinds) == found[0]
     widget.page.emulate_media(reduced_motion="reduce")
     play = widget.element.locator("button.play")
@@ -73,7 +80,11 @@ def test_a_game_that_stands_in_no_table_is_played_when_it_is_typed(widget):
 
 @pytest.mark.parametrize("widget", ["composition"], indirect=True)
 def test_exact_settings_of_a_composition_can_be_typed(widget):
-    for label, value in (("Releases, exactly", "33"), ("Epsilon of each, exactly", "0.123"), ("Delta, exactly", "0.000003")):
+    for label, value in (
+        ("Releases, exactly", "33"),
+        ("Epsilon of each, exactly", "0.123"),
+        ("Delta, exactly", "0.000003"),
+    ):
         box = widget.element.get_by_label(label)
         box.fill(value)
         box.press("Enter")
@@ -98,7 +109,8 @@ def test_nothing_moves_while_a_slider_does_and_everything_has_words(widget):
         assert control.get_attribute("data-lm-suppress-shortcuts") == "true"
 
 
-# ---------------------------------------------------------------- the words of the whole grid, without a kernel
+# ---------------------------------------------------------------- the words of the whole grid, without a
+# kernel
 
 READ = """async ([module, body, args]) => {
   const widget = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));
@@ -124,7 +136,9 @@ def test_the_browser_words_every_composition_as_python_does(page):
     table = composition_explorer.composition_table()
     settings = [(k, e, d) for k in table["releases"] for e in table["epsilons"] for d in table["deltas"]]
     body = """return args.settings.map(([releases, epsilon, delta]) =>
-      widget.reading(args.table.words, widget.rowFor(args.table, {}, { releases, epsilon, delta })).sentences)"""
+      widget.reading(args.table.words, widget.rowFor(args.table, {}, { releases, epsilon, delta })).sentences)"""  # noqa: E501
     rows = (composition_explorer.composition_row(*setting) for setting in settings)
     here = [composition_explorer.reading(table["words"], row) for row in rows]
-    assert in_browser(page, show.CompositionExplorer._esm, body, {"table": table, "settings": settings}) == here
+    assert (
+        in_browser(page, show.CompositionExplorer._esm, body, {"table": table, "settings": settings}) == here
+    )

@@ -1,8 +1,10 @@
-"""The reports that a browser draws with its own random numbers follow the law of the design, whichever the true answer.
+"""The reports that a browser draws with its own random numbers follow the law of the design, whichever the
+true answer.
 
-The browser's randomness is real, so every run is new. A test fails if its p-value is below 1e-9; there are 28 of them, so by
-Pearson's law one run in 35 million fails without cause, and the promised bound of one in a million leaves room for that law
-being an approximation (every cell expects at least 80 of the 20,000 reports).
+The browser's randomness is real, so every run is new. A test fails if its p-value is below 1e-9; there are 28
+of them, so by Pearson's law one run in 35 million fails without cause, and the promised bound of one in a
+million leaves room for that law being an approximation (every cell expects at least 80 of the 20,000
+reports).
 """
 
 import json
@@ -34,7 +36,7 @@ TALLY = """async ([module, data, truths, people]) => {
     }
     return tally;
   });
-}"""
+}"""  # noqa: E501
 
 
 @pytest.fixture(scope="module")
@@ -45,22 +47,35 @@ def blank(page):
 
 
 def law(randomizer, truth) -> dict[str, Fraction | float]:
-    """Every report with its probability: a row of the matrix, or all draws enumerated, or a formula where they have no end."""
+    """Every report with its probability: a row of the matrix, or all draws enumerated, or a formula where
+    they have no end.
+    """
     if isinstance(randomizer, Design):
-        return {str(report): Fraction(int(w), randomizer.denominator) for report, w in enumerate(randomizer.weights[truth])}
+        return {
+            str(report): Fraction(int(w), randomizer.denominator)
+            for report, w in enumerate(randomizer.weights[truth])
+        }
     if isinstance(randomizer, LocalLaplace):
         ratio = math.exp(-1 / randomizer.scale)
         return {str(truth + z): (1 - ratio) / (1 + ratio) * ratio ** abs(z) for z in range(-60, 61)}
     if isinstance(randomizer, Hybrid):
         share = Fraction(randomizer.turn, 2**16)
-        window = {str(2 + report): share * p for report, p in law_of(lambda draw: randomizer.window.report(truth, draw)).items()}
-        bit = {str(report): (1 - share) * p for report, p in law_of(lambda draw: randomizer.bit.report(truth, draw)).items()}
+        window = {
+            str(2 + report): share * p
+            for report, p in law_of(lambda draw: randomizer.window.report(truth, draw)).items()
+        }
+        bit = {
+            str(report): (1 - share) * p
+            for report, p in law_of(lambda draw: randomizer.bit.report(truth, draw)).items()
+        }
         return {**window, **bit}
     return law_of(lambda draw: json.dumps(randomizer.report(truth, draw), separators=(",", ":")))
 
 
 def p_value(tally: dict[str, int], law: dict[str, Fraction | float]) -> float:
-    """Pearson's test; reports that expect fewer than 80 count as one, and one that cannot be is never by chance."""
+    """Pearson's test; reports that expect fewer than 80 count as one, and one that cannot be is never by
+    chance.
+    """
     if set(tally) - set(law):
         return 0.0
     people = sum(tally.values())
@@ -88,7 +103,11 @@ def test_reports_drawn_by_the_browser_follow_the_law_of_the_design(blank, name):
 FAULTS = {
     "modulo instead of drawing again": ("if (drawn < n) return drawn;", "return drawn % n;", "design yes/no"),
     "a digit too few": ("- 32 * (count - 1)) - 1;", "- 32 * (count - 1) - 1) - 1;", "design, five options"),
-    "one word for two draws": ("const word = next();", "const word = (below.last = below.last ? 0 : next());", "unary"),
+    "one word for two draws": (
+        "const word = next();",
+        "const word = (below.last = below.last ? 0 : next());",
+        "unary",
+    ),
     "a cell too wide": ("left >= widths[place]", "left > widths[place]", "design yes/no"),
     "the set holds the answer too often": ("(holds ? 1 : 0), count - 1", "0, count - 1", "subset"),
     "the hash is left out": ("[(value + shift)", "[shift", "local_hash"),

@@ -1,4 +1,6 @@
-"""A fresh clone, as JupyterLab shows it before anything is run or trusted: every picture is there, with its words."""
+"""A fresh clone, as JupyterLab shows it before anything is run or trusted: every picture is there, with its
+words.
+"""
 
 import pytest
 
@@ -7,7 +9,7 @@ pytestmark = pytest.mark.browser
 CELLS = """() => window.jupyterapp.shell.currentWidget.content.widgets.map(({ model }) => ({
   trusted: model.trusted === true,
   pictures: (model.outputs ? model.outputs.toJSON() : []).filter((output) => output.data && output.data["image/png"]).length,
-}))"""
+}))"""  # noqa: E501
 SHOW = "(place) => window.jupyterapp.shell.currentWidget.content.scrollToItem(place)"
 IMAGES = """(place) => Array.from(
   window.jupyterapp.shell.currentWidget.content.widgets[place].node.querySelectorAll(".jp-OutputArea img"),
@@ -28,7 +30,8 @@ def test_an_untrusted_notebook_shows_a_picture_with_words_for_every_figure_and_w
         if cell["pictures"]:
             tab.evaluate(SHOW, place)
             tab.wait_for_function(
-                f"place => ({IMAGES})(place).length && ({IMAGES})(place).every(({{ width }}) => width > 200)", arg=place
+                f"place => ({IMAGES})(place).length && ({IMAGES})(place).every(({{ width }}) => width > 200)",
+                arg=place,
             )
             shown = tab.evaluate(IMAGES, place)
             assert len(shown) == cell["pictures"]

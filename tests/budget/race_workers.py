@@ -1,9 +1,10 @@
-"""Run by `test_ledger_races.py`: many processes spend from one ledger at once, and some are killed without warning.
+"""Run by `test_ledger_races.py`: many processes spend from one ledger at once, and some are killed without
+warning.
 
     python race_workers.py LEDGER FOLDER WORKERS KILLS SEED
 
-Every worker writes what was granted to it into its own file, after the release returned. Those who find the budget
-spent wait for the others, so that there is always somebody left to kill.
+Every worker writes what was granted to it into its own file, after the release returned. Those who find the
+budget spent wait for the others, so that there is always somebody left to kill.
 """
 
 import os

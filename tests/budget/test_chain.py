@@ -75,7 +75,12 @@ def test_a_row_that_was_edited_is_noticed(change: str, number: int, tmp_path: Pa
         ["UPDATE head SET mark = ''"],
         ["UPDATE entries SET number = 9 WHERE number = 2", "UPDATE entries SET number = 2 WHERE number = 3"],
         ["INSERT INTO entries VALUES (6, '', '', NULL, 'pure 0', 'pure 0', 'pure 15/100', '')"],
-        ["INSERT INTO entries SELECT 6, label, mechanism, neighbors, loss, charged, total, link FROM entries WHERE number = 5"],
+        [
+            (
+                "INSERT INTO entries SELECT 6, label, mechanism, neighbors, loss, charged, total, link FROM "
+                "entries WHERE number = 5"
+            )
+        ],
     ],
 )
 def test_rows_removed_moved_or_put_in_are_noticed_by_a_living_ledger_and_by_a_new_one(
@@ -89,7 +94,9 @@ def test_rows_removed_moved_or_put_in_are_noticed_by_a_living_ledger_and_by_a_ne
             use()  # type: ignore[operator]
 
 
-@pytest.mark.parametrize("change", ["total = 'pure 0'", "charged = 'pure 0'", "charged = 'pure 1/100', total = 'pure 1/100'"])
+@pytest.mark.parametrize(
+    "change", ["total = 'pure 0'", "charged = 'pure 0'", "charged = 'pure 1/100', total = 'pure 1/100'"]
+)
 def test_nothing_is_charged_on_top_of_a_last_row_that_was_edited(change: str, tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     ledger = spent(path)
@@ -153,7 +160,9 @@ def test_entries_are_written_and_read_without_loss(loss: Loss) -> None:
 
 
 @pytest.mark.parametrize("opening", [Ledger.open, lambda path: Ledger(Pure(1), path)])
-def test_a_ledger_is_opened_where_nothing_was_changed(opening: Callable[[Path], Ledger], tmp_path: Path) -> None:
+def test_a_ledger_is_opened_where_nothing_was_changed(
+    opening: Callable[[Path], Ledger], tmp_path: Path
+) -> None:
     ledger = spent(tmp_path / "budget.db")
     again = opening(tmp_path / "budget.db")
     assert (again.entries(), again.spent, again.neighbors) == (ledger.entries(), Pure("15/100"), "replace")

@@ -25,7 +25,9 @@ def test_tenths_fit_exactly_and_nothing_more(opener: Opener) -> None:
     assert ledger.spent == Pure(0.3)
     assert ledger.remaining == Pure(0)
     ledger.charge(Pure(0))
-    with pytest.raises(BudgetError, match=r"got ε = 1e-30 where 0 of 0.3 remains: nothing was charged or released"):
+    with pytest.raises(
+        BudgetError, match=r"got ε = 1e-30 where 0 of 0.3 remains: nothing was charged or released"
+    ):
         ledger.charge(Pure(1e-30))
     assert len(ledger.entries()) == 3
 
@@ -36,7 +38,10 @@ def test_refusal_says_what_was_asked_and_what_remains_with_enough_digits(opener:
     for asked, words in (
         (Pure(0.6), r"got ε = 0.6 where 0.5 of 1 remains"),
         (Pure("0.5000000000000001"), r"got ε = 0.5000000000000001 where 0.5 of 1"),
-        (Pure("0.50000000000000000000001"), r"got ε = 0.5000000000000001 where 0.5 of 1|a little more than 0.5"),
+        (
+            Pure("0.50000000000000000000001"),
+            r"got ε = 0.5000000000000001 where 0.5 of 1|a little more than 0.5",
+        ),
         (Approx(0.1, 2e-7), r"got δ = 2e-07 where 1e-07 of 1e-06 remains"),
         (Approx(2, 1), r"got ε = 2 where 0.5 of 1 remains and δ = 1 where 1e-07 of 1e-06 remains"),
         (Pure(Fraction(10) ** 400), r"got ε = inf|∞"),
@@ -60,7 +65,9 @@ def test_refusal_says_what_was_asked_and_what_remains_with_enough_digits(opener:
         (Zcdp(1), Approx(0.5, 0), Zcdp(0.125)),
     ],
 )
-def test_charges_are_converted_where_that_is_safe(ceiling: Loss, loss: Loss, charged: Loss, opener: Opener) -> None:
+def test_charges_are_converted_where_that_is_safe(
+    ceiling: Loss, loss: Loss, charged: Loss, opener: Opener
+) -> None:
     ledger = opener(ceiling)
     entry = ledger.charge(loss, "question")
     assert (entry.loss, entry.charged, ledger.spent) == (loss, charged, charged)
@@ -100,7 +107,9 @@ def test_charges_that_cannot_be_converted_are_refused_with_the_remedy(
         (warner(p="3/4"), warner(p="3/4").loss.to_zcdp()),
     ],
 )
-def test_a_ledger_in_rho_charges_a_mechanism_by_its_own_rho(mechanism: Any, charged: Zcdp, opener: Opener) -> None:
+def test_a_ledger_in_rho_charges_a_mechanism_by_its_own_rho(
+    mechanism: Any, charged: Zcdp, opener: Opener
+) -> None:
     entry = opener(Zcdp(2)).charge(mechanism, "a question")
     assert (entry.charged, entry.loss, entry.mechanism) == (charged, mechanism.loss, type(mechanism).__name__)
     assert entry.total == charged
@@ -129,7 +138,9 @@ class Boaster:
     zcdp: Any
 
 
-def test_the_lesser_of_two_true_prices_is_charged_and_what_is_no_price_is_ignored_or_refused(opener: Opener) -> None:
+def test_the_lesser_of_two_true_prices_is_charged_and_what_is_no_price_is_ignored_or_refused(
+    opener: Opener,
+) -> None:
     ledger = opener(Zcdp(10))
     assert ledger.charge(Boaster(Pure(1), Zcdp(3))).charged == Zcdp(0.5)
     assert ledger.charge(Boaster(Pure(1), Zcdp(0.25))).charged == Zcdp(0.25)
@@ -190,7 +201,9 @@ def test_sums_are_exact_as_long_as_denominators_are_short() -> None:
     assert ledger.remaining == Pure(0)
 
 
-@pytest.mark.parametrize("ceiling", [Pure(float("inf")), Approx(1, 1), Pure(Fraction(10) ** 100), Pure(Fraction(1, 10**100))])
+@pytest.mark.parametrize(
+    "ceiling", [Pure(float("inf")), Approx(1, 1), Pure(Fraction(10) ** 100), Pure(Fraction(1, 10**100))]
+)
 def test_ceilings_that_are_none_are_refused(ceiling: Loss) -> None:
     with pytest.raises(ValueError, match="`ceiling` must"):
         Ledger(ceiling)

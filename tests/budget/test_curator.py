@@ -23,7 +23,9 @@ RELEASES: dict[str, Release] = {
     "mean": lambda c, rng: c.mean("hours", bounds=(0, 80), missing=40, epsilon=0.1, rng=rng),
     "mean, dropped": lambda c, rng: c.mean("hours", bounds=(0, 80), epsilon=0.1, missing="drop", rng=rng),
     "variance": lambda c, rng: c.variance("hours", bounds=(0, 80), missing=40, epsilon=0.1, rng=rng),
-    "variance, dropped": lambda c, rng: c.variance("hours", bounds=(0, 80), epsilon=0.1, missing="drop", rng=rng),
+    "variance, dropped": lambda c, rng: c.variance(
+        "hours", bounds=(0, 80), epsilon=0.1, missing="drop", rng=rng
+    ),
     "histogram": lambda c, rng: c.histogram("degree", options=["law", "art", "math"], epsilon=0.1, rng=rng),
     "binned": lambda c, rng: c.histogram("hours", edges=[0, 20, 40, 80], epsilon=0.1, rng=rng),
     "quantile": lambda c, rng: c.quantile("hours", 0.9, bounds=(0, 80), epsilon=0.1, rng=rng),
@@ -33,7 +35,12 @@ RELEASES: dict[str, Release] = {
 
 def frame(seed: int = 1, rows: int = 2000) -> pd.DataFrame:
     rng = np.random.default_rng(seed)
-    return pd.DataFrame({"hours": rng.gamma(4, 8, rows), "degree": rng.choice(["law", "art", "math"], rows, p=[0.5, 0.3, 0.2])})
+    return pd.DataFrame(
+        {
+            "hours": rng.gamma(4, 8, rows),
+            "degree": rng.choice(["law", "art", "math"], rows, p=[0.5, 0.3, 0.2]),
+        }
+    )
 
 
 def truth(name: str, data: pd.DataFrame) -> object:
@@ -44,7 +51,9 @@ def truth(name: str, data: pd.DataFrame) -> object:
         "binned": np.histogram(data["hours"], [0, 20, 40, 80])[0],
         "quantile": hours.quantile(0.9),
         "median": hours.median(),
-    }.get(name, {"s": hours.sum(), "m": hours.mean(), "v": hours.var()}[name[0]] if name[0] in "smv" else None)
+    }.get(
+        name, {"s": hours.sum(), "m": hours.mean(), "v": hours.var()}[name[0]] if name[0] in "smv" else None
+    )
 
 
 def curator(data: object, neighbors: str, ceiling: float = 1e6) -> Curator:
@@ -54,7 +63,9 @@ def curator(data: object, neighbors: str, ceiling: float = 1e6) -> Curator:
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("name", RELEASES)
 def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neighbors: str) -> None:
-    """60 seeded releases; 95 % intervals that hold the noise alone miss at most 10 times: false alarms 1e-3."""
+    """60 seeded releases; 95 % intervals that hold the noise alone miss at most 10 times: false alarms
+    1e-3.
+    """
     data, rng = frame(), np.random.default_rng(7)
     expected = np.atleast_1d(truth(name, data)).astype(float)
     missed = 0
@@ -64,7 +75,9 @@ def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neig
             missed += abs(float(estimate) - expected[0]) > 6
         else:
             interval = estimate.interval(0.95)
-            missed += bool(np.mean((interval.low > expected + 1e-3) | (interval.high < expected - 1e-3)) > 0.34)
+            missed += bool(
+                np.mean((interval.low > expected + 1e-3) | (interval.high < expected - 1e-3)) > 0.34
+            )
     assert missed <= 10
 
 
@@ -101,7 +114,9 @@ HOSTILE = {
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("name", RELEASES)
-def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_appears(name: str, neighbors: str) -> None:
+def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_appears(
+    name: str, neighbors: str
+) -> None:
     shapes = set()
     for values in HOSTILE.values():
         data = pd.DataFrame({"hours": values, "degree": ["law", None, "other", "art", "", "law"]})
@@ -116,7 +131,13 @@ def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_ap
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_engine_releases_the_same(name: str) -> None:
     data = frame(rows=100)
-    engines = (data, pl.from_pandas(data), pa.Table.from_pandas(data), data.astype(object), data.convert_dtypes())
+    engines = (
+        data,
+        pl.from_pandas(data),
+        pa.Table.from_pandas(data),
+        data.astype(object),
+        data.convert_dtypes(),
+    )
     first, *others = (RELEASES[name](curator(kind, "replace"), np.random.default_rng(3)) for kind in engines)
     for other in others:
         assert np.array_equal(first.value, other.value)
@@ -148,13 +169,21 @@ def test_a_choice_is_charged_and_prefers_the_best() -> None:
 
 
 def test_choosing_a_classifier_follows_the_lecture() -> None:
-    """Candidates with error rates f are chosen with probability proportional to e**(-n epsilon f / 2); 4.5 standard errors."""
+    """Candidates with error rates f are chosen with probability proportional to e**(-n epsilon f / 2); 4.5
+    standard errors.
+    """
     errors, n, epsilon, draws = {"a": 0.10, "b": 0.14, "c": 0.30}, 100, 0.5, 3000
     weights = np.exp([-n * epsilon * f / 2 for f in errors.values()])
     law = weights / weights.sum()
     keeper, rng = curator(pd.DataFrame({"x": range(n)}), "replace"), np.random.default_rng(9)
     chosen = [
-        keeper.choose(list(errors), lambda data, name: -round(errors[name] * len(data)), sensitivity=1, epsilon=epsilon, rng=rng)
+        keeper.choose(
+            list(errors),
+            lambda data, name: -round(errors[name] * len(data)),
+            sensitivity=1,
+            epsilon=epsilon,
+            rng=rng,
+        )
         for _ in range(draws)
     ]
     shares = np.array([chosen.count(name) for name in errors]) / draws
@@ -170,11 +199,23 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
         (lambda: keeper.histogram("degree", options=["a"], edges=[0, 1], epsilon=1), "exactly one of"),
         (lambda: keeper.mean("hours", bounds=(80, 0), epsilon=1), "must be below"),
         (lambda: keeper.mean("nothing", bounds=(0, 80), epsilon=1), "`column` must be one of"),
-        (lambda: keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=0), "`epsilon` must be above 0"),
-        (lambda: keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=-1), "`epsilon` must be above 0"),
-        (lambda: keeper.mean("hours", bounds=(0, 80), epsilon=1, missing="skip"), "`missing` must be a number"),
+        (
+            lambda: keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=0),
+            "`epsilon` must be above 0",
+        ),
+        (
+            lambda: keeper.mean("hours", bounds=(0, 80), missing="drop", epsilon=-1),
+            "`epsilon` must be above 0",
+        ),
+        (
+            lambda: keeper.mean("hours", bounds=(0, 80), epsilon=1, missing="skip"),
+            "`missing` must be a number",
+        ),
         (lambda: keeper.mean("hours", bounds=(0, 80), epsilon=1, missing=81), "a number within the bounds"),
-        (lambda: keeper.mean("hours", bounds=(0, 80), epsilon=1, missing=float("nan")), "`missing` must be a finite number"),
+        (
+            lambda: keeper.mean("hours", bounds=(0, 80), epsilon=1, missing=float("nan")),
+            "`missing` must be a finite number",
+        ),
         (lambda: keeper.choose([], max, sensitivity=1, epsilon=1), "needs candidates and a score"),
         (lambda: keeper.choose(["a"], 5, sensitivity=1, epsilon=1), "needs candidates and a score"),
         (lambda: keeper.quantile("hours", 1.5, bounds=(0, 80), epsilon=1), "`q` must lie between"),
@@ -189,7 +230,9 @@ def test_two_curators_of_one_ledger_cannot_mix_relations() -> None:
     ledger = Ledger(Pure(1))
     Curator(frame(rows=10), ledger, "replace").mean("hours", bounds=(0, 80), missing="drop", epsilon=0.1)
     with pytest.raises(ValueError, match="one neighbor relation"):
-        Curator(frame(rows=10), ledger, "add_remove").mean("hours", bounds=(0, 80), missing="drop", epsilon=0.1)
+        Curator(frame(rows=10), ledger, "add_remove").mean(
+            "hours", bounds=(0, 80), missing="drop", epsilon=0.1
+        )
 
 
 def test_neither_the_repr_nor_an_error_holds_data() -> None:
@@ -206,28 +249,42 @@ def test_neither_the_repr_nor_an_error_holds_data() -> None:
 def test_missing_must_be_said_whether_or_not_a_value_is_missing_and_stands_in_the_repr(verb: str) -> None:
     for values in ([1.0, 2.0], [1.0, np.nan]):
         keeper = curator(pd.DataFrame({"hours": values}), "replace")
-        with pytest.raises(ValueError, match=r'write missing="drop" to leave them out, or the number to put there'):
+        with pytest.raises(
+            ValueError, match=r'write missing="drop" to leave them out, or the number to put there'
+        ):
             getattr(keeper, verb)("hours", bounds=(0, 80), epsilon=1)
         assert keeper.ledger.spent == Pure(0)
-        assert "missing dropped" in repr(getattr(keeper, verb)("hours", bounds=(0, 80), missing="drop", epsilon=1))
-        assert "missing counted as 40.5" in repr(getattr(keeper, verb)("hours", bounds=(0, 80), missing="81/2", epsilon=1))
+        assert "missing dropped" in repr(
+            getattr(keeper, verb)("hours", bounds=(0, 80), missing="drop", epsilon=1)
+        )
+        assert "missing counted as 40.5" in repr(
+            getattr(keeper, verb)("hours", bounds=(0, 80), missing="81/2", epsilon=1)
+        )
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("bounds", [(5, 80), (-80, -5), (-5, 80)])
-def test_dropped_values_add_nothing_to_a_sum_and_the_others_are_clamped(bounds: tuple[int, int], neighbors: str) -> None:
+def test_dropped_values_add_nothing_to_a_sum_and_the_others_are_clamped(
+    bounds: tuple[int, int], neighbors: str
+) -> None:
     values = np.array([np.nan, 1.0, 6.0, 79.0, 81.0, np.nan, -100.0, np.inf])
     expected = np.clip(values[~np.isnan(values)], *bounds).sum()
-    found = curator(pd.DataFrame({"hours": values}), neighbors).sum("hours", bounds=bounds, missing="drop", epsilon=10**6)
+    found = curator(pd.DataFrame({"hours": values}), neighbors).sum(
+        "hours", bounds=bounds, missing="drop", epsilon=10**6
+    )
     assert float(found) == pytest.approx(expected, abs=0.01)
-    filled = curator(pd.DataFrame({"hours": values}), neighbors).sum("hours", bounds=bounds, missing=bounds[0], epsilon=10**6)
+    filled = curator(pd.DataFrame({"hours": values}), neighbors).sum(
+        "hours", bounds=bounds, missing=bounds[0], epsilon=10**6
+    )
     assert float(filled) == pytest.approx(expected + 2 * bounds[0], abs=0.01)
 
 
 def test_the_ledger_says_the_condition() -> None:
     keeper = curator(pd.DataFrame({"degree": ["law"], "age": [33], "pay": [None], 0: [1]}), "replace")
     keeper.count({"degree": "law", "age": between(30, 39), "pay": MISSING, 0: [1, 2]}, epsilon=1)
-    words = "count where degree = 'law' and age between 30 and 39 and pay missing and column number 4 in [1, 2]"
+    words = (
+        "count where degree = 'law' and age between 30 and 39 and pay missing and column number 4 in [1, 2]"
+    )
     assert keeper.ledger.entries()[0].label == words
     long = keeper.count({"degree": [f"option {i}" for i in range(100)]}, epsilon=1)
     assert len(keeper.ledger.entries()[1].label) == 200
@@ -248,26 +305,40 @@ def test_a_generator_of_options_is_read_once() -> None:
         keeper = curator(pd.DataFrame({"degree": values}), "replace")
         estimate = keeper.histogram("degree", options=(option for option in ("law", "art")), epsilon=1)
         assert (estimate.labels, np.shape(estimate.value)) == (("law", "art"), (2,))
-        binned = curator(pd.DataFrame({"x": [1.0, 9.0]}), "replace").histogram("x", edges=iter([0, 5, 10]), epsilon=10**6)
+        binned = curator(pd.DataFrame({"x": [1.0, 9.0]}), "replace").histogram(
+            "x", edges=iter([0, 5, 10]), epsilon=10**6
+        )
         assert binned.value.tolist() == [1, 1]
     with pytest.raises(TypeError, match="`options` must be a list, got str"):
         keeper.histogram("degree", options="law", epsilon=1)
 
 
 @pytest.mark.parametrize(
-    "q", [Fraction(10**40 + 1, 3 * 10**40), "0.33333333333333333333333333333333333333", Fraction(1, 2**61 - 1), 1e-17]
+    "q",
+    [
+        Fraction(10**40 + 1, 3 * 10**40),
+        "0.33333333333333333333333333333333333333",
+        Fraction(1, 2**61 - 1),
+        1e-17,
+    ],
 )
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_a_quantile_of_many_digits_overflows_nowhere(q: object, neighbors: str) -> None:
-    """Scores wrapped around: a table and its neighbour released different values almost surely; 2,768 values raised."""
+    """Scores wrapped around: a table and its neighbour released different values almost surely; 2,768 values
+    raised.
+    """
     for rows in (2767, 2768, 5000):
         values = np.linspace(0, 80, rows)
-        estimate = curator(pd.DataFrame({"x": values}), neighbors).quantile("x", q, bounds=(0, 80), epsilon=100)
+        estimate = curator(pd.DataFrame({"x": values}), neighbors).quantile(
+            "x", q, bounds=(0, 80), epsilon=100
+        )
         assert abs(float(estimate) - 80 * float(Fraction(q))) < 1
 
 
 def test_a_stateful_function_is_told_of_in_notes_and_repr() -> None:
-    """It can break the promise (one that remembers moved a count by 1,010), which nothing can check: so it is said."""
+    """It can break the promise (one that remembers moved a count by 1,010), which nothing can check: so it is
+    said.
+    """
     keeper = curator(frame(rows=50), "replace")
     estimate = keeper.count(lambda row: row["hours"] > 20, epsilon=1)
     assert any("curator's word" in note for note in estimate.notes)
@@ -282,7 +353,12 @@ def test_the_frame_is_read_only_after_the_charge() -> None:
     spent = []
     keeper.count(lambda row: spent.append(keeper.ledger.spent) or bool(row), epsilon=0.25)
     assert spent == [Pure(0.25)] * 5
-    keeper.choose(["a"], lambda data, name: spent.append(keeper.ledger.spent) or len(data) + len(name), sensitivity=1, epsilon=0.25)
+    keeper.choose(
+        ["a"],
+        lambda data, name: spent.append(keeper.ledger.spent) or len(data) + len(name),
+        sensitivity=1,
+        epsilon=0.25,
+    )
     assert spent[-1] == Pure(0.5)
 
 
@@ -292,9 +368,16 @@ def test_a_score_sees_a_copy_and_one_that_fails_or_is_not_finite_changes_nothing
 
     def score(table: pd.DataFrame, candidate: str) -> float:
         table["hours"] = 0.0
-        return {"raises": lambda: 1 / 0, "nan": lambda: np.nan, "array": lambda: np.array([1, 2]), "good": lambda: 500}[candidate]()
+        return {
+            "raises": lambda: 1 / 0,
+            "nan": lambda: np.nan,
+            "array": lambda: np.array([1, 2]),
+            "good": lambda: 500,
+        }[candidate]()
 
-    chosen = curator(data, "add_remove").choose(iter(["raises", "nan", "array", "good"]), score, sensitivity=1, epsilon=1)
+    chosen = curator(data, "add_remove").choose(
+        iter(["raises", "nan", "array", "good"]), score, sensitivity=1, epsilon=1
+    )
     assert chosen == "good"
     pd.testing.assert_frame_equal(data, before)
 
@@ -302,7 +385,10 @@ def test_a_score_sees_a_copy_and_one_that_fails_or_is_not_finite_changes_nothing
 def test_infinite_scores_count_as_zero() -> None:
     scores = {"infinite": np.inf, "minus infinite": -np.inf, "huge": 10**400, "good": 500}
     keeper = curator(frame(rows=20), "add_remove")
-    assert keeper.choose(list(scores), lambda _, candidate: scores[candidate], sensitivity=1, epsilon=1) == "good"
+    assert (
+        keeper.choose(list(scores), lambda _, candidate: scores[candidate], sensitivity=1, epsilon=1)
+        == "good"
+    )
 
 
 def test_a_score_is_read_without_warnings_whatever_the_caller_makes_of_them() -> None:
@@ -328,7 +414,9 @@ def test_dropped_values_count_neither_in_a_mean_nor_in_a_variance(neighbors: str
 
 
 def test_a_mean_is_counted_from_the_middle_of_the_bounds_also_where_that_is_between_two_steps() -> None:
-    """2**32 + 1 steps of 1 between the bounds: counted from the wrong one of the two in the middle, the mean would be 1 off."""
+    """2**32 + 1 steps of 1 between the bounds: counted from the wrong one of the two in the middle, the mean
+    would be 1 off.
+    """
     keeper = curator(pd.DataFrame({"x": [1.0, 2.0**32 + 1, np.nan]}), "add_remove", ceiling=1e16)
     found = keeper.mean("x", bounds=(0, 2**32 + 1), missing="drop", epsilon=10**15)
     assert float(found) == (1 + 2**32 + 1) / 2
@@ -351,7 +439,9 @@ MOVED: dict[str, Callable[[Curator, tuple[int, int], object], Estimate]] = {
 def test_no_person_moves_what_is_released_by_more_than_the_noise_is_for(
     name: str, bounds: tuple[int, int], neighbors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One row is anything that matters: missing, at the bounds, between and beyond them; or it is not there."""
+    """One row is anything that matters: missing, at the bounds, between and beyond them; or it is not
+    there.
+    """
     seen: list[tuple[Any, list[Fraction]]] = []
     plain = Curator._paid
 
@@ -360,7 +450,9 @@ def test_no_person_moves_what_is_released_by_more_than_the_noise_is_for(
         parts = getattr(mechanism, "parts", (mechanism,))
         costs = zip(parts, value if len(parts) > 1 else (value,), strict=True)
         cost = [
-            Fraction(int(number)) / part.sensitivity * Fraction(part.loss.amount) for part, v in costs for number in np.ravel(v)
+            Fraction(int(number)) / part.sensitivity * Fraction(part.loss.amount)
+            for part, v in costs
+            for number in np.ravel(v)
         ]
         seen.append((mechanism, cost))
         return value
@@ -373,12 +465,15 @@ def test_no_person_moves_what_is_released_by_more_than_the_noise_is_for(
             MOVED[name](curator(pd.DataFrame({"x": [*row, 6.0, np.nan]}), neighbors), bounds, missing)
         others = seen[:1] if neighbors == "add_remove" else seen
         combine = max if name == "quantile" else sum
-        assert all(combine(abs(a - b) for a, b in zip(x, y, strict=True)) <= 1 for _, x in others for _, y in seen)
+        assert all(
+            combine(abs(a - b) for a, b in zip(x, y, strict=True)) <= 1 for _, x in others for _, y in seen
+        )
         assert len({str(mechanism) for mechanism, _ in seen}) == 1
 
 
 def test_as_few_values_as_a_note_says_lie_between_a_quantile_and_the_true_one() -> None:
-    """Where all values are equal every other candidate is as wrong as can be: 300 draws, each beyond the note with at most 5 %.
+    """Where all values are equal every other candidate is as wrong as can be: 300 draws, each beyond the note
+    with at most 5 %.
 
     More than 30 are, if that is so, with probability 2e-4 at most (binomial).
     """
@@ -400,7 +495,11 @@ def test_a_quantile_lies_within_its_bounds_where_their_grid_does_not() -> None:
 
 
 def test_an_empty_frame_is_released_where_its_number_of_rows_is_private() -> None:
-    for data in (frame(rows=1).iloc[:0], pl.from_pandas(frame(rows=1)).head(0), pa.Table.from_pandas(frame(rows=1)).slice(0, 0)):
+    for data in (
+        frame(rows=1).iloc[:0],
+        pl.from_pandas(frame(rows=1)).head(0),
+        pa.Table.from_pandas(frame(rows=1)).slice(0, 0),
+    ):
         for release in RELEASES.values():
             assert np.all(np.isfinite(release(curator(data, "add_remove"), None).value))
 

@@ -11,7 +11,8 @@ def test_repr_says_spent_ceiling_and_what_remains(opener: Opener) -> None:
     ledger = opener(Approx(1, 1e-6), neighbors="replace")
     ledger.charge(Approx(0.25, 1e-7))
     assert repr(ledger).startswith(
-        "<Ledger: spent ε = 0.25, δ = 1e-07 of ε = 1, δ = 1e-06, remaining ε = 0.75, δ = 9e-07; 1 charge; neighbors: replace; "
+        "<Ledger: spent ε = 0.25, δ = 1e-07 of ε = 1, δ = 1e-06, remaining ε = 0.75, δ = 9e-07; 1 charge; "
+        "neighbors: replace; "
     )
 
 
@@ -36,11 +37,18 @@ def test_html_of_a_long_record_is_short() -> None:
 
 
 @pytest.mark.parametrize(
-    ("ceiling", "columns"), [(Pure(1), ["epsilon"]), (Approx(1, 1e-3), ["epsilon", "delta"]), (Zcdp(1), ["rho"])]
+    ("ceiling", "columns"),
+    [(Pure(1), ["epsilon"]), (Approx(1, 1e-3), ["epsilon", "delta"]), (Zcdp(1), ["rho"])],
 )
 def test_frame_has_one_row_a_charge(ceiling: Loss, columns: list[str], opener: Opener) -> None:
     ledger = opener(ceiling)
-    assert list(ledger.to_frame().columns) == ["label", "mechanism", "loss", *columns, *(f"total {name}" for name in columns)]
+    assert list(ledger.to_frame().columns) == [
+        "label",
+        "mechanism",
+        "loss",
+        *columns,
+        *(f"total {name}" for name in columns),
+    ]
     ledger.charge(Pure(0.5), "a")
     ledger.release(Counter(Pure(0.5)), 1, "b")
     frame = ledger.to_frame()

@@ -34,15 +34,21 @@ def _check(ledger: Ledger, price: Fraction) -> None:
 def test_thirty_two_processes_some_killed_never_pass_the_ceiling_and_lose_no_grant(tmp_path: Path) -> None:
     workers, kills, path = 32, 12, tmp_path / "budget.db"
     command = [sys.executable, str(Path(__file__).with_name("race_workers.py")), str(path), str(tmp_path)]
-    done = subprocess.run([*command, f"{workers}", f"{kills}", "20"], capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(
+        [*command, f"{workers}", f"{kills}", "20"], capture_output=True, text=True, timeout=120, check=False
+    )
     assert done.stdout.split() == [f"{kills}", f"{workers - kills}"], done.stderr
     ledger = Ledger.open(path)
     _check(ledger, Fraction(1, 500))
     assert ledger.remaining == Pure(0)  # the survivors spent all there was
     recorded = Counter(entry.label for entry in ledger.entries())
-    granted = Counter(line for file in tmp_path.glob("*.txt") for line in file.read_text().split("\n") if line)
+    granted = Counter(
+        line for file in tmp_path.glob("*.txt") for line in file.read_text().split("\n") if line
+    )
     assert granted <= recorded
-    assert recorded.total() - granted.total() <= kills  # a killed worker leaves at most one charge without a release
+    assert (
+        recorded.total() - granted.total() <= kills
+    )  # a killed worker leaves at most one charge without a release
     assert max(recorded.values()) == 1
 
 
@@ -77,7 +83,13 @@ def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_p
             record._connect = lambda *options: Dying(plain(*options))
         ledger.release(Deadly(), 1)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     ledger = Ledger.open(path)
     assert len(ledger.entries()) == entries

@@ -1,4 +1,6 @@
-"""The note beside a ledger's file: an older copy in its place is noticed, and no honest death raises an alarm."""
+"""The note beside a ledger's file: an older copy in its place is noticed, and no honest death raises an
+alarm.
+"""
 
 import os
 import signal
@@ -32,7 +34,8 @@ def test_an_old_copy_in_place_of_a_newer_file_is_noticed_by_whoever_opens_it(pat
 
 
 @pytest.mark.parametrize(
-    "use", [lambda ledger: ledger.charge(Pure(0.5)), lambda ledger: ledger.spent, lambda ledger: ledger.entries()]
+    "use",
+    [lambda ledger: ledger.charge(Pure(0.5)), lambda ledger: ledger.spent, lambda ledger: ledger.entries()],
 )
 def test_an_old_copy_is_noticed_by_a_living_ledger_that_has_not_seen_what_is_gone(
     use: Callable[[Ledger], object], path: Path
@@ -91,7 +94,8 @@ def test_an_older_note_is_true_as_well_and_is_brought_up_to_date(path: Path) -> 
 
 
 @pytest.mark.parametrize(
-    "text", [b"", b"7", b"\xff\xfe", b"1 2 3", b"00000000000000000001 " + b"0" * 64 + b" " + b"0" * 16 + b"\n"]
+    "text",
+    [b"", b"7", b"\xff\xfe", b"1 2 3", b"00000000000000000001 " + b"0" * 64 + b" " + b"0" * 16 + b"\n"],
 )
 def test_a_note_that_is_not_whole_says_nothing(text: bytes, path: Path) -> None:
     ledger = Ledger(Pure(1), path)
@@ -122,7 +126,9 @@ def test_a_note_that_cannot_be_written_does_not_stop_a_charge(path: Path) -> Non
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("moment", ["before", "after"])
-def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_counts(moment: str, path: Path) -> None:
+def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_counts(
+    moment: str, path: Path
+) -> None:
     script = f"""
         import os, signal
         from toolkit.budget import record
@@ -140,7 +146,13 @@ def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_coun
         record.write_note = dying
         ledger.charge(Pure(0.25))
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.returncode == -signal.SIGKILL, done.stderr
     noted = read_note(path)
     assert noted is not None
@@ -163,7 +175,10 @@ def test_the_note_is_never_behind_when_processes_that_live_take_turns(path: Path
             number = ledger.charge(Pure("1/100")).number
             assert read_note(ledger._record.path)[0] >= number
     """
-    running = [subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stderr=subprocess.PIPE) for _ in range(4)]
+    running = [
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stderr=subprocess.PIPE)
+        for _ in range(4)
+    ]
     for process in running:
         _, errors = process.communicate(timeout=120)
         assert process.returncode == 0, errors

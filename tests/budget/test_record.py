@@ -85,8 +85,12 @@ def test_full_disk_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert ledger.spent == Pure(Fraction(granted, 10))
 
 
-def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A ledger that had taken it for done would look for the missing row, and refuse its own file from then on."""
+def test_a_commit_that_fails_leaves_the_ledger_as_it_was(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A ledger that had taken it for done would look for the missing row, and refuse its own file from then
+    on.
+    """
 
     class Failing(sqlite3.Connection):
         def execute(self, statement: str, *values: object) -> sqlite3.Cursor:
@@ -97,7 +101,9 @@ def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeyp
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))
     plain = record._connect
-    monkeypatch.setattr(record, "_connect", lambda path, _: sqlite3.connect(path, isolation_level=None, factory=Failing))
+    monkeypatch.setattr(
+        record, "_connect", lambda path, _: sqlite3.connect(path, isolation_level=None, factory=Failing)
+    )
     assert _spend(ledger).drawn == []
     monkeypatch.setattr(record, "_connect", plain)
     assert ledger.spent == Pure(0.25)
@@ -105,8 +111,12 @@ def test_a_commit_that_fails_leaves_the_ledger_as_it_was(tmp_path: Path, monkeyp
     assert ledger.remaining == Ledger.open(tmp_path / "budget.db").remaining == Pure(0)
 
 
-def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of it."""
+def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What SQLite itself says while a charge is decided: only so a power cut leaves the whole row, or none of
+    it.
+    """
     used, plain = [], record._connect
 
     def connect(path: Path, mode: str) -> sqlite3.Connection:
@@ -137,7 +147,9 @@ def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None
     assert kept.append(decide).number == 1
 
 
-def test_read_only_file_can_be_read_and_releases_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_read_only_file_can_be_read_and_releases_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db")
     ledger.charge(Pure(0.25))
     plain = record._connect
@@ -211,7 +223,9 @@ def test_file_of_something_else_is_refused_and_left_alone(tmp_path: Path) -> Non
         Ledger(Pure(1), tmp_path)
 
 
-def test_change_of_directory_does_not_lead_to_a_fresh_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_change_of_directory_does_not_lead_to_a_fresh_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.chdir(tmp_path)
     ledger = Ledger(Pure(1), "budget ?#%.db")
     ledger.charge(Pure(0.75))
@@ -261,7 +275,8 @@ def test_forked_child_shares_the_file_and_is_refused_the_memory(tmp_path: Path) 
         def spend():
             while not stop.wait(0.0003):
                 shared.charge(Pure(0))
-        thread = threading.Thread(target=spend, daemon=True)  # so that forks happen in the midst of transactions
+        # so that forks happen in the midst of transactions
+        thread = threading.Thread(target=spend, daemon=True)
         thread.start()
         children = []
         for wait in range(20):
@@ -280,5 +295,11 @@ def test_forked_child_shares_the_file_and_is_refused_the_memory(tmp_path: Path) 
         thread.join()
         print(set(codes), float(shared.spent.amount), own.spent)
     """
-    done = subprocess.run([sys.executable, "-c", textwrap.dedent(script)], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
     assert done.stdout.strip() == "{7} 0.875 ε = 0", done.stderr

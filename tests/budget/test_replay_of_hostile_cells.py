@@ -1,6 +1,8 @@
-"""Record and replay: neighbouring frames either both raise the same words before any charge, or release the same shape.
+"""Record and replay: neighbouring frames either both raise the same words before any charge, or release the
+same shape.
 
-The neighbours differ in one cell, which may be anything; the calls are those that told about such a cell, and ordinary ones.
+The neighbours differ in one cell, which may be anything; the calls are those that told about such a cell, and
+ordinary ones.
 """
 
 import datetime as dt
@@ -37,8 +39,12 @@ CALLS: dict[str, Callable[[Curator], Any]] = {
     "histogram of what raises": lambda c: c.histogram("x", options=[1, CELLS["raises"]], epsilon=1),
     "histogram between edges": lambda c: c.histogram("x", edges=iter([0, 1, 2]), epsilon=1),
     "median": lambda c: c.median("x", bounds=(0, 2), epsilon=1),
-    "quantile of many digits": lambda c: c.quantile("x", "0.123456789123456789123456789", bounds=(0, 2), epsilon=1),
-    "choice": lambda c: c.choose([1, 2], lambda data, k: float(data["x"].iloc[0]) * k, sensitivity=1, epsilon=1),
+    "quantile of many digits": lambda c: c.quantile(
+        "x", "0.123456789123456789123456789", bounds=(0, 2), epsilon=1
+    ),
+    "choice": lambda c: c.choose(
+        [1, 2], lambda data, k: float(data["x"].iloc[0]) * k, sensitivity=1, epsilon=1
+    ),
 }
 
 
@@ -50,12 +56,27 @@ def played(table: Any, call: Callable[[Curator], Any], neighbors: str) -> tuple[
         try:
             seen = call(curator)
         except Exception as error:
-            return type(error), str(error), curator.ledger.spent, error.__context__ is None or curator.ledger.spent == Pure(0)
+            return (
+                type(error),
+                str(error),
+                curator.ledger.spent,
+                error.__context__ is None or curator.ledger.spent == Pure(0),
+            )
     if not hasattr(seen, "labels"):
         return type(seen), curator.ledger.spent
     entries = [(entry.label, entry.mechanism) for entry in curator.ledger.entries()]
     finite = bool(np.all(np.isfinite(seen.value)))
-    return np.shape(seen.value), seen.labels, seen.notes, seen.method, seen.n, finite, curator.ledger.spent, entries, repr(curator)
+    return (
+        np.shape(seen.value),
+        seen.labels,
+        seen.notes,
+        seen.method,
+        seen.n,
+        finite,
+        curator.ledger.spent,
+        entries,
+        repr(curator),
+    )
 
 
 def objects(cell: object) -> pd.DataFrame:
@@ -83,7 +104,9 @@ def test_a_person_who_comes_or_goes_shows_in_nothing_but_the_released_number(nam
 
 ENGINES: dict[str, Callable[[list[Any]], Any]] = {
     "numpy": lambda cells: pd.DataFrame({"x": pd.Series(cells, dtype="float64")}),
-    "long double": lambda cells: pd.DataFrame({"x": np.array([np.nan if c is None else c for c in cells], dtype=np.longdouble)}),
+    "long double": lambda cells: pd.DataFrame(
+        {"x": np.array([np.nan if c is None else c for c in cells], dtype=np.longdouble)}
+    ),
     "nullable": lambda cells: pd.DataFrame({"x": pd.Series(cells, dtype="Float64")}),
     "arrow in pandas": lambda cells: pd.DataFrame({"x": pd.Series(cells, dtype="double[pyarrow]")}),
     "polars": lambda cells: pl.DataFrame({"x": pl.Series(cells, dtype=pl.Float64)}),
@@ -98,7 +121,9 @@ def test_a_number_of_any_size_shows_in_nothing_but_the_released_number(engine: s
         if name == "choice":
             continue
         for neighbors in ("replace", "add_remove"):
-            seen = {str(played(ENGINES[engine]([number, 2.0, None, 1.0]), call, neighbors)) for number in NUMBERS}
+            seen = {
+                str(played(ENGINES[engine]([number, 2.0, None, 1.0]), call, neighbors)) for number in NUMBERS
+            }
             assert len(seen) == 1, name
 
 
@@ -107,5 +132,7 @@ def test_a_long_double_beyond_the_floats_is_an_infinite_number_without_a_warning
         table = pd.DataFrame({"x": np.array([cell, 1.0], dtype=np.longdouble)})
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = Curator(table, Ledger(Pure(10**7)), "replace").sum("x", bounds=(0, 2), missing="drop", epsilon=10**6)
+            found = Curator(table, Ledger(Pure(10**7)), "replace").sum(
+                "x", bounds=(0, 2), missing="drop", epsilon=10**6
+            )
         assert float(found) == pytest.approx(3 if cell > 0 else 1, abs=0.01)

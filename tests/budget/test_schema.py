@@ -32,7 +32,7 @@ PRAGMA user_version = 1;
 INSERT INTO head VALUES (1, 'approx 1 1/1000000', 'replace');
 INSERT INTO entries VALUES (1, 'mean of age', 'Laplace', 'replace', 'pure 1/3', 'approx 1/3 0', 'approx 1/3 0');
 INSERT INTO entries VALUES (2, 'wages', '', NULL, 'approx 1/4 1/10000000', 'approx 1/4 1/10000000', 'approx 7/12 1/10000000');
-"""
+"""  # noqa: E501
 
 
 @pytest.fixture
@@ -60,7 +60,11 @@ def test_a_file_of_the_first_version_is_taken_over_and_goes_on(first: Path) -> N
         ledger.charge(Pure("1/4"))
     with closing(sqlite3.connect(first)) as database:
         assert marks(database) == (APPLICATION, VERSION)
-        for statement in ("UPDATE entries SET label = ''", "UPDATE head SET mark = ''", "DELETE FROM entries"):
+        for statement in (
+            "UPDATE entries SET label = ''",
+            "UPDATE head SET mark = ''",
+            "DELETE FROM entries",
+        ):
             with pytest.raises(sqlite3.IntegrityError, match="never"):
                 database.execute(statement)
     assert Ledger(Approx(1, 1e-6), first).spent == Approx(Fraction(10, 12), 1e-7)
@@ -74,7 +78,10 @@ def test_a_file_of_the_first_version_is_the_same_table_afterwards(first: Path, t
     for path in (first, tmp_path / "today.db"):
         with closing(sqlite3.connect(path)) as database:
             triggers = set(database.execute("SELECT name, sql FROM sqlite_master WHERE type = 'trigger'"))
-            columns = [[row[1:4] for row in database.execute(f"PRAGMA table_info({table})")] for table in ("head", "entries")]
+            columns = [
+                [row[1:4] for row in database.execute(f"PRAGMA table_info({table})")]
+                for table in ("head", "entries")
+            ]
             found.append((triggers, columns))
     assert found[0] == found[1]
     assert len(found[0][0]) == 6
@@ -84,7 +91,10 @@ def test_a_process_of_the_first_version_that_has_the_file_open_can_no_longer_cha
     with closing(sqlite3.connect(first)) as old:
         Ledger.open(first)
         with pytest.raises(sqlite3.OperationalError, match="8 columns"):
-            old.execute("INSERT INTO entries VALUES (3, '', '', NULL, 'pure 0', 'approx 0 0', 'approx 7/12 1/10000000')")
+            old.execute(
+                "INSERT INTO entries VALUES (3, '', '', NULL, 'pure 0', 'approx 0 0', 'approx 7/12 "
+                "1/10000000')"
+            )
 
 
 @pytest.mark.parametrize(
@@ -95,7 +105,9 @@ def test_a_process_of_the_first_version_that_has_the_file_open_can_no_longer_cha
         "SET number = 7 WHERE number = 2",
     ],
 )
-def test_a_file_of_the_first_version_whose_totals_are_not_the_sums_is_refused_and_left_alone(change: str, first: Path) -> None:
+def test_a_file_of_the_first_version_whose_totals_are_not_the_sums_is_refused_and_left_alone(
+    change: str, first: Path
+) -> None:
     with closing(sqlite3.connect(first)) as database:
         database.execute("DROP TRIGGER entries_keep")
         database.execute(f"UPDATE entries {change}")

@@ -24,7 +24,9 @@ def test_epsilon_for_inverts_error(sensitivity: object, error: float, level: flo
     assert Laplace.for_epsilon(epsilon * (1 - 1e-7), sensitivity=sensitivity).error(level) > error
     epsilon = Gaussian.epsilon_for(error=error, level=level, sensitivity=sensitivity, delta=1e-6)
     assert Gaussian.for_loss(epsilon, 1e-6, sensitivity=sensitivity).error(level) <= error
-    assert Gaussian.for_loss(epsilon * (1 - 1e-5), 1e-6, sensitivity=sensitivity).error(level) > error * (1 - 1e-9)
+    assert Gaussian.for_loss(epsilon * (1 - 1e-5), 1e-6, sensitivity=sensitivity).error(level) > error * (
+        1 - 1e-9
+    )
 
 
 def test_lecture_mean_size_of_laplace_noise_is_the_scale_and_tails_are_exponential() -> None:
@@ -48,7 +50,9 @@ def test_lecture_mean_of_n_numbers_from_0_to_1_has_error_1_over_n_epsilon() -> N
 
 
 def test_lecture_length_of_noise_grows_with_d_for_laplace_and_with_root_d_for_gauss() -> None:
-    """Mean lengths d / epsilon and about sqrt(d) sigma; 400 and 200 draws, within 6 standard errors of the mean."""
+    """Mean lengths d / epsilon and about sqrt(d) sigma; 400 and 200 draws, within 6 standard errors of the
+    mean.
+    """
     rng = np.random.default_rng(15)
     for d in (1, 4, 64):
         laplace = Laplace.for_epsilon(2, sensitivity=1, norm="l2")

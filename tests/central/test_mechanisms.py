@@ -22,8 +22,12 @@ from toolkit.core.sampling.noise import LatticeSampler
 
 
 @pytest.mark.parametrize(("epsilon", "sensitivity"), [("1/2", 1), (1, 1), (2, 3), ("1/10", 5)])
-def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsilon: object, sensitivity: int) -> None:
-    """Enclosed probabilities of the sampler's own table, for all neighbours 0 and 1 … sensitivity: largest ratio is e**epsilon."""
+def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(
+    epsilon: object, sensitivity: int
+) -> None:
+    """Enclosed probabilities of the sampler's own table, for all neighbours 0 and 1 … sensitivity: largest
+    ratio is e**epsilon.
+    """
     power = Fraction(epsilon)
     low, high = LatticeSampler(power / sensitivity, Fraction(0))._edges(640)
     bounds = {}
@@ -31,11 +35,17 @@ def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsi
         before = (0, 0) if cell == 0 else (low[cell - 1], high[cell - 1])
         bounds[(cell >> 1) ^ -(cell & 1)] = (low[cell] - before[1], high[cell] - before[0])
     digits = Context(prec=60)
-    limit = Fraction(digits.exp(digits.divide(Decimal(power.numerator), Decimal(power.denominator)))) * (1 + Fraction(1, 10**50))
+    limit = Fraction(digits.exp(digits.divide(Decimal(power.numerator), Decimal(power.denominator)))) * (
+        1 + Fraction(1, 10**50)
+    )
     worst = Fraction(0)
     for shift in range(1, sensitivity + 1):
         for k in range(-20, 20):
-            worst = max(worst, Fraction(bounds[k][1], bounds[k + shift][0]), Fraction(bounds[k + shift][1], bounds[k][0]))
+            worst = max(
+                worst,
+                Fraction(bounds[k][1], bounds[k + shift][0]),
+                Fraction(bounds[k + shift][1], bounds[k][0]),
+            )
     assert worst <= limit
     assert worst >= limit * (1 - Fraction(1, 10**45))
 
@@ -43,7 +53,9 @@ def test_probabilities_of_whole_releases_change_by_at_most_e_to_the_epsilon(epsi
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, Laplace)], ids=repr)
 @pytest.mark.parametrize("size", [1, 2, 1000])
 def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Laplace, size: int) -> None:
-    """Scale in steps times epsilon is the sensitivity in steps, rounding included; and the cost of rounding is tiny."""
+    """Scale in steps times epsilon is the sensitivity in steps, rounding included; and the cost of rounding
+    is tiny.
+    """
     exponent, draw, _ = laplace_module._real_noise(mechanism, size)
     scale = draw.args[0] if isinstance(draw, partial) else 1 / draw.__self__._linear
     assert exponent == grid_exponent(mechanism.sensitivity, mechanism.exact_scale)
@@ -56,7 +68,9 @@ def test_the_noise_scale_of_reals_covers_the_rounded_sensitivity(mechanism: Lapl
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if isinstance(m, Gaussian)], ids=repr)
 @pytest.mark.parametrize("size", [1, 2, 1000])
 @pytest.mark.parametrize("whole", [True, False])
-def test_the_gaussian_ratio_of_noise_to_sensitivity_survives_the_grid(mechanism: Gaussian, size: int, whole: bool) -> None:
+def test_the_gaussian_ratio_of_noise_to_sensitivity_survives_the_grid(
+    mechanism: Gaussian, size: int, whole: bool
+) -> None:
     exponent, sampler, _ = gaussian_module._grid_noise(mechanism, size, whole)
     variance = 1 / (2 * sampler._square)
     unit = Fraction(2) ** exponent
@@ -68,10 +82,20 @@ def test_the_gaussian_ratio_of_noise_to_sensitivity_survives_the_grid(mechanism:
 
 @pytest.mark.parametrize(
     ("epsilon", "delta", "size", "finer"),
-    [(1, 1e-6, 1, False), (1e-6, 1e-6, 10**6, False), (1e-6, 0.9, 10**6, True), (1e-12, 0.9, 1, True), (1e-9, 0.5, 10**5, True)],
+    [
+        (1, 1e-6, 1, False),
+        (1e-6, 1e-6, 10**6, False),
+        (1e-6, 0.9, 10**6, True),
+        (1e-12, 0.9, 1, True),
+        (1e-9, 0.5, 10**5, True),
+    ],
 )
-def test_the_gaussian_grid_is_as_fine_as_its_slack_asks_for(epsilon: float, delta: float, size: int, finer: bool) -> None:
-    """With little noise and a tiny epsilon it must be finer than the grid that all mechanisms have, or the proof has no room."""
+def test_the_gaussian_grid_is_as_fine_as_its_slack_asks_for(
+    epsilon: float, delta: float, size: int, finer: bool
+) -> None:
+    """With little noise and a tiny epsilon it must be finer than the grid that all mechanisms have, or the
+    proof has no room.
+    """
     mechanism = Gaussian.for_loss(epsilon, delta)
     sigma = Fraction(mechanism.scale)
     for whole in (True, False):
@@ -89,9 +113,13 @@ def test_the_root_of_an_irrational_variance_is_rounded_down_and_hardly(variance:
 
 
 @pytest.mark.parametrize(
-    "make", [lambda s: Laplace(Pure(1), s), lambda s: Gaussian(Zcdp(1), Fraction(100), s)], ids=["Laplace", "Gaussian"]
+    "make",
+    [lambda s: Laplace(Pure(1), s), lambda s: Gaussian(Zcdp(1), Fraction(100), s)],
+    ids=["Laplace", "Gaussian"],
 )
-def test_the_sensitivity_of_a_mechanism_made_directly_is_read_and_checked(make: Callable[..., Laplace | Gaussian]) -> None:
+def test_the_sensitivity_of_a_mechanism_made_directly_is_read_and_checked(
+    make: Callable[..., Laplace | Gaussian],
+) -> None:
     for given, number in (("1/3", Fraction(1, 3)), (0.1, Fraction(1, 10)), (2, Fraction(2))):
         found = make(given).sensitivity
         assert found == number
@@ -103,12 +131,17 @@ def test_the_sensitivity_of_a_mechanism_made_directly_is_read_and_checked(make: 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(1, 1e-6), (0.1, 1e-5), (4, 1e-4)])
 @pytest.mark.parametrize("sensitivity", [1, 3])
-def test_delta_of_whole_gaussian_releases_by_summation(epsilon: float, delta: float, sensitivity: int) -> None:
-    """The hockey-stick sum over the integers, at every shift up to the sensitivity, stays below delta; near it at the last."""
+def test_delta_of_whole_gaussian_releases_by_summation(
+    epsilon: float, delta: float, sensitivity: int
+) -> None:
+    """The hockey-stick sum over the integers, at every shift up to the sensitivity, stays below delta; near
+    it at the last.
+    """
     mechanism = Gaussian.for_loss(epsilon, delta, sensitivity=sensitivity)
     k = np.arange(-int(40 * mechanism.scale), int(40 * mechanism.scale) + 1)
     found = [
-        np.maximum(mechanism.pmf(k) - math.exp(epsilon) * mechanism.pmf(k - shift), 0).sum() for shift in range(1, sensitivity + 1)
+        np.maximum(mechanism.pmf(k) - math.exp(epsilon) * mechanism.pmf(k - shift), 0).sum()
+        for shift in range(1, sensitivity + 1)
     ]
     assert max(found) <= delta
     assert found[-1] > 0.5 * delta
@@ -132,8 +165,12 @@ def test_a_gaussian_that_promises_too_much_cannot_be_made() -> None:
 
 
 def test_calibrations_differ_as_the_lectures_do() -> None:
-    """sqrt(2 ln(1.25/delta)) / epsilon in one lecture, sqrt(2 ln(2/delta)) / epsilon in the other; the exact one is smaller."""
-    scales = {c: Gaussian.for_loss(0.5, 1e-5, calibration=c).scale for c in ("analytic", "classic", "lecture")}
+    """sqrt(2 ln(1.25/delta)) / epsilon in one lecture, sqrt(2 ln(2/delta)) / epsilon in the other; the exact
+    one is smaller.
+    """
+    scales = {
+        c: Gaussian.for_loss(0.5, 1e-5, calibration=c).scale for c in ("analytic", "classic", "lecture")
+    }
     assert scales["classic"] == pytest.approx(math.sqrt(2 * math.log(1.25e5)) / 0.5, rel=1e-12)
     assert scales["lecture"] == pytest.approx(math.sqrt(2 * math.log(2e5)) / 0.5, rel=1e-12)
     assert scales["analytic"] < scales["classic"] < scales["lecture"]
@@ -156,7 +193,9 @@ def test_calibrations_differ_as_the_lectures_do() -> None:
     ],
     ids=["fine Laplace", "coarse Laplace", "fine Gaussian", "coarse Gaussian"],
 )
-def test_real_releases_have_the_scale_that_is_claimed_and_no_other(mechanism: Laplace | Gaussian, law: Callable) -> None:
+def test_real_releases_have_the_scale_that_is_claimed_and_no_other(
+    mechanism: Laplace | Gaussian, law: Callable
+) -> None:
     """400,000 draws in 40 cells: false alarms 1e-6, scales off by 2 % rejected with power above 0.999."""
     n, value = 400_000, 0.123
     noise = mechanism.release(np.full(n, value), np.random.default_rng(11)).value - value
@@ -169,7 +208,9 @@ def test_real_releases_have_the_scale_that_is_claimed_and_no_other(mechanism: La
         assert ((observed - n * share) ** 2 / (n * share)).sum() > limit
 
 
-@pytest.mark.parametrize("mechanism", [Laplace.for_epsilon(0.5), Gaussian.for_loss(1, 1e-4), Gaussian.for_rho(1)], ids=repr)
+@pytest.mark.parametrize(
+    "mechanism", [Laplace.for_epsilon(0.5), Gaussian.for_loss(1, 1e-4), Gaussian.for_rho(1)], ids=repr
+)
 def test_whole_releases_follow_the_pmf(mechanism: Laplace | Gaussian) -> None:
     """200,000 draws, chi-squared over the integers, false alarms 1e-6."""
     n = 200_000
@@ -178,15 +219,21 @@ def test_whole_releases_follow_the_pmf(mechanism: Laplace | Gaussian) -> None:
     observed = np.array([np.count_nonzero(noise == i) for i in k])
     share = mechanism.pmf(k)
     rest = 1 - share.sum()
-    statistic = ((observed - n * share) ** 2 / (n * share)).sum() + (n - observed.sum() - n * rest) ** 2 / (n * rest)
+    statistic = ((observed - n * share) ** 2 / (n * share)).sum() + (n - observed.sum() - n * rest) ** 2 / (
+        n * rest
+    )
     assert chi2.sf(statistic, len(k)) > 1e-6
 
 
 @pytest.mark.parametrize("mechanism", [m for m in MECHANISMS if getattr(m, "norm", "") != "l2"], ids=repr)
 @pytest.mark.parametrize("value", [3, 2.5])
 @pytest.mark.parametrize("level", [0.5, 0.95])
-def test_intervals_cover_as_often_as_they_say(mechanism: Laplace | Gaussian, value: float, level: float) -> None:
-    """20,000 releases: coverage within 5 standard errors of the level, false alarms 6e-7; above it by one integer's share."""
+def test_intervals_cover_as_often_as_they_say(
+    mechanism: Laplace | Gaussian, value: float, level: float
+) -> None:
+    """20,000 releases: coverage within 5 standard errors of the level, false alarms 6e-7; above it by one
+    integer's share.
+    """
     interval = mechanism.release(np.full(20_000, value), np.random.default_rng(13)).interval(level)
     inside = (interval.low <= value) & (value <= interval.high)
     error = 5 * math.sqrt(level * (1 - level) / 20_000)
@@ -209,10 +256,18 @@ def test_intervals_of_one_coordinate_of_vector_laplace_noise_cover(dimension: in
 
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("level", [0.5, 0.9, 0.95, 0.999])
-def test_error_bounds_the_noise_of_whole_numbers_and_of_reals(mechanism: Laplace | Gaussian, level: float) -> None:
-    """Pr[|noise| > error] <= 1 - level from the exact laws, and an error one step smaller would be too small for one of them."""
+def test_error_bounds_the_noise_of_whole_numbers_and_of_reals(
+    mechanism: Laplace | Gaussian, level: float
+) -> None:
+    """Pr[|noise| > error] <= 1 - level from the exact laws, and an error one step smaller would be too small
+    for one of them.
+    """
     error = mechanism.error(level)
-    law = continuous_laplace(scale=mechanism.scale) if isinstance(mechanism, Laplace) else norm(scale=mechanism.scale)
+    law = (
+        continuous_laplace(scale=mechanism.scale)
+        if isinstance(mechanism, Laplace)
+        else norm(scale=mechanism.scale)
+    )
     k = np.arange(0, math.floor(error) + 1)
     outside = 1 - mechanism.pmf(0) - 2 * mechanism.pmf(k[1:]).sum() if mechanism.sensitivity >= 1 else 0.0
     assert max(outside, 2 * law.sf(error)) <= 1 - level + 1e-12
@@ -225,7 +280,9 @@ def test_estimates_say_what_they_are() -> None:
     assert isinstance(estimate, Estimate)
     assert (estimate.covers, estimate.loss, estimate.n, estimate.notes) == ("noise", Pure("1/2"), None, ())
     assert estimate.se == pytest.approx(
-        math.sqrt(float(2 * sum(k**2 * p for k, p in enumerate(Laplace.for_epsilon(0.5).pmf(np.arange(400))))))
+        math.sqrt(
+            float(2 * sum(k**2 * p for k, p in enumerate(Laplace.for_epsilon(0.5).pmf(np.arange(400)))))
+        )
     )
     seeded = Laplace.for_epsilon(0.5).release(100, rng=np.random.default_rng(1))
     assert "seeded: for simulation only" in seeded.notes[0]

@@ -13,7 +13,9 @@ from toolkit.core.inference.intervals import Interval
 from toolkit.core.loss import Pure, Zcdp
 
 
-def released(number: int, total: int, square: int | None, rng: np.random.Generator, epsilon: float = 1.0) -> tuple[object, ...]:
+def released(
+    number: int, total: int, square: int | None, rng: np.random.Generator, epsilon: float = 1.0
+) -> tuple[object, ...]:
     values = (number, total) if square is None else (number, total, square)
     return Composed(tuple(Laplace.for_epsilon(epsilon) for _ in values)).release(values, rng=rng)
 
@@ -43,7 +45,9 @@ def test_losses_of_parts_add_up() -> None:
 
 
 def test_the_mean_interval_keeps_its_level() -> None:
-    """The box guarantees 90 %; 400 releases with a fixed seed, at least 85 %: false alarms below 1e-3 if it only just did."""
+    """The box guarantees 90 %; 400 releases with a fixed seed, at least 85 %: false alarms below 1e-3 if it
+    only just did.
+    """
     rng, covered = np.random.default_rng(2), 0
     for _ in range(400):
         estimate = quotient(released(50, 20, None, rng, 0.5), factor=0.5, offset=3.0, limits=(-10, 10))
@@ -63,7 +67,9 @@ def test_the_variance_interval_keeps_its_level() -> None:
 
 @pytest.mark.parametrize("number", [2, 3, 50])
 def test_a_private_variance_is_that_of_a_sample_and_so_is_its_interval(number: int) -> None:
-    """Divided by n - 1, as where n is public; divided by n, an interval without noise was half of what it should be for n = 2."""
+    """Divided by n - 1, as where n is public; divided by n, an interval without noise was half of what it
+    should be for n = 2.
+    """
     parts = released(number, 10, 190, np.random.default_rng(6), 10**9)
     estimate = quotient(parts, factor=2.0, offset=0.0, limits=(0, 1000))
     expected = 2 * (190 - 10**2 / number) / (number - 1)
@@ -79,18 +85,25 @@ def test_the_standard_error_of_a_variance_follows_its_slopes() -> None:
         return (square - total**2 / number) / (number - 1)
 
     slopes = [
-        (variance(*(moved := np.array([40, 100, 900]) + step)) - variance(*(2 * np.array([40, 100, 900]) - moved))) / 2e-3
+        (
+            variance(*(moved := np.array([40, 100, 900]) + step))
+            - variance(*(2 * np.array([40, 100, 900]) - moved))
+        )
+        / 2e-3
         for step in np.eye(3) * 1e-3
     ]
-    expected = math.sqrt(sum((slope * float(part.se)) ** 2 for slope, part in zip(slopes, parts, strict=True)))
+    expected = math.sqrt(
+        sum((slope * float(part.se)) ** 2 for slope, part in zip(slopes, parts, strict=True))
+    )
     assert quotient(parts, factor=1.0, offset=0.0, limits=(0, 1000)).se == pytest.approx(expected, rel=1e-5)
 
 
 def test_standard_errors_follow_the_delta_method() -> None:
-    """The spread of the mean, summed over all pairs of noise, is the standard error of each of 100 releases within 2 %.
+    """The spread of the mean, summed over all pairs of noise, is the standard error of each of 100 releases
+    within 2 %.
 
-    The delta method itself is within 0.1 % here; noise of 18 on the number 1000 moves its error by 1.9 %, and more than 18 has
-    a chance of 1e-6 in 100 releases.
+    The delta method itself is within 0.1 % here; noise of 18 on the number 1000 moves its error by 1.9 %, and
+    more than 18 has a chance of 1e-6 in 100 releases.
     """
     noise = np.arange(-40, 41)
     chance = np.exp(-np.abs(noise)) / np.exp(-np.abs(noise)).sum()
@@ -114,11 +127,15 @@ def test_concentrated_costs_of_parts_add_up_and_an_estimate_costs_what_all_its_p
     """Half the squares of 0.1 and 0.2: 0.025, where the sum of the epsilons would cost 0.045."""
     assert Composed((Laplace.for_epsilon(0.1), Laplace.for_epsilon(0.2))).zcdp == Zcdp(Fraction(25, 1000))
     for count in (2, 3):
-        assert quotient(tuple(part(9.0) for _ in range(count)), factor=1.0, offset=0.0, limits=(0, 1)).loss == Pure(count)
+        assert quotient(
+            tuple(part(9.0) for _ in range(count)), factor=1.0, offset=0.0, limits=(0, 1)
+        ).loss == Pure(count)
 
 
 def test_the_error_probability_is_shared_among_the_noisy_numbers() -> None:
-    """So that all lie in their intervals with the level that was asked for; each at that level would promise 0.81 for 0.9."""
+    """So that all lie in their intervals with the level that was asked for; each at that level would promise
+    0.81 for 0.9.
+    """
     for count, level, each in ((2, 0.9, 0.95), (3, 0.91, 0.97)):
         parts = tuple(part(9.0, 8.0, 10.0) for _ in range(count))
         quotient(parts, factor=1.0, offset=0.0, limits=(-10, 10)).interval(level)
@@ -136,7 +153,9 @@ def test_the_error_probability_is_shared_among_the_noisy_numbers() -> None:
         ((-5, 4), (0, 1), (2, 3), (0.5 - 0.25) * 4 / 3, 1.5 * 2),
     ],
 )
-def test_limits_are_the_extremes_over_all_that_the_noisy_numbers_may_be(number, total, square, low, high) -> None:
+def test_limits_are_the_extremes_over_all_that_the_noisy_numbers_may_be(
+    number, total, square, low, high
+) -> None:
     boxes = (number, total, square)
     parts = tuple(part(sum(box) / 2, *box) for box in boxes)
     limits = quotient(parts, factor=2.0, offset=0.0, limits=(0, 99)).interval()
@@ -155,12 +174,19 @@ def test_the_standard_error_of_a_variance_is_what_small_changes_of_its_parts_mak
     values, errors = (50.0, 20.0, 90.0), (3.0, 5.0, 7.0)
 
     def made(moved: tuple[float, ...]) -> Estimate:
-        return quotient(tuple(part(v, se=se) for v, se in zip(moved, errors, strict=True)), factor=2.0, offset=0.0, limits=(0, 99))
+        return quotient(
+            tuple(part(v, se=se) for v, se in zip(moved, errors, strict=True)),
+            factor=2.0,
+            offset=0.0,
+            limits=(0, 99),
+        )
 
     assert float(made(values)) == pytest.approx(2 * (90 - 20**2 / 50) / 49)
     moves = []
     for i, se in enumerate(errors):
-        up, down = (made(tuple(v + sign * 1e-6 * se * (j == i) for j, v in enumerate(values))) for sign in (1, -1))
+        up, down = (
+            made(tuple(v + sign * 1e-6 * se * (j == i) for j, v in enumerate(values))) for sign in (1, -1)
+        )
         moves.append((float(up) - float(down)) / 2e-6)
     assert made(values).se == pytest.approx(math.hypot(*moves), rel=1e-6)
     assert made(values).cov == pytest.approx(np.array([[made(values).se ** 2]]))

@@ -18,11 +18,18 @@ from toolkit.core.loss import Approx, Pure
 from toolkit.core.sampling.noise import LatticeSampler
 
 
-@pytest.mark.parametrize("make", [lambda: Laplace.for_epsilon(1), lambda: Gaussian.for_loss(1, 1e-5)], ids=["laplace", "gaussian"])
+@pytest.mark.parametrize(
+    "make", [lambda: Laplace.for_epsilon(1), lambda: Gaussian.for_loss(1, 1e-5)], ids=["laplace", "gaussian"]
+)
 def test_precision_attack_all_outputs_lie_on_one_grid(make: Callable[[], Laplace | Gaussian]) -> None:
-    """Haney and others (2022): an output near 0 with finer low bits than f=1 allows would prove f=0. Here none has finer bits."""
+    """Haney and others (2022): an output near 0 with finer low bits than f=1 allows would prove f=0. Here
+    none has finer bits.
+    """
     mechanism = make()
-    outputs = {f: np.array(mechanism.release(np.full(20_000, f), np.random.default_rng(5)).value) for f in (0.0, 1.0, 1 / 3, -0.1)}
+    outputs = {
+        f: np.array(mechanism.release(np.full(20_000, f), np.random.default_rng(5)).value)
+        for f in (0.0, 1.0, 1 / 3, -0.1)
+    }
     exponent = grid_exponent(Fraction(1), Fraction(mechanism.scale))
     for output in outputs.values():
         near = output[np.abs(output) < 0.25]
@@ -52,7 +59,11 @@ def test_types_and_shapes_of_releases(mechanism: Laplace | Gaussian) -> None:
     assert type(mechanism.release(5.0).value) is float
     assert type(mechanism.release(np.float32(5)).value) is float
     for values in ([1, 2, 3], np.array([1, 2, 3]), np.array([1, 2, 3], dtype=np.uint8)):
-        kind = np.int64 if whole and not (isinstance(mechanism, Laplace) and mechanism.norm == "l2") else np.float64
+        kind = (
+            np.int64
+            if whole and not (isinstance(mechanism, Laplace) and mechanism.norm == "l2")
+            else np.float64
+        )
         assert mechanism.release(values).value.dtype == kind
     for values in ([1.0, 2, 3], np.array([1, 2, 3], dtype=np.float32)):
         assert mechanism.release(values).value.dtype == np.float64
@@ -86,12 +97,26 @@ def test_noise_of_a_huge_scale_is_cut_not_wrapped() -> None:
 def test_what_is_refused_does_not_depend_on_the_private_value() -> None:
     for mechanism in MECHANISMS:
         messages = set()
-        for value in (float("nan"), float("inf"), -float("inf"), [1.0, float("nan")], np.array([7.5, -np.inf])):
+        for value in (
+            float("nan"),
+            float("inf"),
+            -float("inf"),
+            [1.0, float("nan")],
+            np.array([7.5, -np.inf]),
+        ):
             with pytest.raises(ValueError, match="must be finite") as caught:
                 mechanism.release(value)
             messages.add(str(caught.value))
         assert len(messages) == 1
-        for value in (True, Decimal(1), "1", None, np.array([1], dtype=object), np.ma.masked_array([1.0]), 1j):
+        for value in (
+            True,
+            Decimal(1),
+            "1",
+            None,
+            np.array([1], dtype=object),
+            np.ma.masked_array([1.0]),
+            1j,
+        ):
             with pytest.raises(TypeError, match="`value` must"):
                 mechanism.release(value)
 
@@ -106,7 +131,11 @@ def test_parameters_must_be_positive_numbers(bad: object) -> None:
         lambda: Laplace.epsilon_for(error=1, sensitivity=number),
     ]
     if bad != 1e301:
-        makers += [lambda: Laplace.for_epsilon(number), lambda: Gaussian.for_loss(number, 1e-6), lambda: Gaussian.for_rho(number)]
+        makers += [
+            lambda: Laplace.for_epsilon(number),
+            lambda: Gaussian.for_loss(number, 1e-6),
+            lambda: Gaussian.for_rho(number),
+        ]
     for make in makers:
         with pytest.raises((ValueError, TypeError), match=r"`(epsilon|sensitivity|rho)` must"):
             make()

@@ -40,7 +40,9 @@ def permute_and_flip_law(scores: list[float], rate: float) -> list[float]:
 
 
 def noisy_max_law(scores: list[int], epsilon: float, sensitivity: int) -> list[float]:
-    """Winner of integer scores with two-sided geometric noise, the first among equals, by summation over the winner's sum."""
+    """Winner of integer scores with two-sided geometric noise, the first among equals, by summation over the
+    winner's sum.
+    """
     k = np.arange(-600, 601)
     weight = np.exp(-np.abs(k) * epsilon / (2 * sensitivity))
     below = np.concatenate([[0], np.cumsum(weight / weight.sum())])
@@ -55,12 +57,19 @@ def noisy_max_law(scores: list[int], epsilon: float, sensitivity: int) -> list[f
     return law
 
 
-# Laws and draws ------------------------------------------------------------------------------------------------------
+# Laws and draws
+# ------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     ("scores", "base"),
-    [([1, 0, 0.5], None), ([3, 3, 3], None), ([0, 10, 9], [50, 1, 2]), ([2, 5, 3], [1.5, 0.25, 0.75]), ([5, 9, 4], [1, 0, 1])],
+    [
+        ([1, 0, 0.5], None),
+        ([3, 3, 3], None),
+        ([0, 10, 9], [50, 1, 2]),
+        ([2, 5, 3], [1.5, 0.25, 0.75]),
+        ([5, 9, 4], [1, 0, 1]),
+    ],
 )
 def test_the_exponential_mechanism_draws_its_law(scores: list[float], base: list[float] | None) -> None:
     """6000 seeded draws against `probabilities`; false alarms 1e-6."""
@@ -72,7 +81,8 @@ def test_the_exponential_mechanism_draws_its_law(scores: list[float], base: list
 
 
 def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A candidate whose word is above its share of the envelope is not kept: the draw begins again, with fresh words.
+    """A candidate whose word is above its share of the envelope is not kept: the draw begins again, with
+    fresh words.
 
     Over all words of the candidate from the lowest to the highest exactly those below the share are kept.
     """
@@ -82,16 +92,28 @@ def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.Monke
     places = [0, int(odds.envelope(slice(0, 1))[0])]  # the first place of each candidate
     for i, share in enumerate(shares):
         edge = int(share * 2**64)
-        for word, kept in ((0, True), (edge // 2, True), (edge - 2, True), (edge + 2, False), (2**64 - 1, False)):
+        for word, kept in (
+            (0, True),
+            (edge // 2, True),
+            (edge - 2, True),
+            (edge + 2, False),
+            (2**64 - 1, False),
+        ):
             places_left, words_left = [places[i], places[1 - i]], [word, 0]
-            monkeypatch.setattr(selection, "below", lambda *_, left=places_left: np.array([left.pop(0)], dtype=np.uint64))
-            monkeypatch.setattr(selection, "words", lambda *_, left=words_left: np.array([left.pop(0)], dtype=np.uint64))
+            monkeypatch.setattr(
+                selection, "below", lambda *_, left=places_left: np.array([left.pop(0)], dtype=np.uint64)
+            )
+            monkeypatch.setattr(
+                selection, "words", lambda *_, left=words_left: np.array([left.pop(0)], dtype=np.uint64)
+            )
             assert selection._draw(odds, None) == (i if kept else 1 - i)
             assert (len(places_left), len(words_left)) == ((1, 1) if kept else (0, 0))
 
 
 def test_the_exponential_mechanism_does_not_draw_its_envelope() -> None:
-    """25,000 draws where the envelope is near its worst; false alarms 1e-6, power against the envelope's own law above 0.999."""
+    """25,000 draws where the envelope is near its worst; false alarms 1e-6, power against the envelope's own
+    law above 0.999.
+    """
     mechanism, rng, n = Exponential.for_epsilon(2), np.random.default_rng(27), 25_000
     odds, law = mechanism._odds([-0.05, 0.0], [1.0, 1.46]), mechanism.probabilities([-0.05, 0.0], [1.0, 1.46])
     envelope = odds.envelope(slice(None)) / odds.envelope(slice(None)).sum()
@@ -111,8 +133,12 @@ def test_the_exponential_mechanism_does_not_draw_its_envelope() -> None:
     ],
     ids=["exponential", "flip", "max"],
 )
-def test_draws_accept_epsilon_and_reject_what_is_a_tenth_off(kind: type[Selection], law: Callable[[float], list[float]]) -> None:
-    """12,000 draws of each; false alarms 1e-6; the power against a tenth more or less is computed and above 0.999."""
+def test_draws_accept_epsilon_and_reject_what_is_a_tenth_off(
+    kind: type[Selection], law: Callable[[float], list[float]]
+) -> None:
+    """12,000 draws of each; false alarms 1e-6; the power against a tenth more or less is computed and above
+    0.999.
+    """
     rng, n, mechanism = np.random.default_rng(28), 12_000, kind.for_epsilon(2)
     names, right, limit = list(range(len(SCORES))), np.array(law(2)), chi2.isf(1e-6, len(SCORES) - 1)
     counts = Counter(mechanism.choose(names, SCORES, rng=rng) for _ in range(n))
@@ -124,12 +150,17 @@ def test_draws_accept_epsilon_and_reject_what_is_a_tenth_off(kind: type[Selectio
 
 
 def test_the_exponential_law_is_the_formula_and_at_most_e_to_the_epsilon_from_its_neighbours() -> None:
-    """All neighbours of [2, 0, 1, 5] with moves of -1, 0, 1 on each score: the largest ratio is below e**epsilon."""
+    """All neighbours of [2, 0, 1, 5] with moves of -1, 0, 1 on each score: the largest ratio is below
+    e**epsilon.
+    """
     mechanism, scores = Exponential.for_epsilon("0.7"), np.array([2, 0, 1, 5])
     law = mechanism.probabilities(scores)
     weights = np.exp(0.35 * scores)
     assert law == pytest.approx(weights / weights.sum(), rel=1e-14)
-    ratios = [(mechanism.probabilities(scores + np.array(move)) / law).max() for move in itertools.product((-1, 0, 1), repeat=4)]
+    ratios = [
+        (mechanism.probabilities(scores + np.array(move)) / law).max()
+        for move in itertools.product((-1, 0, 1), repeat=4)
+    ]
     assert max(ratios) <= math.exp(0.7)
     assert max(ratios) > math.exp(0.5)
 
@@ -162,7 +193,9 @@ def test_noisy_max_draws_its_law(scores: list[int]) -> None:
     assert goodness(counts, list("abc"), law, 6000) > 1e-6
 
 
-@pytest.mark.parametrize("law", [lambda s: permute_and_flip_law(s, 0.35), lambda s: noisy_max_law(s, 0.7, 1)], ids=["flip", "max"])
+@pytest.mark.parametrize(
+    "law", [lambda s: permute_and_flip_law(s, 0.35), lambda s: noisy_max_law(s, 0.7, 1)], ids=["flip", "max"]
+)
 def test_the_other_two_are_private_on_all_small_neighbours(law: Callable[[list[int]], list[float]]) -> None:
     """Ties to the first included: the ratio of any outcome between neighbours is at most e**epsilon."""
     for scores in ([0, 0, 0], [2, 1, 0], [0, 3, 3]):
@@ -173,7 +206,9 @@ def test_the_other_two_are_private_on_all_small_neighbours(law: Callable[[list[i
 
 
 def test_noisy_max_on_reals_and_on_whole_numbers_agree() -> None:
-    """3000 draws each; two-sample chi-squared, false alarms 1e-6. On reals the noise is 2**30 times finer, so ties vanish."""
+    """3000 draws each; two-sample chi-squared, false alarms 1e-6. On reals the noise is 2**30 times finer, so
+    ties vanish.
+    """
     rng, mechanism = np.random.default_rng(24), NoisyMax.for_epsilon("1/10")
     whole = Counter(mechanism.choose("abc", [30, 10, 20], rng=rng) for _ in range(3000))
     real = Counter(mechanism.choose("abc", [30.0, 10.0, 20.0], rng=rng) for _ in range(3000))
@@ -188,14 +223,18 @@ def renyi(p: np.ndarray, q: np.ndarray, order: float) -> float:
 
 
 def dearest(law: Callable[[list[float]], np.ndarray], bases: list[list[float]]) -> float:
-    """The largest Rényi divergence over its order, between all neighbours of the given scores: rho is at least this."""
+    """The largest Rényi divergence over its order, between all neighbours of the given scores: rho is at
+    least this.
+    """
     worst = 0.0
     for base in bases:
         here = np.asarray(law(base))
         for move in itertools.product((-1, 0, 1), repeat=len(base)):
             there = np.asarray(law([a + b for a, b in zip(base, move, strict=True)]))
             pairs = ((here, there), (there, here))
-            worst = max(worst, *(renyi(p, q, order) / order for p, q in pairs for order in (1, 1.5, 2, 4, 8, 32)))
+            worst = max(
+                worst, *(renyi(p, q, order) / order for p, q in pairs for order in (1, 1.5, 2, 4, 8, 32))
+            )
     return worst
 
 
@@ -206,9 +245,10 @@ BASES: list[list[float]] = [[0, 0], [1, 0], [0, 2], [0, 2, 2], [0, 4, 4], [0, 0,
 def test_the_concentrated_cost_of_the_exponential_mechanism_is_an_eighth_and_no_less(epsilon: float) -> None:
     """Never above, and at small losses within a percent.
 
-    The proof: with L the logarithm of the ratio of the two laws and K(t) = ln E e**(t L) under the second, K(0) = K(1) = 0
-    and K'' is a variance of a number within a range of epsilon, so at most epsilon**2 / 4. Hence K(t) - t (t-1) epsilon**2 / 8
-    is concave with zeros at 0 and 1, below 0 at every order t > 1, where the divergence is K(t) / (t - 1).
+    The proof: with L the logarithm of the ratio of the two laws and K(t) = ln E e**(t L) under the second,
+    K(0) = K(1) = 0 and K'' is a variance of a number within a range of epsilon, so at most epsilon**2 / 4.
+    Hence K(t) - t (t-1) epsilon**2 / 8 is concave with zeros at 0 and 1, below 0 at every order t > 1, where
+    the divergence is K(t) / (t - 1).
     """
     mechanism = Exponential.for_epsilon(epsilon)
     found = dearest(mechanism.probabilities, BASES)
@@ -218,7 +258,9 @@ def test_the_concentrated_cost_of_the_exponential_mechanism_is_an_eighth_and_no_
 
 
 def test_the_other_two_have_no_such_discount() -> None:
-    """By enumeration: permute-and-flip costs more than three times an eighth, the noisy maximum a third more."""
+    """By enumeration: permute-and-flip costs more than three times an eighth, the noisy maximum a third
+    more.
+    """
     eighth = 0.5**2 / 8
     assert 3 * eighth < dearest(lambda scores: permute_and_flip_law(scores, 0.25), BASES) <= 4 * eighth
     assert 1.3 * eighth < dearest(lambda scores: noisy_max_law(scores, 0.5, 1), BASES) <= 4 * eighth
@@ -227,11 +269,15 @@ def test_the_other_two_have_no_such_discount() -> None:
 
 
 @pytest.mark.parametrize("scores", [[0.25, 1.0, -3.0], [1, 2, 3]])
-def test_the_noise_of_the_noisy_maximum_covers_what_the_grid_adds(scores: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_noise_of_the_noisy_maximum_covers_what_the_grid_adds(
+    scores: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A sensitivity that is no multiple of the grid is rounded up to one, in the scale of the noise, too."""
     seen: list[Fraction] = []
     monkeypatch.setattr(
-        selection, "discrete_laplace", lambda scale, size, _rng: seen.append(scale) or np.zeros(size, dtype=np.int64)
+        selection,
+        "discrete_laplace",
+        lambda scale, size, _rng: seen.append(scale) or np.zeros(size, dtype=np.int64),
     )
     epsilon, sensitivity = Fraction(7, 10), Fraction(1, 3)
     NoisyMax.for_epsilon(epsilon, sensitivity=sensitivity).choose("abc", scores)
@@ -241,14 +287,23 @@ def test_the_noise_of_the_noisy_maximum_covers_what_the_grid_adds(scores: list[f
 
 
 def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The logarithms may be 2 units too low, so words just below the power that they give are not yet sure."""
+    """The logarithms may be 2 units too low, so words just below the power that they give are not yet
+    sure.
+    """
     odds = Odds(selection._read_scores([0.0, -1.3]), Fraction(1, 2))
     logs = odds.logs(slice(None))
     sure, unsure = int(lower_powers(logs + 2)[1]), int(lower_powers(logs)[1])
     assert sure < unsure
     asked: list[int] = []
-    monkeypatch.setattr(selection, "falls_below", lambda _power, prefix, _bits, _rng: bool(asked.append(prefix)))
-    for word, expected in ((sure - 1, []), (sure, [sure]), (unsure - 1, [unsure - 1]), (int(upper_powers(logs)[1]), [])):
+    monkeypatch.setattr(
+        selection, "falls_below", lambda _power, prefix, _bits, _rng: bool(asked.append(prefix))
+    )
+    for word, expected in (
+        (sure - 1, []),
+        (sure, [sure]),
+        (unsure - 1, [unsure - 1]),
+        (int(upper_powers(logs)[1]), []),
+    ):
         stream = np.array([0, word << (64 - UNIT_BITS)], dtype=np.uint64)
         monkeypatch.setattr(selection, "words", lambda *_, stream=stream: stream)
         heads = PermuteAndFlip.for_epsilon(1)._heads(odds, slice(0, 2), None)
@@ -257,7 +312,8 @@ def test_a_coin_near_its_probability_is_decided_with_more_digits(monkeypatch: py
         asked.clear()
 
 
-# Adversarial scores --------------------------------------------------------------------------------------------------
+# Adversarial scores
+# --------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -317,10 +373,14 @@ def test_a_base_of_zero_is_never_chosen_even_with_the_best_score() -> None:
 
 
 def test_a_candidate_800_units_behind_can_win(monkeypatch: pytest.MonkeyPatch) -> None:
-    """With words of zeros the draw falls to candidate 0's share of 1 in 2**40 and every coin says yes: no underflow to 0."""
+    """With words of zeros the draw falls to candidate 0's share of 1 in 2**40 and every coin says yes: no
+    underflow to 0.
+    """
     monkeypatch.setattr(selection, "below", lambda _bound, _size, _rng: np.array([0], dtype=np.uint64))
     monkeypatch.setattr(selection, "words", lambda count, _bits, _rng: np.zeros(count, dtype=np.uint64))
-    monkeypatch.setattr("toolkit.core.sampling.enclosure.words", lambda count, _bits, _rng: np.zeros(count, dtype=np.uint64))
+    monkeypatch.setattr(
+        "toolkit.core.sampling.enclosure.words", lambda count, _bits, _rng: np.zeros(count, dtype=np.uint64)
+    )
     assert Exponential.for_epsilon(1).choose("ab", [-1600, 0]) == "a"
     assert PermuteAndFlip.for_epsilon(1).choose("ab", [-1600, 0]) == "a"
 
@@ -344,11 +404,14 @@ def test_candidates_may_be_any_sequence() -> None:
 def test_costs_are_values() -> None:
     mechanism = Exponential.for_epsilon("1/2", sensitivity=3)
     assert (mechanism.loss, mechanism.zcdp, mechanism.rate) == (Pure("1/2"), Zcdp("1/32"), Fraction(1, 12))
-    assert not hasattr(PermuteAndFlip.for_epsilon(1), "zcdp")  # the discount is the exponential mechanism's alone
+    assert not hasattr(
+        PermuteAndFlip.for_epsilon(1), "zcdp"
+    )  # the discount is the exponential mechanism's alone
     assert repr(mechanism) == "<Exponential sensitivity 3; ε = 0.5>"
 
 
-# Points of the line --------------------------------------------------------------------------------------------------
+# Points of the line
+# --------------------------------------------------------------------------------------------------
 
 
 def test_points_have_the_law_of_the_grid() -> None:
@@ -356,7 +419,17 @@ def test_points_have_the_law_of_the_grid() -> None:
     mechanism, rng = Exponential.for_epsilon(2), np.random.default_rng(25)
     edges, scores = [0, 0.75, 0.75, 1.2, 4], [0, 50, 2, 1]
     points = np.arange(0, 4.5, 0.5)
-    owner = [0, 0, 2, 3, 3, 3, 3, 3, 3]  # 1.0 is in [0.75, 1.2); the empty interval owns nothing, whatever its score
+    owner = [
+        0,
+        0,
+        2,
+        3,
+        3,
+        3,
+        3,
+        3,
+        3,
+    ]  # 1.0 is in [0.75, 1.2); the empty interval owns nothing, whatever its score
     weights = np.exp([scores[i] for i in owner])
     counts = Counter(mechanism.choose_point(edges, scores, exponent=-1, rng=rng) for _ in range(6000))
     assert goodness(counts, list(points), list(weights / weights.sum()), 6000) > 1e-6
@@ -365,8 +438,12 @@ def test_points_have_the_law_of_the_grid() -> None:
 def test_whole_edges_and_real_edges_choose_the_same_points() -> None:
     mechanism = Exponential.for_epsilon(1)
     for seed in range(30):
-        whole = mechanism.choose_point(np.array([0, 3, 3, 7, 20]), [0, 1, 2, 1], exponent=0, rng=np.random.default_rng(seed))
-        real = mechanism.choose_point(np.array([0.0, 3, 3, 7, 20]), [0, 1, 2, 1], exponent=0, rng=np.random.default_rng(seed))
+        whole = mechanism.choose_point(
+            np.array([0, 3, 3, 7, 20]), [0, 1, 2, 1], exponent=0, rng=np.random.default_rng(seed)
+        )
+        real = mechanism.choose_point(
+            np.array([0.0, 3, 3, 7, 20]), [0, 1, 2, 1], exponent=0, rng=np.random.default_rng(seed)
+        )
         assert whole == real == int(whole)
 
 
@@ -380,7 +457,9 @@ def test_the_grid_of_points_depends_on_the_outer_edges_alone() -> None:
     for inner in (0.1, 50.0, 99.9):
         points = [Exponential.for_epsilon(1).choose_point([0, inner, 100], [0, 0]) for _ in range(50)]
         assert all(point * 2**26 % 1 == 0 for point in points)
-    assert Exponential.for_epsilon(1).choose_point([10**15, 10**15 + 1], [0]) - 10**15 in [k / 8 for k in range(9)]
+    assert Exponential.for_epsilon(1).choose_point([10**15, 10**15 + 1], [0]) - 10**15 in [
+        k / 8 for k in range(9)
+    ]
 
 
 def test_tied_data_never_fail() -> None:
@@ -402,6 +481,8 @@ def test_tied_data_never_fail() -> None:
         ([0, float("nan"), 1], [0, 0], {}, "`edges` must be finite"),
     ],
 )
-def test_edges_and_grids_are_checked(edges: list[float], scores: list[float], options: dict[str, int], message: str) -> None:
+def test_edges_and_grids_are_checked(
+    edges: list[float], scores: list[float], options: dict[str, int], message: str
+) -> None:
     with pytest.raises(ValueError, match=message):
         Exponential.for_epsilon(1).choose_point(edges, scores, **options)

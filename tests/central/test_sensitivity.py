@@ -28,7 +28,9 @@ def test_the_same_examples_when_a_person_is_replaced() -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 @pytest.mark.parametrize("groups", [(["brown"],), (EYES,), (["brown"], ["tall"]), (EYES, ["tall"])])
-def test_several_counts_together_agree_with_all_small_tables(groups: tuple[list[str], ...], relation: str) -> None:
+def test_several_counts_together_agree_with_all_small_tables(
+    groups: tuple[list[str], ...], relation: str
+) -> None:
     people = [(eye, tall) for eye in (*EYES, "other") for tall in ("tall", "short")]
     names = [name for group in groups for name in group]
 
@@ -75,8 +77,14 @@ def test_count_and_histogram(relation: str) -> None:
 
 @pytest.mark.parametrize("relation", RELATIONS)
 def test_the_length_of_one_number_is_its_size(relation: str) -> None:
-    """A mean of 100 numbers in [0, 1] moves by 0.01 in either norm: less would be too little Gaussian noise."""
-    scalars = [count(neighbors=relation), total((-1, 3), neighbors=relation), total(("1/7", "1/3"), neighbors=relation)]
+    """A mean of 100 numbers in [0, 1] moves by 0.01 in either norm: less would be too little Gaussian
+    noise.
+    """
+    scalars = [
+        count(neighbors=relation),
+        total((-1, 3), neighbors=relation),
+        total(("1/7", "1/3"), neighbors=relation),
+    ]
     if relation == "replace":
         scalars += [mean((0, 1), 100, neighbors=relation), variance((0, 3), 7, neighbors=relation)]
         scalars.append(variance((0, 3), 7, neighbors=relation, ddof=0))
@@ -99,7 +107,13 @@ def test_a_person_with_three_rows_moves_three_times_as_far() -> None:
 
 
 def test_neighbours_are_always_said() -> None:
-    for function, arguments in ((count, ()), (histogram, ()), (total, ((0, 1),)), (mean, ((0, 1), 5)), (counts, (["a"],))):
+    for function, arguments in (
+        (count, ()),
+        (histogram, ()),
+        (total, ((0, 1),)),
+        (mean, ((0, 1), 5)),
+        (counts, (["a"],)),
+    ):
         with pytest.raises(TypeError, match="neighbors"):
             function(*arguments)
         with pytest.raises(ValueError, match="`neighbors` must be one of"):

@@ -15,21 +15,29 @@ from toolkit.central.sparse import AboveThreshold
 
 
 def first_yes_law(values: list[float], threshold: float, epsilon: float) -> list[float]:
-    """Pr[first yes at each value], and of none, with continuous Laplace noise 2/e on the threshold and 4/e on the values."""
+    """Pr[first yes at each value], and of none, with continuous Laplace noise 2/e on the threshold and 4/e on
+    the values.
+    """
     bar = np.linspace(-80 / epsilon, 80 / epsilon, 40_001)
     density = np.exp(-np.abs(bar) * epsilon / 2)
     density /= density.sum()
     law, none = [], density
     for value in values:
         gap = threshold + bar - value
-        no = np.where(gap < 0, 0.5 * np.exp(np.minimum(gap, 0) * epsilon / 4), 1 - 0.5 * np.exp(-np.maximum(gap, 0) * epsilon / 4))
+        no = np.where(
+            gap < 0,
+            0.5 * np.exp(np.minimum(gap, 0) * epsilon / 4),
+            1 - 0.5 * np.exp(-np.maximum(gap, 0) * epsilon / 4),
+        )
         law.append(float((none * (1 - no)).sum()))
         none = none * no
     return [*law, float(none.sum())]
 
 
 def test_the_first_yes_has_the_law_of_the_noises() -> None:
-    """3000 runs over four values; chi-squared against the integral over the threshold's noise, false alarms 1e-6."""
+    """3000 runs over four values; chi-squared against the integral over the threshold's noise, false alarms
+    1e-6.
+    """
     values, rng, seen = [0, 4, 2, 6], np.random.default_rng(31), [0] * 5
     for _ in range(3000):
         alarm = AboveThreshold(5, epsilon=2, rng=rng)
@@ -64,7 +72,9 @@ def test_it_stops_itself_after_the_last_yes_and_counts_down() -> None:
 
 
 def test_noise_scales_and_fresh_thresholds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Threshold 2 count sensitivity / epsilon, values twice that, in steps of the grid; a new threshold after each yes."""
+    """Threshold 2 count sensitivity / epsilon, values twice that, in steps of the grid; a new threshold after
+    each yes.
+    """
     drawn: list[tuple[Fraction, int]] = []
     stream: Iterator[int] = iter([0, 0, 0, 10**15, 0, 10**15])
 
@@ -128,7 +138,9 @@ def test_seeds_are_marked_and_the_secret_is_not_shown() -> None:
     assert str(alarm._bar) not in repr(alarm)
 
 
-@pytest.mark.parametrize("bad", [math.nan, math.inf, "abc", True, None, [1, 2], np.array([1.0, 2.0])], ids=repr)
+@pytest.mark.parametrize(
+    "bad", [math.nan, math.inf, "abc", True, None, [1, 2], np.array([1.0, 2.0])], ids=repr
+)
 def test_values_and_thresholds_must_be_single_numbers(bad: object) -> None:
     with pytest.raises((ValueError, TypeError), match="`value` must"):
         AboveThreshold(0, epsilon=1).ask(bad)

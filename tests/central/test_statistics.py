@@ -1,6 +1,7 @@
 """Record and replay: the same statistic on a neighbouring column moves by at most its declared sensitivity.
 
-The columns are hostile on purpose: ends of the range, values just beside them, infinities, denormals, huge numbers.
+The columns are hostile on purpose: ends of the range, values just beside them, infinities, denormals, huge
+numbers.
 """
 
 from fractions import Fraction
@@ -13,13 +14,25 @@ from hypothesis import strategies as st
 from toolkit.central import sensitivity, statistics
 from toolkit.central.steps import SQUARE_BITS, Bounds
 
-extremes = st.sampled_from([0.0, -0.0, 1.0, -1.0, 80.0, 79.99999999999999, np.inf, -np.inf, 5e-324, 1e308, -1e308, 2.0**53, 0.1])
+extremes = st.sampled_from(
+    [0.0, -0.0, 1.0, -1.0, 80.0, 79.99999999999999, np.inf, -np.inf, 5e-324, 1e308, -1e308, 2.0**53, 0.1]
+)
 numbers = st.one_of(extremes, st.floats(allow_nan=False), st.floats(-100, 100))
 limits = st.sampled_from(
-    [(0, 80), (-1, 1), (-5.5, 80), ("1/3", "2/3"), (1024, 1024 + 4 * np.spacing(1024.0)), (10**9, 10**9 + 1), (-3, -1)]
+    [
+        (0, 80),
+        (-1, 1),
+        (-5.5, 80),
+        ("1/3", "2/3"),
+        (1024, 1024 + 4 * np.spacing(1024.0)),
+        (10**9, 10**9 + 1),
+        (-3, -1),
+    ]
 )
 relations = st.sampled_from(["replace", "add_remove"])
-shares = st.sampled_from([Fraction(1, 2), Fraction(0), Fraction(1), Fraction(1, 10), Fraction(9, 10), Fraction(1, 3)])
+shares = st.sampled_from(
+    [Fraction(1, 2), Fraction(0), Fraction(1), Fraction(1, 10), Fraction(9, 10), Fraction(1, 3)]
+)
 
 
 def neighbour(values: list[float], new: float, place: int, relation: str) -> tuple[np.ndarray, np.ndarray]:
@@ -34,14 +47,19 @@ def neighbour(values: list[float], new: float, place: int, relation: str) -> tup
 
 def moved(one: object, other: object) -> int:
     """How far two values of a statistic are apart, in whole numbers of any size."""
-    return sum(abs(int(a) - int(b)) for a, b in zip(np.atleast_1d(one).tolist(), np.atleast_1d(other).tolist(), strict=True))
+    return sum(
+        abs(int(a) - int(b))
+        for a, b in zip(np.atleast_1d(one).tolist(), np.atleast_1d(other).tolist(), strict=True)
+    )
 
 
 columns = st.lists(numbers, min_size=2, max_size=30)
 
 
 @given(columns, numbers, st.integers(0, 100), limits, relations)
-def test_sums_move_by_at_most_their_sensitivity(values: list[float], new: float, place: int, bounds: object, relation: str) -> None:
+def test_sums_move_by_at_most_their_sensitivity(
+    values: list[float], new: float, place: int, bounds: object, relation: str
+) -> None:
     box = Bounds.of(bounds)
     statistic = statistics.total(box, relation, len(values))
     one, other = (statistic.of(box.sums(column)) for column in neighbour(values, new, place, relation))
@@ -49,9 +67,14 @@ def test_sums_move_by_at_most_their_sensitivity(values: list[float], new: float,
 
 
 @given(columns, numbers, st.integers(0, 100), limits)
-def test_means_and_variances_move_by_at_most_their_sensitivity(values: list[float], new: float, place: int, bounds: object) -> None:
+def test_means_and_variances_move_by_at_most_their_sensitivity(
+    values: list[float], new: float, place: int, bounds: object
+) -> None:
     column, changed = neighbour(values, new, place, "replace")
-    for make, box in ((statistics.mean, Bounds.of(bounds)), (statistics.variance, Bounds.of(bounds, SQUARE_BITS))):
+    for make, box in (
+        (statistics.mean, Bounds.of(bounds)),
+        (statistics.variance, Bounds.of(bounds, SQUARE_BITS)),
+    ):
         statistic, squares = make(box, len(values)), make is statistics.variance
         one, other = (statistic.of(box.sums(c, squares=squares)) for c in (column, changed))
         assert moved(one, other) <= statistic.sensitivity
@@ -83,7 +106,11 @@ def test_histograms_and_counts_move_by_at_most_their_sensitivity(
     assert listed.sensitivity == binned.sensitivity
     one, other = (listed.of(np.searchsorted([0.0, 1.0, 80.0], c) - 1) for c in (column, changed))
     assert moved(one, other) <= listed.sensitivity
-    assert moved(statistics.count().of(column > 0), statistics.count().of(changed > 0)) <= statistics.count().sensitivity == 1
+    assert (
+        moved(statistics.count().of(column > 0), statistics.count().of(changed > 0))
+        <= statistics.count().sensitivity
+        == 1
+    )
 
 
 @given(columns, numbers, st.integers(0, 100), limits, relations, shares, st.booleans())
@@ -102,7 +129,9 @@ def test_rank_scores_move_by_at_most_their_sensitivity(
 
 @given(columns, limits)
 def test_the_order_of_the_rows_does_not_matter(values: list[float], bounds: object) -> None:
-    """Floating-point sums differ by up to 1000 here (re-ordering attack); integer sums do not differ at all."""
+    """Floating-point sums differ by up to 1000 here (re-ordering attack); integer sums do not differ at
+    all.
+    """
     column, box, coarse = np.array(values), Bounds.of(bounds), Bounds.of(bounds, SQUARE_BITS)
     for reordered in (column[::-1], np.sort(column)):
         assert box.sums(column) == box.sums(reordered)
@@ -110,11 +139,15 @@ def test_the_order_of_the_rows_does_not_matter(values: list[float], bounds: obje
 
 
 def test_the_tight_mean_is_not_disclosed_by_rounding() -> None:
-    """Bounds (1024, 1024 + 4 ulp), n = 1000: elsewhere two neighbours gave two disjoint constants at epsilon 1."""
+    """Bounds (1024, 1024 + 4 ulp), n = 1000: elsewhere two neighbours gave two disjoint constants at epsilon
+    1.
+    """
     ulp = float(np.spacing(1024.0))
     box = Bounds.of((1024, 1024 + 4 * ulp))
     mean = statistics.mean(box, 1000)
-    low, high = (mean.of(box.sums(c)) for c in (np.full(1000, 1024.0), np.r_[np.full(999, 1024.0), 1024 + 4 * ulp]))
+    low, high = (
+        mean.of(box.sums(c)) for c in (np.full(1000, 1024.0), np.r_[np.full(999, 1024.0), 1024 + 4 * ulp])
+    )
     assert 0.9 * mean.sensitivity < moved(low, high) <= mean.sensitivity == box.span
     assert mean.offset == 1024
 
@@ -132,11 +165,16 @@ def test_the_way_back_to_the_unit_is_exact_to_the_grid(bounds: tuple[int, int]) 
         (statistics.mean(box, 1000), sums, values.mean(), width * 2**-33),
         (statistics.variance(coarse, 1000), squares, values.var(ddof=1), width**2 * 2**-14),
     ):
-        assert abs(float(statistic.offset + statistic.factor * statistic.of(column)) - truth) <= error + 1e-9 * width
+        assert (
+            abs(float(statistic.offset + statistic.factor * statistic.of(column)) - truth)
+            <= error + 1e-9 * width
+        )
 
 
 def test_sensitivities_are_those_of_the_textbook() -> None:
-    """Mean of n numbers in [0, 1]: 1/n under "replace". Sum: 1 either way. Variance: 1/n. Histogram: 2 and 1."""
+    """Mean of n numbers in [0, 1]: 1/n under "replace". Sum: 1 either way. Variance: 1/n. Histogram: 2 and
+    1.
+    """
     box = Bounds.of((0, 1))
     mean = statistics.mean(box, 50)
     assert mean.sensitivity * mean.factor == Fraction(1, 50)
@@ -170,7 +208,12 @@ def test_edges_must_increase(edges: list[float]) -> None:
 def test_values_on_an_edge_fall_into_the_bin_above_but_the_last_is_closed() -> None:
     statistic, names = statistics.binned([0, 5, 10], "replace")
     assert names == ("0 to 5", "5 to 10")
-    for value, counts in ((0, [1, 0]), (5, [0, 1]), (10, [0, 1]), *((v, [0, 0]) for v in (-0.1, 10.1, np.nan, np.inf, -np.inf))):
+    for value, counts in (
+        (0, [1, 0]),
+        (5, [0, 1]),
+        (10, [0, 1]),
+        *((v, [0, 0]) for v in (-0.1, 10.1, np.nan, np.inf, -np.inf)),
+    ):
         assert statistic.of(np.array([value], dtype=float)).tolist() == counts
 
 
@@ -199,20 +242,36 @@ def test_neighbours_must_be_said() -> None:
 def test_under_replace_a_value_at_the_other_end_moves_an_odd_moment_by_twice_the_half() -> None:
     box = Bounds.of((0, 1), SQUARE_BITS)
     half = -(-box.span // 2)
-    assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "replace")] == [1, 2 * half, half**2]
-    assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "add_remove")] == [1, half, half**2]
+    assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "replace")] == [
+        1,
+        2 * half,
+        half**2,
+    ]
+    assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "add_remove")] == [
+        1,
+        half,
+        half**2,
+    ]
 
 
 @pytest.mark.parametrize("relation", ["replace", "add_remove"])
 @pytest.mark.parametrize("span", [1, 2, 3, 4, 7])
-def test_centred_moments_move_by_their_sensitivity_and_no_more_also_where_the_middle_is_no_step(span: int, relation: str) -> None:
-    """All values of one person: those on a grid of an odd number of steps have no middle, and one end lies farther from it."""
+def test_centred_moments_move_by_their_sensitivity_and_no_more_also_where_the_middle_is_no_step(
+    span: int, relation: str
+) -> None:
+    """All values of one person: those on a grid of an odd number of steps have no middle, and one end lies
+    farther from it.
+    """
     box = Bounds.of((0, span)).with_step(1)
     assert box.span == span
     values = [float(value) for value in range(span + 1)]
-    pairs = [([a], [b]) for a in values for b in values] if relation == "replace" else [([], [b]) for b in values]
+    pairs = (
+        [([a], [b]) for a in values for b in values] if relation == "replace" else [([], [b]) for b in values]
+    )
     for power, statistic in enumerate(statistics.moments(box, (0, 1, 2), relation)):
-        found = [[statistic.of(box.sums(np.array(column), squares=True)) for column in pair] for pair in pairs]
+        found = [
+            [statistic.of(box.sums(np.array(column), squares=True)) for column in pair] for pair in pairs
+        ]
         furthest = max(moved(one, other) for one, other in found)
         assert furthest <= statistic.sensitivity
         if span % 2 == 0 and (power or relation == "add_remove"):
@@ -240,12 +299,24 @@ def test_no_rank_score_overflows_for_any_number_of_rows_that_fits_into_memory(q:
     wanted = share * rows
     for below in (0, 1, rows // 2, rows):
         for at in (0, 1, rows - below):
-            for number in (wanted, unit * below, unit * (below + at), unit * below - wanted, wanted - unit * (below + at)):
+            for number in (
+                wanted,
+                unit * below,
+                unit * (below + at),
+                unit * below - wanted,
+                wanted - unit * (below + at),
+            ):
                 assert -(2**63) < number < 2**63
 
 
 def test_the_denominator_of_a_quantile_is_bounded_whatever_is_asked() -> None:
-    for q in (Fraction(10**40 + 1, 3 * 10**40), Fraction(1, 2**20 + 7), Fraction(0), Fraction(1), Fraction(1, 3)):
+    for q in (
+        Fraction(10**40 + 1, 3 * 10**40),
+        Fraction(1, 2**20 + 7),
+        Fraction(0),
+        Fraction(1),
+        Fraction(1, 3),
+    ):
         near = statistics.rank_unit(q)
         assert near.denominator <= 2**20
         assert abs(near - q) <= Fraction(1, 2**21)
@@ -255,7 +326,9 @@ def test_the_denominator_of_a_quantile_is_bounded_whatever_is_asked() -> None:
 
 @pytest.mark.parametrize("bounds", [(0, 8), (-3, 5), ("1/4", "5/4")])
 def test_what_a_curator_charges_for_is_what_the_sensitivities_say(bounds: object) -> None:
-    """Two files state them, one in steps and one in the column's unit; this holds them together. All bounds lie on the grid."""
+    """Two files state them, one in steps and one in the column's unit; this holds them together. All bounds
+    lie on the grid.
+    """
     limits, n = Bounds.of(bounds), 50
 
     def reach(statistic: statistics.Statistic) -> Fraction:
@@ -263,9 +336,15 @@ def test_what_a_curator_charges_for_is_what_the_sensitivities_say(bounds: object
 
     for relation in ("replace", "add_remove"):
         public = n if relation == "replace" else None
-        assert reach(statistics.total(limits, relation, public)) == sensitivity.total(bounds, neighbors=relation).l1
+        assert (
+            reach(statistics.total(limits, relation, public))
+            == sensitivity.total(bounds, neighbors=relation).l1
+        )
         assert statistics.histogram(3, relation).sensitivity == sensitivity.histogram(neighbors=relation).l1
-        assert statistics.binned([0, 1, 2], relation)[0].sensitivity == sensitivity.histogram(neighbors=relation).l1
+        assert (
+            statistics.binned([0, 1, 2], relation)[0].sensitivity
+            == sensitivity.histogram(neighbors=relation).l1
+        )
         assert statistics.count().sensitivity == sensitivity.count(neighbors=relation).l1
     assert reach(statistics.mean(limits, n)) == sensitivity.mean(bounds, n, neighbors="replace").l1
     assert reach(statistics.variance(limits, n)) == sensitivity.variance(bounds, n, neighbors="replace").l1

@@ -49,21 +49,42 @@ def test_bounds_that_no_grid_of_floats_can_hold_are_refused_by_what_they_are(bou
 
 
 @pytest.mark.parametrize("bits", [SUM_BITS, SQUARE_BITS])
-@pytest.mark.parametrize("bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140), (16, 17), (7e5, 7e5 + 1)])
+@pytest.mark.parametrize(
+    "bounds", [*LIMITS, (0, 1e-139), (-1e140, 1e140), (1e139, 1e140), (16, 17), (7e5, 7e5 + 1)]
+)
 def test_no_value_leaves_the_steps_of_the_limits(bounds: object, bits: int) -> None:
     box = Bounds.of(bounds, bits)
     low, high = (float(limit) for limit in (box.low, box.high))
     values = np.array(
-        [low, np.nextafter(low, high), (low + high) / 2, np.nextafter(high, low), high, -np.inf, np.inf, 1e308, np.nan]
+        [
+            low,
+            np.nextafter(low, high),
+            (low + high) / 2,
+            np.nextafter(high, low),
+            high,
+            -np.inf,
+            np.inf,
+            1e308,
+            np.nan,
+        ]
     )
     steps = box.steps(values)
     assert steps[:5].tolist() == sorted(steps[:5].tolist())
-    assert (steps[0], steps[4], steps[5], steps[6], steps[7], steps[8]) == (0, box.span, 0, box.span, box.span, -1)
+    assert (steps[0], steps[4], steps[5], steps[6], steps[7], steps[8]) == (
+        0,
+        box.span,
+        0,
+        box.span,
+        box.span,
+        -1,
+    )
     assert 2**bits - 2 <= box.span <= 2 ** (bits + 1) + 2
 
 
 @given(columns, st.sampled_from(LIMITS), st.sampled_from([SUM_BITS, SQUARE_BITS]))
-def test_sums_are_those_of_the_steps_in_exact_arithmetic(values: list[float], bounds: object, bits: int) -> None:
+def test_sums_are_those_of_the_steps_in_exact_arithmetic(
+    values: list[float], bounds: object, bits: int
+) -> None:
     box = Bounds.of(bounds, bits)
     steps = [step for step in box.steps(np.array(values, dtype=float)).tolist() if step >= 0]
     found = box.sums(np.array(values, dtype=float), squares=bits == SQUARE_BITS)
@@ -72,19 +93,27 @@ def test_sums_are_those_of_the_steps_in_exact_arithmetic(values: list[float], bo
 
 @given(columns, st.sampled_from(LIMITS))
 def test_a_step_is_the_nearest_one_to_the_value(values: list[float], bounds: object) -> None:
-    """Within half a step, and what the floating-point value of the lower limit is off where that is no double."""
+    """Within half a step, and what the floating-point value of the lower limit is off where that is no
+    double.
+    """
     box = Bounds.of(bounds, SQUARE_BITS)
     present = [value for value in values if not np.isnan(value)]
     for value, step in zip(present, box.steps(np.array(present)).tolist(), strict=True):
         clamped = min(
-            max(Fraction(value) if np.isfinite(value) else Fraction(10**400 if value > 0 else -(10**400)), box.low), box.high
+            max(
+                Fraction(value) if np.isfinite(value) else Fraction(10**400 if value > 0 else -(10**400)),
+                box.low,
+            ),
+            box.high,
         )
         slack = Fraction(np.spacing(max(abs(float(box.low)), abs(float(box.high))))) * 2
         assert abs((box.least + step) * box.step - clamped) <= box.step / 2 + slack
 
 
-def test_a_value_moves_by_at_most_a_step_where_steps_are_counted_from_a_lower_limit_that_is_no_whole_number_of_them() -> None:
-    """Bounds so far from zero that the lower limit is subtracted first; half a step for the value, and half for the limit."""
+def test_a_value_moves_by_at_most_a_step_from_a_lower_limit_that_is_no_whole_number_of_them() -> None:
+    """Bounds so far from zero that the lower limit is subtracted first; half a step for the value, and half
+    for the limit.
+    """
     for bounds in (("101/3", "104/3"), ("-104/3", "-101/3"), (100.1, 101.3)):
         box = Bounds.of(bounds)
         assert abs(box.low) / box.step > 2**36
@@ -99,7 +128,9 @@ def test_a_missing_value_is_left_out_or_counts_as_what_is_said() -> None:
     column = np.array([0.25, np.nan, 1.0, np.nan])
     quarter, whole = box.steps(np.array([0.25, 1.0])).tolist()
     assert box.sums(column, squares=True) == Sums(2, quarter + whole, quarter**2 + whole**2)
-    assert box.sums(column, squares=True, fill=0.25) == Sums(4, 3 * quarter + whole, 3 * quarter**2 + whole**2)
+    assert box.sums(column, squares=True, fill=0.25) == Sums(
+        4, 3 * quarter + whole, 3 * quarter**2 + whole**2
+    )
 
 
 def test_an_infinite_value_is_clamped_and_not_taken_for_a_missing_one() -> None:

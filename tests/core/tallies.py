@@ -1,4 +1,6 @@
-"""Tallies of yes/no reports by brute force: every composition of the others' answers, with sums of positive numbers only."""
+"""Tallies of yes/no reports by brute force: every composition of the others' answers, with sums of positive
+numbers only.
+"""
 
 import itertools
 import math
@@ -8,21 +10,29 @@ import numpy as np
 
 
 def binomial(trials, share):
-    """The law of a count, by ratios from the mode, each chance right to some 13 digits; what is below 1e-40 is left out.
+    """The law of a count, by ratios from the mode, each chance right to some 13 digits; what is below 1e-40
+    is left out.
 
     The place where it begins is not told: a tally that is shifted tells as much.
     """
     mode, odds = int((trials + 1) * share), float(share / (1 - share))
-    reach = 14 * math.sqrt(trials * share * (1 - share)) + 100  # by Bernstein's inequality the rest is below e**-92
+    reach = (
+        14 * math.sqrt(trials * share * (1 - share)) + 100
+    )  # by Bernstein's inequality the rest is below e**-92
     up = np.arange(mode, min(trials, mode + int(reach)), dtype=float)
     down = np.arange(mode, max(0, mode - int(reach)), -1, dtype=float)
-    rising, falling = np.cumprod((trials - up) / (up + 1) * odds), np.cumprod(down / (trials - down + 1) / odds)
+    rising, falling = (
+        np.cumprod((trials - up) / (up + 1) * odds),
+        np.cumprod(down / (trials - down + 1) / odds),
+    )
     weights = np.concatenate([falling[::-1], [1.0], rising])
     return weights[weights > 1e-40] / weights.sum()
 
 
 def tally_delta(own, other, law, epsilon, *, both=True):
-    """The gap between two answers of one person, where `law` is that of the others' tally: the worse of two directions."""
+    """The gap between two answers of one person, where `law` is that of the others' tally: the worse of two
+    directions.
+    """
     first = float(own) * np.append(0, law) + float(1 - own) * np.append(law, 0)
     second = float(other) * np.append(0, law) + float(1 - other) * np.append(law, 0)
     factor = math.exp(epsilon)

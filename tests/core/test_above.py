@@ -21,5 +21,8 @@ def test_a_name_that_is_not_there_is_an_error_of_pythons_own():
 
 def test_results_and_surveys_load_no_pictures():
     """Statistics must work where matplotlib is not installed."""
-    code = "import sys, toolkit.survey.results, toolkit.survey.spec; assert not {'matplotlib', 'IPython'} & set(sys.modules)"
+    code = (
+        "import sys, toolkit.survey.results, toolkit.survey.spec; assert not {'matplotlib', 'IPython'} & "
+        "set(sys.modules)"
+    )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

@@ -1,4 +1,6 @@
-"""Composition: every rule against the truth by enumeration, against each other, and against published numbers."""
+"""Composition: every rule against the truth by enumeration, against each other, and against published
+numbers.
+"""
 
 import itertools
 import math
@@ -21,13 +23,19 @@ few = st.lists(st.sampled_from(["0.05", "0.1", "0.3", "1/3", "1", "2.5"]), min_s
 
 
 def _excess(epsilons: list[Fraction], target: float) -> Decimal:
-    """Delta at `target` of the worst mechanisms with these epsilons: all outcomes of as many coins, one by one."""
+    """Delta at `target` of the worst mechanisms with these epsilons: all outcomes of as many coins, one by
+    one.
+    """
     with localcontext(prec=50):
         odds = [(Decimal(epsilon.numerator) / epsilon.denominator).exp() for epsilon in epsilons]
         bound, total = Decimal(repr(target)).exp(), Decimal(0)
         for coins in itertools.product((True, False), repeat=len(odds)):
-            one = math.prod((x if coin else Decimal(1)) / (1 + x) for coin, x in zip(coins, odds, strict=True))
-            other = math.prod((Decimal(1) if coin else x) / (1 + x) for coin, x in zip(coins, odds, strict=True))
+            one = math.prod(
+                (x if coin else Decimal(1)) / (1 + x) for coin, x in zip(coins, odds, strict=True)
+            )
+            other = math.prod(
+                (Decimal(1) if coin else x) / (1 + x) for coin, x in zip(coins, odds, strict=True)
+            )
             total += max(Decimal(0), one - bound * other)
         return total
 
@@ -36,7 +44,12 @@ def _least_epsilon(epsilons: list[Fraction], delta: float) -> float:
     if _excess(epsilons, 0.0) <= delta:
         return 0.0
     return float(
-        brentq(lambda target: float(_excess(epsilons, target) - Decimal(delta)), 0, float(sum(epsilons)) + 1e-9, xtol=1e-14)
+        brentq(
+            lambda target: float(_excess(epsilons, target) - Decimal(delta)),
+            0,
+            float(sum(epsilons)) + 1e-9,
+            xtol=1e-14,
+        )
     )
 
 
@@ -53,7 +66,10 @@ def test_optimal_is_the_truth_found_by_enumeration(texts: list[str], delta: str)
 @settings(max_examples=60)
 def test_no_rule_is_below_the_truth_and_best_is_the_smallest(texts: list[str], delta: str) -> None:
     losses = [Pure(text) for text in texts]
-    found = {rule: compose(losses, delta, rule).epsilon for rule in ("basic", "advanced", "optimal", "zcdp", "best")}
+    found = {
+        rule: compose(losses, delta, rule).epsilon
+        for rule in ("basic", "advanced", "optimal", "zcdp", "best")
+    }
     for epsilon in found.values():
         assert _excess([Fraction(text) for text in texts], epsilon) <= Decimal(delta) * (1 + Decimal("1e-35"))
     assert found["best"] == min(found.values())
@@ -61,12 +77,19 @@ def test_no_rule_is_below_the_truth_and_best_is_the_smallest(texts: list[str], d
 
 
 def test_optimal_equals_the_theorem_at_its_own_points() -> None:
-    """Kairouz, Oh and Viswanath (2015), theorem 3.3: k-fold composition is ((k - 2i) epsilon, delta_i)-private."""
+    """Kairouz, Oh and Viswanath (2015), theorem 3.3: k-fold composition is ((k - 2i) epsilon,
+    delta_i)-private.
+    """
     k, epsilon = 12, 0.4
     for i in range(1, k // 2):
-        weights = (math.comb(k, j) * (math.exp((k - j) * epsilon) - math.exp((k - 2 * i + j) * epsilon)) for j in range(i))
+        weights = (
+            math.comb(k, j) * (math.exp((k - j) * epsilon) - math.exp((k - 2 * i + j) * epsilon))
+            for j in range(i)
+        )
         delta = math.fsum(weights) / (1 + math.exp(epsilon)) ** k
-        assert compose([Pure(epsilon)] * k, delta, "optimal").epsilon == pytest.approx((k - 2 * i) * epsilon, rel=1e-12)
+        assert compose([Pure(epsilon)] * k, delta, "optimal").epsilon == pytest.approx(
+            (k - 2 * i) * epsilon, rel=1e-12
+        )
 
 
 def test_optimal_of_one_loss_has_a_closed_form() -> None:
@@ -77,11 +100,15 @@ def test_optimal_of_one_loss_has_a_closed_form() -> None:
 
 
 def test_optimal_result_is_proven_by_exact_arithmetic() -> None:
-    """With odds of exactly 3 the coins are rational, and so is the delta of ln 3 that is claimed to be below 1e-3."""
+    """With odds of exactly 3 the coins are rational, and so is the delta of ln 3 that is claimed to be below
+    1e-3.
+    """
     k = 20
     epsilon = Fraction(math.nextafter(math.log(3), 2))
     claimed = optimal_epsilon({epsilon: k}, Fraction(1, 1000))
-    power = Fraction(math.nextafter(math.exp(claimed), 0)) * (1 - Fraction(1, 10**12))  # a little below e**claimed
+    power = Fraction(math.nextafter(math.exp(claimed), 0)) * (
+        1 - Fraction(1, 10**12)
+    )  # a little below e**claimed
     true = [Fraction(math.comb(k, j) * 3**j, 4**k) for j in range(k + 1)]
     delta = sum(max(Fraction(0), true[j] - power * true[k - j]) for j in range(k + 1))
     assert Fraction(999, 10**6) < delta < Fraction(1, 1000) * (1 + Fraction(1, 10**9))
@@ -90,8 +117,9 @@ def test_optimal_result_is_proven_by_exact_arithmetic() -> None:
 def test_thousand_releases_of_laplace_noise_against_published_tools() -> None:
     """Laplace noise of scale 20 released 1000 times, delta 1e-6.
 
-    diffprivlib 0.6.6 (theorem 3.5 of Kairouz, Oh and Viswanath): 9.5610. dp-accounting 0.6.0, knowing only that each
-    release is 0.05-private: 8.28357; knowing that the noise is Laplace: 8.2044, which no rule on losses may beat.
+    diffprivlib 0.6.6 (theorem 3.5 of Kairouz, Oh and Viswanath): 9.5610. dp-accounting 0.6.0, knowing only
+    that each release is 0.05-private: 8.28357; knowing that the noise is Laplace: 8.2044, which no rule on
+    losses may beat.
     """
     thousand = [Pure(0.05)] * 1000
     assert compose(thousand, 1e-6, "basic") == Pure(50)
@@ -105,13 +133,17 @@ def test_advanced_is_the_smaller_closed_form_and_below_the_original_one(epsilon:
     delta, spread = 1e-6, math.sqrt(k) * epsilon
     tail = min(math.log(1 / delta), math.log(math.e + spread / delta))  # the second is for spreads below 1
     found = compose([Pure(epsilon)] * k, delta, "advanced").epsilon
-    assert found == pytest.approx(k * epsilon * math.tanh(epsilon / 2) + spread * math.sqrt(2 * tail), rel=1e-12)
+    assert found == pytest.approx(
+        k * epsilon * math.tanh(epsilon / 2) + spread * math.sqrt(2 * tail), rel=1e-12
+    )
     with localcontext(prec=60):  # and it is rounded up in the last digit
         odds, square = Decimal(repr(epsilon)).exp(), k * Decimal(repr(epsilon)) ** 2
         exact_tail = min(Decimal(10**6), Decimal(1).exp() + square.sqrt() * 10**6).ln()
         exact = k * Decimal(repr(epsilon)) * (odds - 1) / (odds + 1) + (2 * square * exact_tail).sqrt()
         assert exact <= Decimal(repr(found))
-    assert found < k * epsilon * math.expm1(epsilon) + spread * math.sqrt(2 * math.log(1 / delta))  # Dwork, Rothblum, Vadhan
+    assert found < k * epsilon * math.expm1(epsilon) + spread * math.sqrt(
+        2 * math.log(1 / delta)
+    )  # Dwork, Rothblum, Vadhan
 
 
 def test_unequal_losses_on_a_grid_are_near_the_exact_value_and_above_it() -> None:
@@ -122,7 +154,9 @@ def test_unequal_losses_on_a_grid_are_near_the_exact_value_and_above_it() -> Non
     assert coarse != dict.fromkeys(epsilons, 40)
     assert all(epsilon > 0 for epsilon in coarse)
     exact = _least_epsilon(epsilons, 1e-4)
-    assert compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon == pytest.approx(exact, rel=1e-9)
+    assert compose([Pure(epsilon) for epsilon in epsilons], 1e-4, "optimal").epsilon == pytest.approx(
+        exact, rel=1e-9
+    )
     assert manageable(steps) == steps
 
 
@@ -156,7 +190,9 @@ def _seconds(losses: list[Pure], rule: str) -> float:
 
 @pytest.mark.parametrize("rule", RULES)
 def test_ten_thousand_different_losses_take_four_times_as_long_as_a_quarter_of_them(rule: str) -> None:
-    """Once quadratic and worse, as the sums of different denominators grew: a factor of 16 and more, minutes for "best"."""
+    """Once quadratic and worse, as the sums of different denominators grew: a factor of 16 and more, minutes
+    for "best".
+    """
     losses = [Pure(Fraction(i * i + 1, 10**9 + 7 * i)) for i in range(1, 10_001)]
     quarter, all_of_them = _seconds(losses[::4], rule), _seconds(losses, rule)
     assert all_of_them < 9 * quarter
@@ -173,7 +209,9 @@ def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_
 
 @given(st.lists(st.fractions(min_value=0, max_value=2, max_denominator=10**40), min_size=1, max_size=40))
 @settings(max_examples=50)
-def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_shows(amounts: list[Fraction]) -> None:
+def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_shows(
+    amounts: list[Fraction],
+) -> None:
     exact, squares = sum(amounts, Fraction(0)), sum((a * a for a in amounts), Fraction(0))
     for found, truth in (
         (compose([Pure(a) for a in amounts]).amount, exact),
@@ -185,7 +223,9 @@ def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_show
 
 
 def test_what_pure_and_concentrated_losses_come_to_does_not_depend_on_their_order() -> None:
-    """The sum of rhos: two epsilons of 1 cost 1/2 each, and not (1 + 1)**2 / 2 together because they came first."""
+    """The sum of rhos: two epsilons of 1 cost 1/2 each, and not (1 + 1)**2 / 2 together because they came
+    first.
+    """
     losses: list[Loss] = [Pure(1), Pure(1), Zcdp(0.1)]
     assert {compose(order) for order in itertools.permutations(losses)} == {Zcdp(1.1)}
 
@@ -199,7 +239,10 @@ def test_units_are_the_largest_that_every_loss_is_a_multiple_of() -> None:
 def test_work_is_never_below_what_is_foreseen_of_it() -> None:
     """The quick refusal may not refuse what could be computed."""
     for count, times in itertools.product((1, 5, 40), (1, 7, 300)):
-        for steps in ({Fraction(1, i): times for i in range(2, count + 2)}, {Fraction(i, 7): times for i in range(1, count + 1)}):
+        for steps in (
+            {Fraction(1, i): times for i in range(2, count + 2)},
+            {Fraction(i, 7): times for i in range(1, count + 1)},
+        ):
             assert optimal._least_work(steps) <= optimal._work(steps)
 
 
@@ -220,11 +263,15 @@ def test_approximate_losses_pay_with_their_own_deltas_first() -> None:
 
 
 def test_own_deltas_are_really_paid_for_by_enumeration() -> None:
-    """The worst (epsilon, delta)-private mechanism tells the truth openly with probability delta, else tosses a coin."""
+    """The worst (epsilon, delta)-private mechanism tells the truth openly with probability delta, else tosses
+    a coin.
+    """
     epsilon, own, delta = 0.5, 0.01, 0.05
     found = compose([Approx(epsilon, own)] * 3, delta, "optimal").epsilon
     secret = (1 - own) ** 3
-    truth = brentq(lambda target: 1 - secret + secret * float(_excess([Fraction(1, 2)] * 3, target)) - delta, 0, 2)
+    truth = brentq(
+        lambda target: 1 - secret + secret * float(_excess([Fraction(1, 2)] * 3, target)) - delta, 0, 2
+    )
     assert truth <= found <= truth * 1.01
 
 
@@ -233,7 +280,9 @@ def test_zcdp_sums_half_squares_and_mixes_all_three() -> None:
     assert compose([Pure(0.2)] * 50, 1e-6, "zcdp") == Zcdp(1).to_approx(1e-6)
     mixed: list[Loss] = [Zcdp(0.1), Pure(0.2), Approx(0.2, 1e-7)]
     assert compose(mixed, "1.1e-6", "zcdp") == Approx(Zcdp(0.14).to_approx(1e-6).amount, "1.1e-6")
-    assert compose(mixed, "1.1e-6", "basic") == Approx(Fraction("0.4") + Zcdp(0.1).to_approx(1e-6).amount, "1.1e-6")
+    assert compose(mixed, "1.1e-6", "basic") == Approx(
+        Fraction("0.4") + Zcdp(0.1).to_approx(1e-6).amount, "1.1e-6"
+    )
     assert compose(mixed, "1.1e-6") == compose(mixed, "1.1e-6", "basic") <= compose(mixed, "1.1e-6", "zcdp")
     for rule in ("advanced", "optimal", "pld"):
         with pytest.raises(ValueError, match="takes Pure and Approx"):
@@ -271,11 +320,15 @@ def test_one_loss_without_bound_leaves_none(boundless: Loss) -> None:
 
 
 def test_a_loss_that_hides_nothing_costs_all_of_it_on_average() -> None:
-    """Beyond 100 the mean loss of a coin is epsilon itself, to 43 digits: three of 200 cost 600 and what chance adds."""
+    """Beyond 100 the mean loss of a coin is epsilon itself, to 43 digits: three of 200 cost 600 and what
+    chance adds.
+    """
     closed = 600 + math.sqrt(2 * 3 * 200**2 * math.log(math.e + math.sqrt(3 * 200**2) / 1e-6))
     least = 600 + math.sqrt(2 * 3 * 200**2 * math.log(1e6))
     assert compose([Pure(200)] * 3, 1e-6, "advanced").epsilon == pytest.approx(min(closed, least), rel=1e-12)
-    assert compose([Pure(100)], 1e-6, "advanced").epsilon <= compose([Pure("100.001")], 1e-6, "advanced").epsilon
+    assert (
+        compose([Pure(100)], 1e-6, "advanced").epsilon <= compose([Pure("100.001")], 1e-6, "advanced").epsilon
+    )
 
 
 def test_extreme_losses_do_not_break_the_rules() -> None:
@@ -313,13 +366,17 @@ def test_parallel_is_the_maximum_when_people_come_and_go() -> None:
 
 def test_parallel_adds_the_two_largest_when_a_person_may_change_groups() -> None:
     assert parallel([Pure(0.1), Pure(0.3), Pure(0.2)], neighbors="replace") == Pure(0.5)
-    assert parallel([Approx(0.1, 0.9), Approx(0.3, 0.8), Approx(0.3, 0)], neighbors="replace") == Approx(0.6, 1)
+    assert parallel([Approx(0.1, 0.9), Approx(0.3, 0.8), Approx(0.3, 0)], neighbors="replace") == Approx(
+        0.6, 1
+    )
     assert parallel([Zcdp(0.1), Pure(1), Zcdp(0.2)], neighbors="replace") == Zcdp(0.7)
     assert parallel([Pure(0.4)], neighbors="replace") == Pure(0.4)
 
 
 def test_parallel_replace_is_reached_by_counts_of_two_groups() -> None:
-    """A count of each group with noise of loss 0.1: one person who moves shifts two counts, which costs 0.2 together."""
+    """A count of each group with noise of loss 0.1: one person who moves shifts two counts, which costs 0.2
+    together.
+    """
     shift = {"leaves a": (-1, 0), "moves from a to b": (-1, 1)}
     cost = {move: sum(abs(step) for step in steps) * Fraction(1, 10) for move, steps in shift.items()}
     assert max(cost.values()) == parallel([Pure(0.1)] * 2, neighbors="replace").amount

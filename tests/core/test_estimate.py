@@ -17,7 +17,8 @@ def test_a_scalar_estimate_is_a_float() -> None:
 
 def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
     assert repr(scalar()) == (
-        "<Estimate 0.333 ± 0.020 (95 % interval 0.294 to 0.373); n = 2,400; covers sampling and randomization; "
+        "<Estimate 0.333 ± 0.020 (95 % interval 0.294 to 0.373); n = 2,400; covers sampling and "
+        "randomization; "
         "privacy loss ε = 1.1; warner design, unbiased>"
     )
     many = repr(k_ary(9, epsilon=1.0).estimate_counts([10] * 9))
@@ -27,7 +28,12 @@ def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
 
 def test_html_cannot_hide_what_is_covered_and_what_it_cost() -> None:
     page = scalar()._repr_html_()
-    for words in ("covers sampling and randomization", "privacy loss ε = 1.1", "0.294 to 0.373", "standard error"):
+    for words in (
+        "covers sampling and randomization",
+        "privacy loss ε = 1.1",
+        "0.294 to 0.373",
+        "standard error",
+    ):
         assert words in page
     assert "outside 0 to 1" in warner("3/4").estimate_counts([78, 22])._repr_html_()
 
@@ -55,20 +61,24 @@ def test_without_a_basis_the_interval_is_walds() -> None:
     estimate = Estimate(2.0, 0.5, ("mean",), np.array([[0.25]]), n=None, loss=Pure(1), covers="noise")
     assert estimate.interval().low == pytest.approx(2 - 1.959964 * 0.5, abs=1e-6)
     assert "n private" in repr(estimate)
-    assert "no privacy claim" in repr(Estimate(1.0, 0.1, ("x",), np.eye(1), n=5, loss=None, covers="sampling"))
+    assert "no privacy claim" in repr(
+        Estimate(1.0, 0.1, ("x",), np.eye(1), n=5, loss=None, covers="sampling")
+    )
 
 
 def test_one_empty_interval_among_several_contradicts() -> None:
     for values, contradicted in (([0.5, -0.5], True), ([-0.5, 1.5], True), ([0.5, -0.1], False)):
         value, se = np.array(values), np.full(2, 0.1)
-        estimate = Estimate(value, se, ("a", "b"), None, 9, None, "sampling", basis=Normal(value, se, (0.0, 1.0)))
+        estimate = Estimate(
+            value, se, ("a", "b"), None, 9, None, "sampling", basis=Normal(value, se, (0.0, 1.0))
+        )
         assert estimate.contradicted is contradicted
 
 
 def test_another_unit_is_that_of_the_covariance_too() -> None:
-    moved = Estimate(np.array([1.0, 2.0]), np.array([3.0, 4.0]), ("a", "b"), np.diag([9.0, 16.0]), 9, None, "sampling").rescaled(
-        10, 5
-    )
+    moved = Estimate(
+        np.array([1.0, 2.0]), np.array([3.0, 4.0]), ("a", "b"), np.diag([9.0, 16.0]), 9, None, "sampling"
+    ).rescaled(10, 5)
     assert moved.value.tolist() == [15, 25]
     assert np.sqrt(np.diag(moved.cov)) == pytest.approx(moved.se) == [30, 40]
 
@@ -79,7 +89,9 @@ def test_a_monotone_function_of_an_estimate_has_the_delta_error_and_the_mapped_l
     assert odds.value == pytest.approx(0.3 / 0.7)
     assert odds.se == pytest.approx(found.se / 0.7**2)
     for method in ("wilson", "exact", "bayes", "wald"):
-        assert list(odds.interval(method=method)) == pytest.approx([end / (1 - end) for end in found.interval(method=method)])
+        assert list(odds.interval(method=method)) == pytest.approx(
+            [end / (1 - end) for end in found.interval(method=method)]
+        )
     falling = found.map(lambda p: 1 - p, lambda p: -np.ones_like(p))
     low, high = found.interval()
     assert list(falling.interval()) == pytest.approx([1 - high, 1 - low])

@@ -31,7 +31,9 @@ def test_tenths_add_up_to_one_exactly() -> None:
 
 def test_amounts_read_as_floats_are_never_below_the_exact_amount() -> None:
     third = Fraction(1, 3)
-    assert Fraction(repr(Pure(third).epsilon)) >= third > Fraction(repr(math.nextafter(Pure(third).epsilon, 0)))
+    assert (
+        Fraction(repr(Pure(third).epsilon)) >= third > Fraction(repr(math.nextafter(Pure(third).epsilon, 0)))
+    )
     assert Fraction(repr(Approx(third, third).delta)) >= third
     assert Fraction(repr(Zcdp(third).rho)) >= third
     assert Pure(Fraction(1, 10**400)).epsilon > 0
@@ -70,7 +72,9 @@ def test_pure_added_to_zcdp_costs_half_its_square() -> None:
 
 
 @given(amounts, amounts, deltas, deltas)
-def test_within_a_currency_order_is_that_of_the_amounts(a: Fraction, b: Fraction, c: Fraction, d: Fraction) -> None:
+def test_within_a_currency_order_is_that_of_the_amounts(
+    a: Fraction, b: Fraction, c: Fraction, d: Fraction
+) -> None:
     assert (Pure(a) <= Pure(b)) == (Zcdp(a) <= Zcdp(b)) == (a <= b)
     assert (Approx(a, c) <= Approx(b, d)) == (a <= b and c <= d)
     assert (Approx(a, c) <= Pure(b)) == (a <= b and c == 0)
@@ -81,7 +85,9 @@ def test_within_a_currency_order_is_that_of_the_amounts(a: Fraction, b: Fraction
 def test_what_order_says_between_currencies_is_proven_by_the_randomized_coin(
     epsilon: Fraction, bound: Fraction, delta: Fraction
 ) -> None:
-    """Pure(e) <= b for all e-private things means in particular for the coin with odds e**e, whose delta is known."""
+    """Pure(e) <= b for all e-private things means in particular for the coin with odds e**e, whose delta is
+    known.
+    """
     if Pure(epsilon) <= Approx(bound, delta):
         odds = math.exp(epsilon)
         assert (odds - math.exp(bound)) / (1 + odds) <= delta + 1e-12
@@ -133,23 +139,32 @@ def test_group_delta_stops_at_one_and_zero_stays_zero() -> None:
 def _zcdp_epsilon(order: Decimal, rho: str, delta: str) -> Fraction:
     """Canonne, Kamath and Steinke (2020), corollary 13, solved for epsilon at one order."""
     with localcontext(prec=80):
-        return Fraction(order * Decimal(rho) - (Decimal(delta).ln() + order.ln()) / (order - 1) + (1 - 1 / order).ln())
+        return Fraction(
+            order * Decimal(rho) - (Decimal(delta).ln() + order.ln()) / (order - 1) + (1 - 1 / order).ln()
+        )
 
 
 @pytest.mark.parametrize("rho", ["1e-20", "1e-12", "1e-6", "0.005", "1.25", "1e6"])
 @pytest.mark.parametrize("delta", ["1e-300", "1e-30", "1e-6", "0.01"])
 def test_zcdp_conversion_is_the_least_over_orders_and_never_below_it(rho: str, delta: str) -> None:
-    """At rho = 1e-20 the terms of the formula agree in their first nine digits, so floats alone would err in the seventh."""
+    """At rho = 1e-20 the terms of the formula agree in their first nine digits, so floats alone would err in
+    the seventh.
+    """
     found = Zcdp(rho).to_approx(delta)
     assert found.slack == Fraction(delta)
     best = min(
-        (Decimal(repr(math.exp(i / 5))) for i in range(-20 * 5, 60 * 5)), key=lambda step: _zcdp_epsilon(1 + step, rho, delta)
+        (Decimal(repr(math.exp(i / 5))) for i in range(-20 * 5, 60 * 5)),
+        key=lambda step: _zcdp_epsilon(1 + step, rho, delta),
     )
     for width in ("0.01", "0.0005", "0.00002", "0.000001"):  # look ever closer around the best order
         near = [best * (1 + i * Decimal(width)) for i in range(-25, 26)]
         best = min(near, key=lambda step: _zcdp_epsilon(1 + step, rho, delta))
     least = max(Fraction(0), _zcdp_epsilon(1 + best, rho, delta))
-    assert least * (1 - Fraction(1, 10**9)) <= found.amount <= least * (1 + Fraction(1, 10**9)) + Fraction(1, 10**34)
+    assert (
+        least * (1 - Fraction(1, 10**9))
+        <= found.amount
+        <= least * (1 + Fraction(1, 10**9)) + Fraction(1, 10**34)
+    )
 
 
 @given(st.fractions("1e-6", 10, max_denominator=10**9), st.fractions("1e-12", "0.1", max_denominator=10**15))
@@ -174,11 +189,15 @@ def test_zcdp_conversion_covers_gaussian_noise_whose_delta_is_known(sigma: float
     mean = 1 / sigma
     exact = norm.cdf(mean / 2 - epsilon / mean) - math.exp(epsilon) * norm.cdf(-mean / 2 - epsilon / mean)
     assert 0 <= exact <= delta
-    assert epsilon <= 1 / (2 * sigma**2) + 2 * math.sqrt(math.log(1 / delta) / (2 * sigma**2))  # the classical conversion
+    assert epsilon <= 1 / (2 * sigma**2) + 2 * math.sqrt(
+        math.log(1 / delta) / (2 * sigma**2)
+    )  # the classical conversion
 
 
 def test_the_epsilon_of_an_order_is_above_the_truth_by_more_than_its_rounding() -> None:
-    """500 random orders, rhos and deltas against 200 digits: no sum of rounded logarithms is below the formula."""
+    """500 random orders, rhos and deltas against 200 digits: no sum of rounded logarithms is below the
+    formula.
+    """
     precise, rng = Context(prec=200), random.Random(17)  # noqa: S311
 
     def log(ratio: Fraction) -> Fraction:
@@ -201,7 +220,9 @@ def test_zcdp_conversion_at_the_edges() -> None:
         Zcdp(1).to_approx(0)
 
 
-@pytest.mark.parametrize("target", [Approx(1, 1e-6), Approx(0.01, 1e-9), Approx(20, 1e-3), Approx(1e-9, 1e-12)])
+@pytest.mark.parametrize(
+    "target", [Approx(1, 1e-6), Approx(0.01, 1e-9), Approx(20, 1e-3), Approx(1e-9, 1e-12)]
+)
 def test_largest_rho_within_a_target_fits_and_a_millionth_more_does_not(target: Approx) -> None:
     found = Zcdp.within(target)
     assert found <= target

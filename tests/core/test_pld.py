@@ -14,12 +14,16 @@ def test_it_is_never_below_the_exact_optimum_and_near_it() -> None:
     assert exact <= found <= exact * Fraction(101, 100)
 
 
-def test_what_the_transforms_may_lose_is_taken_from_delta_before_it_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_the_transforms_may_lose_is_taken_from_delta_before_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[float] = []
     law = SimpleNamespace(get_epsilon_for_delta=lambda delta: asked.append(delta) or 0.5)
     law.compose = law.self_compose = lambda _: law
     tool = SimpleNamespace(
-        identity=lambda **_: law, from_privacy_parameters=lambda *_, **__: law, DifferentialPrivacyParameters=lambda *_: None
+        identity=lambda **_: law,
+        from_privacy_parameters=lambda *_, **__: law,
+        DifferentialPrivacyParameters=lambda *_: None,
     )
     monkeypatch.setattr(pld, "_module", lambda _: tool)
     assert pld_epsilon({Fraction(1, 2): 3}, Fraction(1, 10**9)) == Fraction(1, 2)
@@ -32,7 +36,9 @@ def test_a_delta_in_the_reach_of_floating_point_is_refused() -> None:
 
 
 def test_many_different_losses_become_few_kinds_none_of_them_smaller() -> None:
-    """Ten thousand compositions on a grid of 2**18 points took minutes; each loss alone was shifted up on that grid."""
+    """Ten thousand compositions on a grid of 2**18 points took minutes; each loss alone was shifted up on
+    that grid.
+    """
     steps = {Fraction(i, 10**6 + 3): 1 for i in range(1, 10_001)}
     kinds, interval = _on_grid(steps)
     assert len(kinds) < 300

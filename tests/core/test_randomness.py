@@ -42,7 +42,9 @@ def test_below_keeps_low_bits_and_skips_what_is_too_large(monkeypatch: pytest.Mo
     """The exact rule that the browser follows, word by word."""
     stream = iter(np.array([7, 6, 5, 2**32 - 1, 8, 13], dtype=np.uint32))
     monkeypatch.setattr(
-        randomness, "words", lambda count, _bits, _rng: np.array([next(stream) for _ in range(count)], dtype=np.uint32)
+        randomness,
+        "words",
+        lambda count, _bits, _rng: np.array([next(stream) for _ in range(count)], dtype=np.uint32),
     )
     assert below(6, 3).tolist() == [5, 0, 5]
 
@@ -87,7 +89,10 @@ def test_forked_processes_never_draw_the_same_bits() -> None:
 
 def test_threads_never_draw_the_same_bits() -> None:
     drawn: list[bytes] = []
-    threads = [threading.Thread(target=lambda: drawn.extend(words(2, 64).tobytes() for _ in range(200))) for _ in range(8)]
+    threads = [
+        threading.Thread(target=lambda: drawn.extend(words(2, 64).tobytes() for _ in range(200)))
+        for _ in range(8)
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -98,7 +103,9 @@ def test_threads_never_draw_the_same_bits() -> None:
 def test_nothing_random_is_kept_between_calls() -> None:
     """No module state: what is not kept can't be pickled, forked or drawn twice."""
     state = {
-        name for name, value in vars(randomness).items() if isinstance(value, np.ndarray | bytes | bytearray | np.random.Generator)
+        name
+        for name, value in vars(randomness).items()
+        if isinstance(value, np.ndarray | bytes | bytearray | np.random.Generator)
     }
     assert not state
     assert pickle.dumps(randomness.words)

@@ -12,18 +12,23 @@ shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
 
 
 @given(st.fractions(min_value=1, max_value=30, max_denominator=50), st.integers(1, 6), st.integers(8, 120))
-def test_best_below_is_the_largest_fraction_within_the_limit(target: Fraction, others: int, limit: int) -> None:
+def test_best_below_is_the_largest_fraction_within_the_limit(
+    target: Fraction, others: int, limit: int
+) -> None:
     found = best_below(target, others=others, limit=limit)
-    tops = ((min(math.floor(target * b), limit - others * b), b) for b in range(1, limit))  # the largest a for every b
+    tops = (
+        (min(math.floor(target * b), limit - others * b), b) for b in range(1, limit)
+    )  # the largest a for every b
     assert found[0] + others * found[1] <= limit
     assert Fraction(*found) == max(Fraction(a, b) for a, b in tops if a >= b)
 
 
 def exp_between(exponent: Fraction) -> tuple[Fraction, Fraction]:
-    """e**exponent between two fractions, for exponents of 0 to 22: its series in whole numbers, independent of the decimal module.
+    """e**exponent between two fractions, for exponents of 0 to 22: its series in whole numbers, independent
+    of the decimal module.
 
-    The 300th term is below 10**-200. A term is rounded down, to less than one unit below; the terms after it carry that on,
-    times at most e**22 < 4e9 in all: 300 terms lose less than 10**13 units of 10**-90.
+    The 300th term is below 10**-200. A term is rounded down, to less than one unit below; the terms after it
+    carry that on, times at most e**22 < 4e9 in all: 300 terms lose less than 10**13 units of 10**-90.
     """
     scale = term = total = 10**90
     for i in range(1, 300):
@@ -33,7 +38,9 @@ def exp_between(exponent: Fraction) -> tuple[Fraction, Fraction]:
 
 
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=22))
-@example(Fraction(4620070491, 276700000))  # math.exp is below the truth here by 2**-49.6: no yardstick for a bound
+@example(
+    Fraction(4620070491, 276700000)
+)  # math.exp is below the truth here by 2**-49.6: no yardstick for a bound
 @example(Fraction(22))
 def test_exp_below_is_below_and_log_up_is_above(exponent: Fraction) -> None:
     low = exp_below(exponent)
@@ -51,7 +58,9 @@ def test_the_yardstick_of_the_exponential_is_right() -> None:
         assert high - low < Fraction(1, 10**76)
 
 
-@pytest.mark.parametrize("ratio", [Fraction(2), Fraction(3), Fraction(5), Fraction(10**9 + 1, 10**9), Fraction(2**32 - 1)])
+@pytest.mark.parametrize(
+    "ratio", [Fraction(2), Fraction(3), Fraction(5), Fraction(10**9 + 1, 10**9), Fraction(2**32 - 1)]
+)
 def test_log_up_is_the_first_float_not_below_the_logarithm(ratio: Fraction) -> None:
     # 70 digits of ln by the series of atanh, summed in fractions: independent of the decimal module.
     x = (ratio - 1) / (ratio + 1)
@@ -82,7 +91,9 @@ def test_apportion_keeps_the_total_the_zeros_and_the_positives(weights: list[int
 
 
 @given(
-    st.integers(2, 6).flatmap(lambda k: st.lists(st.lists(st.integers(1, 10**6), min_size=k, max_size=k), min_size=2, max_size=4))
+    st.integers(2, 6).flatmap(
+        lambda k: st.lists(st.lists(st.integers(1, 10**6), min_size=k, max_size=k), min_size=2, max_size=4)
+    )
 )
 def test_integer_rows_are_exact_where_a_common_denominator_fits(rows: list[list[int]]) -> None:
     wanted = [[Fraction(w, sum(row)) for w in row] for row in rows]
@@ -95,13 +106,19 @@ def test_integer_rows_are_exact_where_a_common_denominator_fits(rows: list[list[
 
 
 @given(
-    st.lists(st.fractions(min_value=0, max_denominator=10**60), max_size=30), st.sampled_from([1, 10**400, Fraction(1, 10**400)])
+    st.lists(st.fractions(min_value=0, max_denominator=10**60), max_size=30),
+    st.sampled_from([1, 10**400, Fraction(1, 10**400)]),
 )
-def test_a_sum_is_exact_or_above_by_next_to_nothing_whatever_the_size(terms: list[Fraction], factor: Fraction) -> None:
+def test_a_sum_is_exact_or_above_by_next_to_nothing_whatever_the_size(
+    terms: list[Fraction], factor: Fraction
+) -> None:
     scaled = [term * factor for term in terms]
     exact, found = sum(scaled, Fraction(0)), sum_up(scaled)
     assert exact <= found <= exact * (1 + Fraction(30, 2**255))
-    assert found.denominator <= max([2**1024, *(term.denominator for term in scaled)]) or found.denominator.bit_count() == 1
+    assert (
+        found.denominator <= max([2**1024, *(term.denominator for term in scaled)])
+        or found.denominator.bit_count() == 1
+    )
 
 
 def test_a_sum_is_exact_where_its_denominator_is_short_or_no_longer_than_a_terms() -> None:

@@ -13,14 +13,18 @@ def test_subsampling_is_the_closed_form_rounded_up():
         found = subsampled(Pure(epsilon), rate=rate)
         exact = math.log1p(float(Fraction(rate)) * math.expm1(epsilon))
         assert exact * (1 - 1e-15) <= found.epsilon <= exact * (1 + 1e-14)
-    assert subsampled(Approx(1.0, "1/1000"), rate="1/10") == Approx(subsampled(Pure(1.0), "1/10").amount, "1/10000")
+    assert subsampled(Approx(1.0, "1/1000"), rate="1/10") == Approx(
+        subsampled(Pure(1.0), "1/10").amount, "1/10000"
+    )
     assert subsampled(Pure(1.0), rate=1) == Pure(1.0)
     assert subsampled(Pure(1.0), rate=0) == Pure(0)
     assert subsampled(Pure(math.inf), rate="1/2") == Pure(math.inf)
 
 
 def test_subsampling_holds_for_a_sampled_bit_by_enumeration():
-    """One of three records is drawn and told by Warner's design; one record changes: the exact ratio is within the bound."""
+    """One of three records is drawn and told by Warner's design; one record changes: the exact ratio is
+    within the bound.
+    """
     keep = Fraction(3, 4)
     chance = [sum((keep if bit else 1 - keep) for bit in records) / 3 for records in ((1, 0, 0), (0, 0, 0))]
     ratio = max(chance[0] / chance[1], (1 - chance[1]) / (1 - chance[0]))

@@ -45,7 +45,9 @@ def test_the_answer_key_of_the_readme_is_what_the_script_planted():
 
 
 def test_the_planted_share_is_found_again_within_two_standard_errors_of_the_die(survey):
-    """The file is fixed, so this is no lottery: it fails only if the reports do not follow the design they claim."""
+    """The file is fixed, so this is no lottery: it fails only if the reports do not follow the design they
+    claim.
+    """
     _, cheated = make_data.exam_survey()
     estimate = warner(p="2/3").estimate([row["report"] for row in survey])
     die_alone = warner(p="2/3").variance(0.25, n=1200, respondents="fixed") ** 0.5

@@ -1,4 +1,6 @@
-"""The exact law of anything that is drawn with integers below bounds (every path is walked), and whether draws follow it."""
+"""The exact law of anything that is drawn with integers below bounds (every path is walked), and whether
+draws follow it.
+"""
 
 import math
 from collections import Counter, defaultdict
@@ -19,7 +21,9 @@ class _MoreError(Exception):
 
 
 def law_of(report: Callable[[Draw], Any]) -> Law:
-    """Every outcome of `report(draw)` with its exact probability, when draw(bound) is uniform on 0 … bound-1."""
+    """Every outcome of `report(draw)` with its exact probability, when draw(bound) is uniform on 0 …
+    bound-1.
+    """
     found: defaultdict[Hashable, Fraction] = defaultdict(Fraction)
     paths: list[tuple[int, ...]] = [()]
     while paths:
@@ -65,15 +69,21 @@ def largest_ratio(laws: list[Law]) -> Fraction | None:
 def follows(outcomes: list[Hashable], law: Law) -> float:
     """`goodness` of the outcomes; 0 if one is impossible."""
     counts = Counter(outcomes)
-    return 0.0 if set(counts) - set(law) else goodness([counts[outcome] for outcome in law], [float(p) for p in law.values()])
+    return (
+        0.0
+        if set(counts) - set(law)
+        else goodness([counts[outcome] for outcome in law], [float(p) for p in law.values()])
+    )
 
 
 def goodness(counts: Sequence[int], law: Sequence[float]) -> float:
-    """A p-value of the hypothesis that the counts were drawn from the law: P(goodness <= a) <= a, for every a, law and number.
+    """A p-value of the hypothesis that the counts were drawn from the law: P(goodness <= a) <= a, for every
+    a, law and number.
 
-    n times the relative entropy of the counts to the law has a moment generating function of at most that of a gamma variable
-    of shape k - 1 (Agrawal, Finite-sample concentration of the multinomial in relative entropy, 2020), so Chernoff's bound
-    holds for it. Chi-squared has no such bound: one report in a cell that expects 0.008 has "p < 1e-9", and is there in 0.8 %.
+    n times the relative entropy of the counts to the law has a moment generating function of at most that of
+    a gamma variable of shape k - 1 (Agrawal, Finite-sample concentration of the multinomial in relative
+    entropy, 2020), so Chernoff's bound holds for it. Chi-squared has no such bound: one report in a cell that
+    expects 0.008 has "p < 1e-9", and is there in 0.8 %.
     """
     seen, chances = np.asarray(counts, dtype=float), np.asarray(law, dtype=float)
     if seen[chances == 0].any():
@@ -81,6 +91,8 @@ def goodness(counts: Sequence[int], law: Sequence[float]) -> float:
     seen, chances = seen[chances > 0], chances[chances > 0]
     shape, n = len(seen) - 1, seen.sum()
     distance = float(xlogy(seen, seen / (n * chances)).sum())
-    if distance <= shape + 1e-9 * n:  # one kind of report alone has shape 0 and distance 0; the rest is rounding
+    if (
+        distance <= shape + 1e-9 * n
+    ):  # one kind of report alone has shape 0 and distance 0; the rest is rounding
         return 1.0
     return math.exp(shape - distance + shape * math.log(distance / shape))

@@ -1,7 +1,8 @@
-"""Checks that every randomizer with a matrix must pass: the contract, applied to the whole catalogue by test_contract.py.
+"""Checks that every randomizer with a matrix must pass: the contract, applied to the whole catalogue by
+test_contract.py.
 
-Wherever a claim can be proven by enumerating all outcomes of a small survey, it is; sampling is used only for the
-samplers themselves.
+Wherever a claim can be proven by enumerating all outcomes of a small survey, it is; sampling is used only for
+the samplers themselves.
 """
 
 import itertools
@@ -42,7 +43,9 @@ def law(design: Design, shares: np.ndarray, counts: np.ndarray) -> float:
     if np.any((reports == 0) & (counts > 0)):
         return 0.0
     seen = counts > 0
-    logs = gammaln(counts.sum() + 1) - gammaln(counts + 1).sum() + (counts[seen] * np.log(reports[seen])).sum()
+    logs = (
+        gammaln(counts.sum() + 1) - gammaln(counts + 1).sum() + (counts[seen] * np.log(reports[seen])).sum()
+    )
     return float(np.exp(logs))
 
 
@@ -71,7 +74,8 @@ def check_epsilon_is_the_largest_ratio_down_a_column(design: Design) -> None:
 def check_unbiased_by_enumeration(design: Design) -> None:
     for shares in prevalences(design):
         mean = sum(
-            law(design, shares, counts) * np.atleast_1d(design.estimate_counts(counts).value) for counts in surveys(design, 2)
+            law(design, shares, counts) * np.atleast_1d(design.estimate_counts(counts).value)
+            for counts in surveys(design, 2)
         )
         assert np.allclose(mean, focus(design, shares), atol=1e-9)
 
@@ -100,7 +104,9 @@ def check_fixed_respondents_leave_only_the_randomization(design: Design) -> None
 
 
 def check_randomizer_follows_the_matrix(design: Design) -> None:
-    """Each row, for few and for many answers. False alarms: at most 1e-6 a row and size, with a fixed seed."""
+    """Each row, for few and for many answers. False alarms: at most 1e-6 a row and size, with a fixed
+    seed.
+    """
     rng = np.random.default_rng(20_261_115)
     for truth, row in enumerate(design.matrix):
         for size, repeats in ((3000, 10), (100_000, 1)):
@@ -160,7 +166,9 @@ def check_intervals_hold_their_level_by_enumeration(design: Design) -> None:
     """Coverage at 90 % over all surveys of a small size: guaranteed for "exact", near for the others."""
     n, level = {2: 40, 3: 30, 4: 12, 5: 8}.get(len(design.report_options), 3), 0.9
     least = {"exact": level, "wilson": level - 0.06, "wald": level - 0.15, "bayes": level - 0.15}
-    least = least if n >= 30 else {"exact": level}  # the others promise their level for surveys, not for a handful
+    least = (
+        least if n >= 30 else {"exact": level}
+    )  # the others promise their level for surveys, not for a handful
     tallies = list(surveys(design, n))
     for shares in prevalences(design)[:2]:
         chances = np.array([law(design, shares, counts) for counts in tallies])
@@ -172,7 +180,9 @@ def check_intervals_hold_their_level_by_enumeration(design: Design) -> None:
             covered = 0.0
             for i in likely:
                 interval = design.estimate_counts(tallies[i]).interval(level, method)
-                covered = covered + chances[i] * ((interval.low <= truth + 1e-12) & (truth - 1e-12 <= interval.high))
+                covered = covered + chances[i] * (
+                    (interval.low <= truth + 1e-12) & (truth - 1e-12 <= interval.high)
+                )
             assert np.all(covered >= bound - 1e-3), (method, covered)
 
 
@@ -230,4 +240,6 @@ def _tally(design: Design, reports: np.ndarray) -> list[int]:
     return counts
 
 
-CHECKS: tuple[Check, ...] = tuple(value for name, value in sorted(globals().items()) if name.startswith("check_"))
+CHECKS: tuple[Check, ...] = tuple(
+    value for name, value in sorted(globals().items()) if name.startswith("check_")
+)

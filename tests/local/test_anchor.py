@@ -7,8 +7,9 @@ from toolkit import crosswise, forced, k_ary, kuk, warner
 from toolkit.local.anchor import attention, attention_counts, corrected, corrected_counts
 from toolkit.local.compliance import Compliance
 
-# R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with p = p' = 0.15 have
-# 1,427 and 1,541 reports of "same": naive 0.1950, corrected 0.1053604, attentive 0.7728571, standard error 0.0208 (200 bootstraps).
+# R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with
+# p = p' = 0.15 have 1,427 and 1,541 reports of "same": naive 0.1950, corrected 0.1053604, attentive
+# 0.7728571, standard error 0.0208 (200 bootstraps).
 CWISE = crosswise(0.15)
 PAIRS = np.array([[165, 408], [294, 1133]])  # those totals, with pairs as frequent as the model has them
 
@@ -30,31 +31,47 @@ def test_the_numbers_of_the_r_package_are_reproduced():
     assert attention_counts(CWISE, PAIRS.sum(axis=0)).value == pytest.approx(0.7728571, abs=1e-7)
     estimate = corrected_counts(CWISE, PAIRS)
     assert estimate.value == pytest.approx(0.1053604, abs=1e-7)
-    assert estimate.se == pytest.approx(0.0208, rel=0.1)  # the standard deviation of 200 bootstraps is known to 5 %
+    assert estimate.se == pytest.approx(
+        0.0208, rel=0.1
+    )  # the standard deviation of 200 bootstraps is known to 5 %
 
 
 CASES = {
     "crosswise, other anchor": (crosswise("1/6"), crosswise("1/4"), 0.1),
     "forced": (forced("1/6", "1/3"), forced("1/6", "1/6"), 0.2),
     "cards": (kuk("7/10", "3/10", draws=2), warner("3/4"), 0.3),
-    "three options": (k_ary(["a", "b", "c"], epsilon=1.5), k_ary(["x", "y", "z"], epsilon=2.0), [0.5, 0.3, 0.2]),
+    "three options": (
+        k_ary(["a", "b", "c"], epsilon=1.5),
+        k_ary(["x", "y", "z"], epsilon=2.0),
+        [0.5, 0.3, 0.2],
+    ),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_the_corrected_estimate_is_right_and_so_is_its_error(name):
-    """4,000 surveys of 2,000: mean within 4.5 standard errors, spread within 5 % of the stated error. A spread of 4,000 is known
-    to 1.1 %: false alarms below 1e-4, and an error that is 10 % off is noticed with power above 0.999."""
+    """4,000 surveys of 2,000: mean within 4.5 standard errors, spread within 5 % of the stated error. A
+    spread of 4,000 is known to 1.1 %: false alarms below 1e-4, and an error that is 10 % off is noticed with
+    power above 0.999.
+    """
     design, anchor, truth = CASES[name]
     shares = np.array([1 - truth, truth] if np.ndim(truth) == 0 else truth)
     follow = np.multiply.outer(shares @ design.matrix, anchor.matrix[0])
     law = 0.8 * follow + 0.2 / follow.size
-    tables = np.random.default_rng(sum(map(ord, name))).multinomial(2000, law.ravel(), size=4000).reshape(-1, *law.shape)
-    found = [corrected_counts(design, table, anchor_design=anchor, truth=anchor.options[0]) for table in tables]
+    tables = (
+        np.random.default_rng(sum(map(ord, name)))
+        .multinomial(2000, law.ravel(), size=4000)
+        .reshape(-1, *law.shape)
+    )
+    found = [
+        corrected_counts(design, table, anchor_design=anchor, truth=anchor.options[0]) for table in tables
+    ]
     values = np.array([np.atleast_1d(estimate.value) for estimate in found])
     errors = np.array([np.atleast_1d(estimate.se) for estimate in found])
     right = np.atleast_1d(truth)
-    assert np.all(np.abs(values.mean(axis=0) - right) < 4.5 * values.std(axis=0) / np.sqrt(len(found)) + 0.001)
+    assert np.all(
+        np.abs(values.mean(axis=0) - right) < 4.5 * values.std(axis=0) / np.sqrt(len(found)) + 0.001
+    )
     assert values.std(axis=0, ddof=1) == pytest.approx(errors.mean(axis=0), rel=0.05)
     covered = np.mean([(e.interval().low <= right) & (right <= e.interval().high) for e in found], axis=0)
     assert covered == pytest.approx(0.95, abs=0.02)

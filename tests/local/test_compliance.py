@@ -27,7 +27,9 @@ def shares_of(design):
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
-    """Expected counts of a survey of a thousand million, as they would arrive, put through the design's own estimator."""
+    """Expected counts of a survey of a thousand million, as they would arrive, put through the design's own
+    estimator.
+    """
     conduct, shares = Compliance(**{way: 0.2}), shares_of(design)
     arrived = (shares @ conduct.seen_through(design).matrix * 1e9).round().astype(np.int64)
     estimate = design.estimate_counts(arrived)
@@ -38,13 +40,20 @@ def test_the_bias_is_what_the_estimator_makes_of_the_mixed_reports(design, way):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_the_design_that_reports_really_come_from_estimates_the_truth(design):
-    real, shares = Compliance(self_protective=0.1, random=0.1, candid=0.1).seen_through(design), shares_of(design)
+    real, shares = (
+        Compliance(self_protective=0.1, random=0.1, candid=0.1).seen_through(design),
+        shares_of(design),
+    )
     arrived = (shares @ real.matrix * 1e9).round().astype(np.int64)
-    assert np.atleast_1d(real.estimate_counts(arrived).value) == pytest.approx(shares[1:] if len(shares) == 2 else shares, abs=1e-6)
+    assert np.atleast_1d(real.estimate_counts(arrived).value) == pytest.approx(
+        shares[1:] if len(shares) == 2 else shares, abs=1e-6
+    )
 
 
 def test_closed_forms_of_the_literature():
-    """A share g who always say no: x becomes x - g (d + c x) / c; a share r who answer Warner's at random: x + r (1/2 - x)."""
+    """A share g who always say no: x becomes x - g (d + c x) / c; a share r who answer Warner's at random: x
+    + r (1/2 - x).
+    """
     die, c, d = forced("1/6", "1/6"), 2 / 3, 1 / 6
     assert Compliance(self_protective=0.2).bias(die, 0.05) == pytest.approx(-0.2 * (d + c * 0.05) / c)
     assert 0.05 + Compliance(self_protective=0.2).bias(die, 0.05) == pytest.approx(-0.01)
@@ -54,7 +63,9 @@ def test_closed_forms_of_the_literature():
 def test_a_die_left_aside_moves_the_estimate_away_from_one_half():
     """Truthful reports are over-corrected: (x - 1/6) / (2/3) instead of x."""
     die = forced("1/6", "1/6")
-    assert 0.3 + Compliance(candid=0.1).bias(die, 0.3) == pytest.approx(0.9 * 0.3 + 0.1 * (0.3 - 1 / 6) / (2 / 3))
+    assert 0.3 + Compliance(candid=0.1).bias(die, 0.3) == pytest.approx(
+        0.9 * 0.3 + 0.1 * (0.3 - 1 / 6) / (2 / 3)
+    )
 
 
 def test_the_harmless_report_speaks_against_yes_even_when_it_is_called_otherwise():
@@ -66,7 +77,9 @@ def test_the_harmless_report_speaks_against_yes_even_when_it_is_called_otherwise
 def test_one_percent_is_a_hundredth_of_everybody():
     table = one_percent(warner("3/4"), 0.1)
     assert list(table) == list(WAYS)
-    assert table == pytest.approx({way: Compliance(**{way: 0.5}).bias(warner("3/4"), 0.1) / 50 for way in WAYS})
+    assert table == pytest.approx(
+        {way: Compliance(**{way: 0.5}).bias(warner("3/4"), 0.1) / 50 for way in WAYS}
+    )
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
@@ -77,7 +90,9 @@ def test_no_conduct_moves_an_estimate_farther_than_agreed_lies(design):
 
 @pytest.mark.parametrize("design", DESIGNS, ids=repr)
 def test_the_worst_shift_is_reached_by_the_best_single_lie(design):
-    """One in a hundred reports is replaced by the same report; each is tried, through the design's own estimator."""
+    """One in a hundred reports is replaced by the same report; each is tried, through the design's own
+    estimator.
+    """
     shares, given = shares_of(design), 0.15 if len(design.options) == 2 else shares_of(design).tolist()
     honest, moves = shares @ design.matrix, []
     for lie in np.eye(len(honest)):
@@ -88,8 +103,13 @@ def test_the_worst_shift_is_reached_by_the_best_single_lie(design):
 
 
 def test_published_sizes_at_epsilon_one():
-    """A share b moves yes/no answers by about 2.2 b, and 16 options by about 10 b: b / (p - q), read at the end of the scale."""
-    span = [np.ptp(report_scores(design), axis=0).max() for design in (warner(epsilon=1.0), k_ary(16, epsilon=1.0))]
+    """A share b moves yes/no answers by about 2.2 b, and 16 options by about 10 b: b / (p - q), read at the
+    end of the scale.
+    """
+    span = [
+        np.ptp(report_scores(design), axis=0).max()
+        for design in (warner(epsilon=1.0), k_ary(16, epsilon=1.0))
+    ]
     assert span == pytest.approx([2.16, 10.3], abs=0.05)
 
 

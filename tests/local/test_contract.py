@@ -4,12 +4,25 @@ import numpy as np
 import pytest
 
 from tests.local.contract import CHECKS, Check
-from toolkit import Design, crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
+from toolkit import (
+    Design,
+    crosswise,
+    forced,
+    forced_options,
+    k_ary,
+    kuk,
+    mangat,
+    triangular,
+    unrelated,
+    warner,
+)
 from toolkit.local.catalogue import CATALOGUE, example
 
 RANDOM = np.random.default_rng(3).integers(1, 50, size=(3, 4))
 
-DESIGNS = {f"{name} of the catalogue": example(name) for name in CATALOGUE if example(name).matrix is not None} | {
+DESIGNS = {
+    f"{name} of the catalogue": example(name) for name in CATALOGUE if example(name).matrix is not None
+} | {
     "warner 2/3": warner("2/3"),
     "warner below a half": warner(0.3),
     "warner at epsilon 1": warner(epsilon=1.0),
@@ -29,7 +42,9 @@ DESIGNS = {f"{name} of the catalogue": example(name) for name in CATALOGUE if ex
     "forced Likert": forced_options(["a", "b", "c", "d", "e"], [0.08] * 5),
     "forced unevenly, 3": forced_options(3, ["1/12", "1/6", "1/4"]),
     "joint of two": warner(0.8).joint(forced("1/6", "1/6")),
-    "any matrix": Design.from_matrix((RANDOM / RANDOM.sum(axis=1, keepdims=True)).tolist(), ["x", "y", "z"], [1, 2, 3, 4]),
+    "any matrix": Design.from_matrix(
+        (RANDOM / RANDOM.sum(axis=1, keepdims=True)).tolist(), ["x", "y", "z"], [1, 2, 3, 4]
+    ),
     "square, no forced form": Design([[7, 2, 1], [2, 5, 3], [1, 1, 8]], 10, ["low", "mid", "high"]),
     "opposite answers, 3": Design([[1, 2, 2], [2, 1, 2], [2, 2, 1]], 5, ["a", "b", "c"]),
 }

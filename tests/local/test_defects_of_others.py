@@ -1,4 +1,6 @@
-"""What was seen to break in rr 1.4.2, RRreg 0.7.6, RRTCS 0.0.4, GLMMRR 0.6.0, multi-freq-ldpy and pure-ldp: not here."""
+"""What was seen to break in rr 1.4.2, RRreg 0.7.6, RRTCS 0.0.4, GLMMRR 0.6.0, multi-freq-ldpy and pure-ldp:
+not here.
+"""
 
 import math
 
@@ -16,12 +18,17 @@ def test_p_below_one_half_is_legal() -> None:
 
 
 def test_a_boundary_estimate_has_an_honest_standard_error() -> None:
-    """RRreg: Warner, n = 1000, 250 yes, p = 0.7 gives 1e-8 with standard error 2.0e-6; the moment estimate is -0.125 ± 0.034."""
+    """RRreg: Warner, n = 1000, 250 yes, p = 0.7 gives 1e-8 with standard error 2.0e-6; the moment estimate is
+    -0.125 ± 0.034.
+    """
     design = warner(0.7)
     raw = design.estimate_counts([750, 250])
     assert math.isclose(float(raw), -0.125)
     assert round(raw.se, 3) == 0.034
-    assert "250 of 1,000 reports were yes, where the design makes at least 300 on average (p = 3e-04)" in raw.notes[0]
+    assert (
+        "250 of 1,000 reports were yes, where the design makes at least 300 on average (p = 3e-04)"
+        in raw.notes[0]
+    )
     mle = design.estimate_counts([750, 250], method="mle")
     assert float(mle) == 0.0
     assert 0.03 < mle.se < 0.04
@@ -83,5 +90,13 @@ def test_estimates_need_no_starting_values_and_are_deterministic(epsilon: float)
     """rr: 30 of 100 seeds fail on its own example, because EM starts at random."""
     design = kuk(0.6, 0.4, draws=4)
     counts = [3, 10, 20, 40, 7]
-    assert design.estimate_counts(counts, method="mle").value == design.estimate_counts(counts, method="mle").value
-    assert k_ary(4, epsilon=epsilon).estimate_counts([1, 0, 0, 0], method="mle").value.tolist() == [1, 0, 0, 0]
+    assert (
+        design.estimate_counts(counts, method="mle").value
+        == design.estimate_counts(counts, method="mle").value
+    )
+    assert k_ary(4, epsilon=epsilon).estimate_counts([1, 0, 0, 0], method="mle").value.tolist() == [
+        1,
+        0,
+        0,
+        0,
+    ]

@@ -10,7 +10,9 @@ from hypothesis.extra import numpy as hnp
 
 from toolkit import Design, forced, k_ary, warner
 
-weights = hnp.arrays(np.int64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=5), elements=st.integers(0, 40))
+weights = hnp.arrays(
+    np.int64, hnp.array_shapes(min_dims=2, max_dims=2, min_side=2, max_side=5), elements=st.integers(0, 40)
+)
 
 
 def _design(table: np.ndarray) -> Design | None:
@@ -43,7 +45,9 @@ def test_the_maximum_likelihood_of_every_matrix_is_certified(table: np.ndarray, 
     design = _design(table)
     if design is None:
         return
-    counts = np.random.default_rng(seed).multinomial(50, np.full(len(design.options), 1 / len(design.options)) @ design.matrix)
+    counts = np.random.default_rng(seed).multinomial(
+        50, np.full(len(design.options), 1 / len(design.options)) @ design.matrix
+    )
     found = np.atleast_1d(design.estimate_counts(counts, method="mle").value)
     shares = np.array([1 - found[0], found[0]]) if len(design.options) == 2 else found
     seen = counts > 0
@@ -180,8 +184,14 @@ def test_unknown_methods_and_fields_are_refused() -> None:
 
 
 def test_what_a_row_is_short_of_one_goes_to_its_largest_probability() -> None:
-    """Two billionths too much, within the tolerance of decimals: taken from a billionth, nothing would be left of that."""
-    rows = [["0.000000001", "0.5", "0.500000001"], ["0.5", "0.000000001", "0.499999999"], ["0.25", "0.25", "0.5"]]
+    """Two billionths too much, within the tolerance of decimals: taken from a billionth, nothing would be
+    left of that.
+    """
+    rows = [
+        ["0.000000001", "0.5", "0.500000001"],
+        ["0.5", "0.000000001", "0.499999999"],
+        ["0.25", "0.25", "0.5"],
+    ]
     design = Design.from_matrix(rows, ("a", "b", "c"))
     assert design.matrix[0] == pytest.approx([1e-9, 0.5, 0.499999999], abs=1.5 / 2**32)
     assert design.weights.min() > 0

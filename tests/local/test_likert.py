@@ -9,7 +9,9 @@ from toolkit.local.likert import likert
 
 
 def test_five_points_at_epsilon_one() -> None:
-    """On scores from -1 to 1: one bit 4.68 at worst; through k-ary 8.60 from the randomization alone, 9.60 in a survey."""
+    """On scores from -1 to 1: one bit 4.68 at worst; through k-ary 8.60 from the randomization alone, 9.60 in
+    a survey.
+    """
     scale = likert(5, 1.0)
     ends, scores = np.array([0.5, 0, 0, 0, 0.5]), np.linspace(-1, 1, 5)
     survey, noise = (scale.distribution.covariance(ends, 1, respondents=r) for r in ("sample", "fixed"))
@@ -21,7 +23,9 @@ def test_five_points_at_epsilon_one() -> None:
 
 
 def test_the_ends_are_the_worst_case_of_the_distribution() -> None:
-    """A thousand random distributions, fixed seed: none has a larger variance of the mean; one bit's is largest in the middle."""
+    """A thousand random distributions, fixed seed: none has a larger variance of the mean; one bit's is
+    largest in the middle.
+    """
     scale, rng, points = likert(7, 0.8), np.random.default_rng(1), np.arange(1, 8)
     worst = scale.saving_ends * scale.mean.variance(4, 1)
     for shares in rng.dirichlet(np.full(7, 0.3), 1000):

@@ -19,14 +19,20 @@ from toolkit.local.oracles.unary import Unary
 from toolkit.local.questionnaire import Questionnaire, compare, questionnaire
 
 DIE = Design([[3, 1], [1, 3]], 4, ("no", "yes"))
-MAKERS = {"cheated": lambda e: warner(epsilon=e), "drug": lambda e: best(6, e), "party": lambda e: k_ary(4, epsilon=e)}
+MAKERS = {
+    "cheated": lambda e: warner(epsilon=e),
+    "drug": lambda e: best(6, e),
+    "party": lambda e: k_ary(4, epsilon=e),
+}
 TRUTHS = {"cheated": 0.2, "drug": np.arange(1, 7) / 21, "party": [0.1, 0.2, 0.3, 0.4]}
 
 
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_the_whole_record_costs_what_is_claimed_by_enumeration(asked: int) -> None:
-    """RS+FD (multi-freq-ldpy) is labelled epsilon and costs ln(d (e**epsilon - 1) + 1) between whole records: 1.490 for two and
-    1.817 for three questions at 1. Here all pairs of records are compared, and the claim is met exactly."""
+    """RS+FD (multi-freq-ldpy) is labelled epsilon and costs ln(d (e**epsilon - 1) + 1) between whole records:
+    1.490 for two and 1.817 for three questions at 1. Here all pairs of records are compared, and the claim is
+    met exactly.
+    """
     questions = Questionnaire((("a", DIE), ("b", DIE), ("c", DIE)), asked)
     records = [dict(zip("abc", answers, strict=True)) for answers in itertools.product((0, 1), repeat=3)]
     laws = channel(questions.report, records)
@@ -40,7 +46,9 @@ def test_questions_of_different_kinds_and_sizes_cost_the_largest() -> None:
     """With answers of 2 and 5 options RS+FD costs 1.138 even between records that differ in one question."""
     five, bit = Subset(tuple(range(5)), 2, 4, 1), OneBit(Fraction(0), Fraction(1), 2, 2, 1)
     questions = Questionnaire((("a", DIE), ("b", five), ("c", bit)), 1)
-    records = [dict(zip("abc", answers, strict=True)) for answers in itertools.product((0, 1), range(5), range(3))]
+    records = [
+        dict(zip("abc", answers, strict=True)) for answers in itertools.product((0, 1), range(5), range(3))
+    ]
     assert largest_ratio(channel(questions.report, records)) == 4
     assert math.isclose(questions.epsilon, math.log(4))
 
@@ -55,8 +63,9 @@ def test_nobody_spends_more_than_asked_for(asked: int, epsilon: float | str) -> 
 
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
-    """800 surveys of 600 people, fixed seed: means within 4.5 standard errors (7e-6 a value); mean ratio of variances, over 11
-    values, within 6 %."""
+    """800 surveys of 600 people, fixed seed: means within 4.5 standard errors (7e-6 a value); mean ratio of
+    variances, over 11 values, within 6 %.
+    """
     made, rng, n, surveys = questionnaire(MAKERS, 3.0, asked=asked), np.random.default_rng(asked), 600, 800
     shares = {"cheated": [0.8, 0.2], "drug": TRUTHS["drug"], "party": TRUTHS["party"]}
     found: dict[str, list] = {name: [] for name in MAKERS}
@@ -69,17 +78,23 @@ def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
     claimed, ratios = made.variance(TRUTHS, n), []
     for name, values in found.items():
         truth = np.atleast_1d(TRUTHS[name])
-        assert np.all(np.abs(np.mean(values, axis=0) - truth) < 4.5 * np.sqrt(np.atleast_1d(claimed[name]) / surveys))
+        assert np.all(
+            np.abs(np.mean(values, axis=0) - truth) < 4.5 * np.sqrt(np.atleast_1d(claimed[name]) / surveys)
+        )
         ratios.extend(np.var(values, axis=0) / np.atleast_1d(claimed[name]))
     assert abs(np.mean(ratios) - 1) < 0.06
 
 
 def test_variances_are_those_of_the_people_who_are_asked() -> None:
-    """Of 100 people a third answers each of three questions; variances go with the inverse of that, whole or not."""
+    """Of 100 people a third answers each of three questions; variances go with the inverse of that, whole or
+    not.
+    """
     made = questionnaire(MAKERS, 1.0)
     one = warner(epsilon=1.0).variance(0.2, 1)
     assert math.isclose(made.variance(TRUTHS, 100)["cheated"], one * 3 / 100)
-    assert math.isclose(questionnaire(MAKERS, 3.0, asked=3).variance(TRUTHS, 100)["cheated"], one / 100, rel_tol=1e-8)
+    assert math.isclose(
+        questionnaire(MAKERS, 3.0, asked=3).variance(TRUTHS, 100)["cheated"], one / 100, rel_tol=1e-8
+    )
 
 
 def test_fixed_respondents_take_away_what_came_from_choosing_them() -> None:
@@ -98,7 +113,9 @@ def test_one_question_beats_splitting_by_about_the_number_of_questions() -> None
 
 
 def test_everyone_is_asked_evenly_and_never_twice() -> None:
-    """Pairs of questions among 3: chi-squared would be more; counts within 5 standard errors of a third (6e-7 each)."""
+    """Pairs of questions among 3: chi-squared would be more; counts within 5 standard errors of a third (6e-7
+    each).
+    """
     made = Questionnaire((("a", DIE), ("b", DIE), ("c", DIE)), 2)
     chosen = made._choices(30_000, None)
     assert np.all(chosen.sum(axis=1) == 2)
@@ -109,7 +126,9 @@ def test_everyone_is_asked_evenly_and_never_twice() -> None:
 def test_frames_are_answers_too() -> None:
     import pandas as pd
 
-    frame = pd.DataFrame({"cheated": [True, False, True], "drug": [0, 5, 3], "party": [1, 1, 2], "name": ["x", "y", "z"]})
+    frame = pd.DataFrame(
+        {"cheated": [True, False, True], "drug": [0, 5, 3], "party": [1, 1, 2], "name": ["x", "y", "z"]}
+    )
     reports = questionnaire(MAKERS, 1.0, asked=3).randomize(frame)
     assert [len(part) for part in reports.values()] == [3, 3, 3]
 

@@ -1,7 +1,7 @@
 """Numbers from papers and from R's rr and RRreg, reproduced.
 
-tests/reference/rr_synthetic.csv is a synthetic data set of our own; the fits to it are of RRreg 0.7.6 (RRuni), whose
-standard errors divide by n - 1 as ours do.
+tests/reference/rr_synthetic.csv is a synthetic data set of our own; the fits to it are of RRreg 0.7.6
+(RRuni), whose standard errors divide by n - 1 as ours do.
 """
 
 import csv
@@ -13,7 +13,9 @@ import pytest
 
 from toolkit import Design, crosswise, forced, forced_options, kuk, unrelated, warner
 
-ROWS = list(csv.DictReader((Path(__file__).parents[1] / "reference" / "rr_synthetic.csv").read_text().splitlines()))
+ROWS = list(
+    csv.DictReader((Path(__file__).parents[1] / "reference" / "rr_synthetic.csv").read_text().splitlines())
+)
 
 
 def column(name: str) -> list[int]:
@@ -39,7 +41,13 @@ def test_rrreg_gives_the_same_prevalence_and_standard_error(name: str) -> None:
 
 def test_rrreg_gives_the_same_shares_of_a_likert_question() -> None:
     shares = [0.351388888888889, 0.258333333333333, 0.209027777777778, 0.0993055555555556, 0.0819444444444445]
-    errors = [0.0154536073409276, 0.0144277389030335, 0.0137474196517883, 0.0117924709601326, 0.0114123839387768]
+    errors = [
+        0.0154536073409276,
+        0.0144277389030335,
+        0.0137474196517883,
+        0.0117924709601326,
+        0.0114123839387768,
+    ]
     answers = np.array(column("likert"))
     estimate = forced_options(5, [0.08] * 5).estimate(answers - answers.min())
     assert np.allclose(estimate.value, shares, rtol=1e-12)
@@ -57,11 +65,15 @@ def test_warners_variance_identity(p: float, prevalence: float) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.5, 1.0, 2.0])
 def test_the_privacy_cost_of_warner_is_additive_and_does_not_depend_on_prevalence(epsilon: float) -> None:
-    """Var = [x(1-x) + e**eps / (e**eps - 1)**2] / n, and n grows by coth(eps/2)**2 at x = 1/2: 16.67, 4.68, 1.72."""
+    """Var = [x(1-x) + e**eps / (e**eps - 1)**2] / n, and n grows by coth(eps/2)**2 at x = 1/2: 16.67, 4.68,
+    1.72.
+    """
     design = warner(epsilon=epsilon)
     cost = math.exp(epsilon) / (math.exp(epsilon) - 1) ** 2
     for prevalence in (0.0, 0.1, 0.5):
-        assert math.isclose(design.variance(prevalence, 1), prevalence * (1 - prevalence) + cost, rel_tol=1e-8)
+        assert math.isclose(
+            design.variance(prevalence, 1), prevalence * (1 - prevalence) + cost, rel_tol=1e-8
+        )
     assert round(design.variance(0.5, 1) / 0.25, 2) == {0.5: 16.67, 1.0: 4.68, 2.0: 1.72}[epsilon]
 
 
@@ -104,7 +116,9 @@ def test_epsilon_of_the_devices_people_use(design: Design, epsilon: float) -> No
 
 
 def test_kuk_with_two_cards_has_kuks_variance() -> None:
-    """Kuk 1990: phi(1-phi) / (n k (p1-p2)**2) + (1-1/k) x(1-x) / n. With symmetric decks and two cards ours is his."""
+    """Kuk 1990: phi(1-phi) / (n k (p1-p2)**2) + (1-1/k) x(1-x) / n. With symmetric decks and two cards ours
+    is his.
+    """
     p1, p2, k, n, x = 0.8, 0.2, 2, 300, 0.15
     phi = p1 * x + p2 * (1 - x)
     classic = phi * (1 - phi) / (n * k * (p1 - p2) ** 2) + (1 - 1 / k) * x * (1 - x) / n

@@ -10,7 +10,15 @@ import pytest
 
 from tests.local.channel import Draw, channel, frozen
 from toolkit import Design, k_ary, kuk, mangat, triangular
-from toolkit.local.numeric import additive, hybrid, local_laplace, multiplicative, one_bit, piecewise, square_wave
+from toolkit.local.numeric import (
+    additive,
+    hybrid,
+    local_laplace,
+    multiplicative,
+    one_bit,
+    piecewise,
+    square_wave,
+)
 from toolkit.local.numeric.bounded import TURNS, Hybrid, OneBit, Piecewise
 from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.square_wave import SquareWave
@@ -77,7 +85,9 @@ def is_plain(value: object) -> bool:
     return type(value) is int or (type(value) is list and all(type(code) is int for code in value))
 
 
-@pytest.mark.parametrize(("randomizer", "answers"), SMALL, ids=[f"{one.name}-{i}" for i, (one, _) in enumerate(SMALL)])
+@pytest.mark.parametrize(
+    ("randomizer", "answers"), SMALL, ids=[f"{one.name}-{i}" for i, (one, _) in enumerate(SMALL)]
+)
 def test_exactly_what_can_be_drawn_is_accepted(randomizer: Any, answers: list[Any]) -> None:
     possible = set().union(*channel(randomizer.report, answers))
     for value in plain_values():
@@ -85,7 +95,13 @@ def test_exactly_what_can_be_drawn_is_accepted(randomizer: Any, answers: list[An
 
 
 @pytest.mark.parametrize(
-    "design", [Design([[3, 1], [1, 3]], 4, ("no", "yes")), mangat("1/2"), kuk("4/5", "1/5", draws=2), triangular("1/4")]
+    "design",
+    [
+        Design([[3, 1], [1, 3]], 4, ("no", "yes")),
+        mangat("1/2"),
+        kuk("4/5", "1/5", draws=2),
+        triangular("1/4"),
+    ],
 )
 def test_exactly_the_codes_of_a_design_are_accepted(design: Design) -> None:
     possible = {int(design.report_codes(truth, u)) for truth in range(2) for u in range(design.denominator)}
@@ -93,7 +109,9 @@ def test_exactly_the_codes_of_a_design_are_accepted(design: Design) -> None:
         assert design.accepts(value) == (type(value) is int and value in possible), value
 
 
-@pytest.mark.parametrize(("turn", "accepted"), [(0, {0, 1}), (TURNS, set(range(2, 8))), (TURNS // 2, set(range(8)))])
+@pytest.mark.parametrize(
+    ("turn", "accepted"), [(0, {0, 1}), (TURNS, set(range(2, 8))), (TURNS // 2, set(range(8)))]
+)
 def test_a_hybrid_accepts_what_has_its_turn(turn: int, accepted: set[int]) -> None:
     randomizer = Hybrid(ZERO, FOUR, 4, 2, 1, 2, 2, 1, turn)
     assert {value for value in plain_values() if type(value) is int and randomizer.accepts(value)} == accepted

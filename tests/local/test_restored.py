@@ -34,7 +34,9 @@ def test_every_kind_comes_back_equal(randomizer: object) -> None:
     assert type(again) is type(randomizer)
 
 
-@pytest.mark.parametrize("data", [None, [], {"kind": "magic"}, {"kind": "subset", "size": 2}, {"name": "x"}, {"kind": ["subset"]}])
+@pytest.mark.parametrize(
+    "data", [None, [], {"kind": "magic"}, {"kind": "subset", "size": 2}, {"name": "x"}, {"kind": ["subset"]}]
+)
 def test_other_data_is_refused(data: object) -> None:
     with pytest.raises((ValueError, TypeError)):
         restore(data)  # type: ignore[arg-type]

@@ -10,7 +10,8 @@ def test_two_coins_in_plain_words() -> None:
     assert warner("3/4").describe() == (
         "If your answer is “no”, we receive “no” 3 times in 4 and “yes” 1 time in 4. "
         "If your answer is “yes”, we receive “yes” 3 times in 4 and “no” 1 time in 4. "
-        "Whatever we receive, it is at most 3 times as likely under one answer as under another (epsilon 1.1), "
+        "Whatever we receive, it is at most 3 times as likely under one answer as under another (epsilon "
+        "1.1), "
         "so it proves no answer."
     )
 

@@ -40,12 +40,15 @@ def test_the_sampling_variance_of_a_mean_is_its_standard_deviation_or_the_widest
 @pytest.mark.parametrize("epsilon", [0.5, 2.0, 4.0])
 @pytest.mark.parametrize("n", [1, 100, 700, 1000])
 def test_a_mean_of_a_finite_population_is_planned_for_the_worst_spread_of_its_answers(make, epsilon, n):
-    """Of one bit the noise is largest when all answers are alike: a census has that noise, and no sampling error to spare."""
+    """Of one bit the noise is largest when all answers are alike: a census has that noise, and no sampling
+    error to spare.
+    """
     design = make((0, 10), epsilon)
     accuracy = Case(design, 4, 0.95, field=Field(population=1000)).accuracy(None)
     left = (1000 - n) / 999
     worst = max(
-        design.variance(4, n, sd=sd, respondents="fixed") + left * sd**2 / n for sd in np.sqrt(np.linspace(0, 24, 50)).tolist()
+        design.variance(4, n, sd=sd, respondents="fixed") + left * sd**2 / n
+        for sd in np.sqrt(np.linspace(0, 24, 50)).tolist()
     )
     assert accuracy.variance(n).item() == pytest.approx(worst, rel=1e-9)
 
@@ -71,7 +74,9 @@ def test_the_normal_formula_is_that_of_the_literature(sides, z):
 
 
 def test_the_power_figure_of_blair_imai_and_zhou():
-    """JASA 110 (2015), figure 2: one-sided at 0.01, die design; values of R's power.rr.test, which is the normal formula."""
+    """JASA 110 (2015), figure 2: one-sided at 0.01, die design; values of R's power.rr.test, which is the
+    normal formula.
+    """
     for n, detect, power in ((250, 0.10, 0.6708998), (2500, 0.05, 0.9772077)):
         found = Case(forced("1/6", "1/6"), 0, 0.99, detect=detect, sides=1).accuracy(None).formula(n)
         assert found == pytest.approx(power, abs=2e-7)
@@ -110,7 +115,9 @@ def test_a_pair_of_shares_is_counted_as_its_last():
 def test_a_test_that_is_on_the_edge_without_any_spread_detects_nothing():
     """The estimate is sure to lie where the test begins to reject: 0 / 0, and no promise."""
     edge = critical(0.95, 2)
-    accuracy = Accuracy(Field(), 0.95, Spread(np.zeros(1), np.ones(1)), Spread(np.zeros(1), np.zeros(1)), np.array([edge]))
+    accuracy = Accuracy(
+        Field(), 0.95, Spread(np.zeros(1), np.ones(1)), Spread(np.zeros(1), np.zeros(1)), np.array([edge])
+    )
     assert accuracy.power(1) == 0
     assert Accuracy(Field(), 0.95, accuracy.here, accuracy.other, np.array([1.001 * edge])).power(1) == 1
 
@@ -156,4 +163,6 @@ def test_a_budget_that_is_split_adds_up_to_no_more_than_it_was(questions):
 
 def test_conduct_is_for_designs_only():
     with pytest.raises(ValueError, match="needs a design with a matrix"):
-        Case(partial(oracles.best, 20), [0.05] * 20, 0.95, field=Field(compliance=Compliance(random=0.1))).accuracy(1.0)
+        Case(
+            partial(oracles.best, 20), [0.05] * 20, 0.95, field=Field(compliance=Compliance(random=0.1))
+        ).accuracy(1.0)

@@ -54,7 +54,9 @@ def test_no_way_asks_more_people_than_there_are():
 
 
 def test_the_margin_of_a_curator_is_that_of_laplace_noise():
-    """100 people at epsilon 0.05, nearly all of one mind: the noise governs, and 95 % of it lies within ln 20 scales."""
+    """100 people at epsilon 0.05, nearly all of one mind: the noise governs, and 95 % of it lies within ln 20
+    scales.
+    """
     central = four_ways(Case(warner, 1e-6, 0.95), 0.05, 100, Target(margin=0.5), 1e-6)[3]
     assert central.margin == pytest.approx(math.log(20) / (100 * 0.05), rel=1e-4)
     assert central.se == pytest.approx(math.sqrt(2) / (100 * 0.05), rel=1e-4)
@@ -62,7 +64,10 @@ def test_the_margin_of_a_curator_is_that_of_laplace_noise():
 
 
 def test_a_curator_who_publishes_three_answers_of_each_person_splits_the_budget_too():
-    for one_each, noise in ((True, 3.0), (False, 3.0)):  # a third of the people behind each, or a third of epsilon
+    for one_each, noise in (
+        (True, 3.0),
+        (False, 3.0),
+    ):  # a third of the people behind each, or a third of epsilon
         case = Case(warner, 0.2, 0.95, field=Field(questions=3, one_each=one_each))
         central = four_ways(case, 2.0, 3000, Target(margin=0.1), 1e-6)[3]
         assert central.noise_se == pytest.approx(noise * math.sqrt(2) / (3000 * 2.0), rel=1e-9)

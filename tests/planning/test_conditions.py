@@ -6,7 +6,9 @@ from toolkit.planning.conditions import Compliance, Field, checked_field
 
 
 def test_the_harmless_report_is_the_one_that_speaks_against_yes():
-    """In a crosswise question with p below one half, "same" speaks against yes, and those who protect themselves say it."""
+    """In a crosswise question with p below one half, "same" speaks against yes, and those who protect
+    themselves say it.
+    """
     design = crosswise("1/6")
     seen = Compliance(self_protective=0.25).seen_through(design)
     assert seen.matrix[:, 1] == pytest.approx(0.75 * design.matrix[:, 1] + 0.25)
@@ -16,9 +18,9 @@ def test_the_harmless_report_is_the_one_that_speaks_against_yes():
 def test_the_corrected_design_estimates_without_bias_what_the_other_misses():
     conduct, design, shares = Compliance(0.1, 0.2), k_ary(3, epsilon=2.0), np.array([0.5, 0.3, 0.2])
     reports = shares @ conduct.seen_through(design).matrix
-    assert conduct.seen_through(design).estimate_counts((reports * 1e9).round().astype(int)).value == pytest.approx(
-        shares, abs=1e-6
-    )
+    assert conduct.seen_through(design).estimate_counts(
+        (reports * 1e9).round().astype(int)
+    ).value == pytest.approx(shares, abs=1e-6)
     missed = design.estimate_counts((reports * 1e9).round().astype(int)).value - shares
     assert conduct.bias(design, shares.tolist()) == pytest.approx(missed[np.argmax(np.abs(missed))], abs=1e-6)
 
@@ -62,5 +64,10 @@ def test_no_more_people_answer_than_can_be_invited(population, response):
 
 def test_a_plain_field_has_no_conditions_but_the_response():
     assert Field(response=0.5).plain
-    others = (Field(smallest=0.5), Field(population=100), Field(questions=2), Field(compliance=Compliance(random=0.1)))
+    others = (
+        Field(smallest=0.5),
+        Field(population=100),
+        Field(questions=2),
+        Field(compliance=Compliance(random=0.1)),
+    )
     assert not any(field.plain for field in others)

@@ -1,4 +1,6 @@
-"""The margins of a curator are those of sampling error plus Laplace noise, not of a bell curve of the same variance."""
+"""The margins of a curator are those of sampling error plus Laplace noise, not of a bell curve of the same
+variance.
+"""
 
 import math
 from itertools import pairwise
@@ -39,7 +41,9 @@ def test_with_one_source_of_error_it_is_the_law_of_that_source():
 
 
 def test_a_simulated_curator_stays_within_the_margin_95_percent_of_the_time():
-    """200,000 releases, where the noise governs: 4 standard errors, false-alarm rate 6e-5. 1.96 standard errors hold 93.8 %."""
+    """200,000 releases, where the noise governs: 4 standard errors, false-alarm rate 6e-5. 1.96 standard
+    errors hold 93.8 %.
+    """
     rng, size = np.random.default_rng(12), 200_000
     curated = Curated(Case(warner, 0.02, 0.95).accuracy(0.1).without_noise(), 10.0)
     n = 100
@@ -58,7 +62,9 @@ def test_a_simulated_test_of_a_curator_has_its_size_and_power(sides):
     edge = float(quantile(0.1 / sides, math.sqrt(0.09 / n), 10 / n))
     for truth, expected in ((0.1, 0.1 / sides), (0.2, curated.power(n))):
         found = rng.normal(truth, math.sqrt(truth * (1 - truth) / n), size) + rng.laplace(0, 10 / n, size)
-        assert np.mean(found - 0.1 > edge) == pytest.approx(expected, abs=4 * math.sqrt(expected * (1 - expected) / size))
+        assert np.mean(found - 0.1 > edge) == pytest.approx(
+            expected, abs=4 * math.sqrt(expected * (1 - expected) / size)
+        )
 
 
 def test_the_variances_of_both_sources_add_up():

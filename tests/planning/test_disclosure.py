@@ -8,9 +8,23 @@ import numpy as np
 import pytest
 
 from toolkit import Design, forced, k_ary, kuk, mangat, triangular, unrelated, warner
-from toolkit.planning.disclosure import bet, guess_rate, guess_rate_of, learned, people_at_equal_epsilon, roc, roc_limit
+from toolkit.planning.disclosure import (
+    bet,
+    guess_rate,
+    guess_rate_of,
+    learned,
+    people_at_equal_epsilon,
+    roc,
+    roc_limit,
+)
 
-DESIGNS = [warner("3/4"), warner("1/4"), forced("1/6", "1/3"), unrelated(0.7, 0.3), kuk("4/5", "1/5", draws=2)]
+DESIGNS = [
+    warner("3/4"),
+    warner("1/4"),
+    forced("1/6", "1/3"),
+    unrelated(0.7, 0.3),
+    kuk("4/5", "1/5", draws=2),
+]
 
 
 @pytest.mark.parametrize("design", DESIGNS, ids=str)
@@ -46,7 +60,9 @@ def test_a_proof_that_the_answer_is_no_is_a_factor_of_zero():
 @pytest.mark.parametrize("design", DESIGNS, ids=str)
 def test_the_best_guess_is_within_its_limit_and_warner_attains_it(design):
     assert guess_rate_of(design) <= guess_rate(design.epsilon) + 1e-12
-    assert guess_rate_of(warner(epsilon=design.epsilon)) == pytest.approx(guess_rate(design.epsilon), rel=1e-8)
+    assert guess_rate_of(warner(epsilon=design.epsilon)) == pytest.approx(
+        guess_rate(design.epsilon), rel=1e-8
+    )
 
 
 @pytest.mark.parametrize("design", [*DESIGNS, mangat("1/2")], ids=str)
@@ -64,7 +80,9 @@ def test_no_test_leaves_the_region_of_epsilon_and_every_subset_of_reports_is_und
 
 
 def test_warner_is_the_best_two_by_two_design_at_every_epsilon_by_search():
-    """All 2 x 2 designs on a grid of 24ths: none needs fewer people than Warner's design of the same epsilon."""
+    """All 2 x 2 designs on a grid of 24ths: none needs fewer people than Warner's design of the same
+    epsilon.
+    """
     for s, f in itertools.product(range(1, 24), repeat=2):
         if s != f:
             design = Design([[24 - f, f], [24 - s, s]], 24, ("no", "yes"))

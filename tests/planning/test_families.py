@@ -23,7 +23,9 @@ FAMILIES = {
 @pytest.mark.parametrize("maker", [mangat, triangular, forced, unrelated], ids=lambda maker: maker.__name__)
 def test_a_design_that_takes_a_probability_is_never_given_an_epsilon_instead(maker):
     """mangat(0.7) and triangular(0.7) have an infinite epsilon, and crosswise(0.7) one of 0.847."""
-    with pytest.raises(ValueError, match=rf"must take the keyword `epsilon`, got {maker.__name__}\(.*give the design itself"):
+    with pytest.raises(
+        ValueError, match=rf"must take the keyword `epsilon`, got {maker.__name__}\(.*give the design itself"
+    ):
         plan(maker, prevalence=0.1, epsilon=0.7, n=500)
     with pytest.raises(ValueError, match="must take the keyword `epsilon`"):
         budget_for({"cheated": (maker, 0.1)}, epsilon=0.7)
@@ -46,7 +48,9 @@ def test_every_family_of_the_catalogue_keeps_the_epsilon_it_is_given(name):
 
 
 def test_a_family_that_makes_more_than_it_is_asked_for_is_refused_wherever_it_does():
-    with pytest.raises(ValueError, match=r"costs at most the epsilon it is given, got 0.693147 for 0.5 from twothirds"):
+    with pytest.raises(
+        ValueError, match=r"costs at most the epsilon it is given, got 0.693147 for 0.5 from twothirds"
+    ):
         member(twothirds, 0.5)
     assert member(twothirds, 0.7) == warner("2/3")
     with pytest.raises(ValueError, match="costs at most"):
@@ -66,7 +70,13 @@ def twothirds(epsilon):  # noqa: ARG001
         (Design, "must take the keyword `epsilon`, got Design"),
         (Fraction, "must take the keyword `epsilon`, got Fraction"),
         (print, "must take the keyword `epsilon`, got print"),
-        (k_ary, r"must need nothing but `epsilon`, got k_ary\(options, epsilon\): .*functools.partial\(k_ary, options=…\)"),
+        (
+            k_ary,
+            (
+                r"must need nothing but `epsilon`, got k_ary\(options, epsilon\): .*functools.partial\(k_ary, "  # noqa: E501
+                r"options=…\)"
+            ),
+        ),
         (partial(warner, "2/3"), "exactly one of `p` and `epsilon`"),
         (lambda epsilon: epsilon, "must make a randomizer, got float"),
     ],

@@ -15,8 +15,11 @@ from toolkit.planning.planner import plan
 from toolkit.planning.search import Target
 
 SMOOTH = 3e-7  # the digits of the search
-STEPS = 0.02  # windows and turns are whole numbers, and one bit alone is used up to 0.61: hybrids move in steps
-JUMPS = 0.03  # subset sizes are whole numbers, so at uneven shares the largest variance jumps, and several epsilons may do
+STEPS = (
+    0.02  # windows and turns are whole numbers, and one bit alone is used up to 0.61: hybrids move in steps
+)
+# subset sizes are whole numbers, so at uneven shares the largest variance jumps, and several epsilons may do
+JUMPS = 0.03
 
 
 def random_case(rng):
@@ -67,7 +70,9 @@ def test_power_inverts_itself_on_the_safe_side(seed):
         found = plan(warner, n=n, power=0.8, **common)
         assert found.power >= 0.8
         assert plan(warner, epsilon=found.epsilon, power=0.8, **common).n <= n
-        assert 0.9 * epsilon < found.epsilon < 1.03 * epsilon  # along the teeth of a counted power several epsilons may do
+        assert (
+            0.9 * epsilon < found.epsilon < 1.03 * epsilon
+        )  # along the teeth of a counted power several epsilons may do
 
 
 @pytest.mark.parametrize("seed", range(2))
@@ -76,7 +81,11 @@ def test_a_power_by_the_normal_formula_inverts_itself_on_the_safe_side(seed):
     for _ in range(15):
         epsilon = float(rng.uniform(0.4, 3))
         low = rng.dirichlet(np.ones(3))
-        common = {"prevalence": low.tolist(), "detect": (0.8 * low + 0.2 / 3).tolist(), "sides": int(rng.integers(1, 3))}
+        common = {
+            "prevalence": low.tolist(),
+            "detect": (0.8 * low + 0.2 / 3).tolist(),
+            "sides": int(rng.integers(1, 3)),
+        }
         family = partial(k_ary, 3)
         n = plan(family, epsilon=epsilon, power=0.8, **common).n
         assert plan(family, epsilon=epsilon, n=n, **common).power >= 0.8 - 2e-12
@@ -96,7 +105,9 @@ DIE = {"design": forced("1/6", "1/6"), "prevalence": 0}
 
 @pytest.mark.parametrize(("sides", "formula", "first", "stays"), [(1, 212, 205, 223), (2, 266, 254, 277)])
 def test_power_is_planned_for_the_test_that_exists(sides, formula, first, stays):
-    """Die design, 0 against 0.1: R's rr 1.4.2 has the first of the one-sided numbers, the literature's formula 211.25."""
+    """Die design, 0 against 0.1: R's rr 1.4.2 has the first of the one-sided numbers, the literature's
+    formula 211.25.
+    """
     found = plan(**DIE, detect=0.1, power=0.8, sides=sides)
     assert found.n == stays
     assert f"0.8 is first reached with {first} people and kept from {stays} on" in found.notes[-1]
@@ -127,7 +138,12 @@ def test_the_same_for_other_designs(design, prevalence, detect, n):
 def test_a_note_says_how_the_power_was_found():
     counted = plan(**DIE, detect=0.1, n=300)
     assert counted.notes == ("two-sided test at 5 %, power counted from the binomial law",)
-    for given in ({"subgroup": 0.5}, {"population": 10_000}, {"compliance": {"random": 0.1}}, {"questions": 2}):
+    for given in (
+        {"subgroup": 0.5},
+        {"population": 10_000},
+        {"compliance": {"random": 0.1}},
+        {"questions": 2},
+    ):
         notes = plan(**DIE, detect=0.1, n=300, sides=1, **given).notes
         assert "one-sided test at 5 %, power by the normal approximation" in notes
     many = plan(**DIE, detect=0.001, power=0.8)
@@ -166,7 +182,8 @@ def test_people_compared_with_direct_questioning():
 
 
 def test_a_simulated_survey_reaches_the_planned_margin():
-    """20,000 surveys; the share within the margin is 0.95 up to the normal approximation (0.004) and 4 standard errors.
+    """20,000 surveys; the share within the margin is 0.95 up to the normal approximation (0.004) and 4
+    standard errors.
 
     False-alarm rate below 7e-5.
     """
@@ -175,7 +192,9 @@ def test_a_simulated_survey_reaches_the_planned_margin():
     yes = rng.binomial(found.n, 0.2 * found.design.matrix[1, 1] + 0.8 * found.design.matrix[0, 1], 20_000)
     keep = found.design.matrix[1, 1]
     estimates = (yes / found.n - (1 - keep)) / (2 * keep - 1)
-    assert np.mean(np.abs(estimates - 0.2) <= 0.05) == pytest.approx(0.95, abs=0.004 + 4 * math.sqrt(0.05 * 0.95 / 20_000))
+    assert np.mean(np.abs(estimates - 0.2) <= 0.05) == pytest.approx(
+        0.95, abs=0.004 + 4 * math.sqrt(0.05 * 0.95 / 20_000)
+    )
     assert np.std(estimates) == pytest.approx(found.se, rel=4 / math.sqrt(2 * 20_000))
 
 
@@ -230,7 +249,9 @@ def test_the_margin_of_a_mean_of_everybody_is_that_of_the_worst_answers():
     """One bit at epsilon 2, 900 of 1,000 people: the error was planned 31 % too small."""
     found = plan(partial(numeric.one_bit, (0, 1)), prevalence=0.5, epsilon=2.0, n=900, population=1000)
     for sd in (0.0, 0.25, 0.5):
-        known = plan(partial(numeric.one_bit, (0, 1)), prevalence=0.5, epsilon=2.0, n=900, population=1000, sd=sd)
+        known = plan(
+            partial(numeric.one_bit, (0, 1)), prevalence=0.5, epsilon=2.0, n=900, population=1000, sd=sd
+        )
         assert known.se <= found.se * (1 + 1e-12)
     assert found.se == pytest.approx(0.021884, abs=1e-6)
 
@@ -268,7 +289,9 @@ def test_thirty_questions_can_be_asked_one_each():
 
 
 def test_one_option_that_does_not_move_is_no_obstacle():
-    found = plan(partial(k_ary, 3), prevalence=(0.4, 0.4, 0.2), detect=(0.5, 0.3, 0.2), epsilon=1.0, power=0.8)
+    found = plan(
+        partial(k_ary, 3), prevalence=(0.4, 0.4, 0.2), detect=(0.5, 0.3, 0.2), epsilon=1.0, power=0.8
+    )
     assert found.power >= 0.8
     with pytest.raises(ValueError, match="nothing to detect"):
         plan(partial(k_ary, 3), prevalence=(0.4, 0.4, 0.2), detect=(0.4, 0.4, 0.2), epsilon=1.0, power=0.8)
@@ -290,7 +313,9 @@ def test_with_a_large_budget_asking_everybody_everything_is_better():
 
 
 def test_people_who_do_not_comply_are_corrected_for_and_the_bias_is_told():
-    """Die design: a fifth always says no, prevalence 0.05: the estimate would be -0.01. Random answers: pi + rho (1/2 - pi)."""
+    """Die design: a fifth always says no, prevalence 0.05: the estimate would be -0.01. Random answers: pi +
+    rho (1/2 - pi).
+    """
     found = plan(forced("1/6", "1/6"), prevalence=0.05, margin=0.05, compliance={"self_protective": 0.2})
     assert 0.05 + found.bias == pytest.approx(-0.01)
     at_random = plan(warner("3/4"), prevalence=0.02, margin=0.05, compliance={"random": 0.1})
@@ -303,7 +328,9 @@ def test_a_mean_takes_the_guessed_standard_deviation():
     family = partial(numeric.one_bit, (0, 80))
     known = plan(family, prevalence=30, margin=2, epsilon=1.0, sd=10)
     unknown = plan(family, prevalence=30, margin=2, epsilon=1.0)
-    assert known.n == unknown.n  # one bit has the same variance for every spread, but not the same direct margin
+    assert (
+        known.n == unknown.n
+    )  # one bit has the same variance for every spread, but not the same direct margin
     assert known.direct_margin == pytest.approx(1.959964 * 10 / math.sqrt(known.n), rel=1e-6)
     assert "±2 at" in repr(known)
 
@@ -345,7 +372,10 @@ def test_no_more_errors_than_a_sure_thing():
             "with 200 people, got ±1 points: even direct questioning has ±6.93 points",
         ),
         ({"n": 20, "detect": 0.51, "power": 0.8}, "even direct questioning has a power of"),
-        ({"epsilon": 1, "margin": 0.01, "population": 500}, "all 500 people of the population, got ±1 points: with this privacy"),
+        (
+            {"epsilon": 1, "margin": 0.01, "population": 500},
+            "all 500 people of the population, got ±1 points: with this privacy",
+        ),
     ],
 )
 def test_bad_input_gets_an_error_that_says_what_to_do(given, message):

@@ -20,7 +20,9 @@ def test_a_plan_is_a_frozen_value_with_a_sentence():
 
 
 def test_the_html_marks_the_answer_and_shows_what_it_rests_on():
-    text = plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, response=0.5, compliance={"random": 0.1})._repr_html_()
+    text = plan(
+        forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, response=0.5, compliance={"random": 0.1}
+    )._repr_html_()
     assert "<strong>" in text
     assert "people to invite" in text
     assert "power to detect 0.1" in text
@@ -32,7 +34,10 @@ def test_the_html_marks_the_answer_and_shows_what_it_rests_on():
 def test_the_comparison_has_four_ways_and_says_whom_to_trust():
     frame = PLAN.compare()
     assert list(frame.index) == ["direct", "local", "shuffled", "central"]
-    assert list(frame["margin"]) == sorted(frame["margin"], reverse=False) or frame.loc["local", "margin"] == frame["margin"].max()
+    assert (
+        list(frame["margin"]) == sorted(frame["margin"], reverse=False)
+        or frame.loc["local", "margin"] == frame["margin"].max()
+    )
     assert "curator" in frame.loc["central", "who must be trusted"]
     assert "shuffler" in frame.loc["shuffled", "who must be trusted"]
     assert frame.loc["local", "n needed"] == PLAN.n
@@ -50,23 +55,38 @@ def test_what_the_shuffled_way_promises_is_kept():
 def test_central_noise_is_root_two_over_n_epsilon_and_local_noise_68_times_that():
     frame = plan(warner, prevalence=0.5, n=10_000, epsilon=1.0).compare()
     assert frame.loc["central", "noise se"] == pytest.approx(math.sqrt(2) / 10_000)
-    ratio = math.sqrt(10_000) / (2 * math.sqrt(2) * math.sinh(0.5))  # 67.848: sqrt(p (1 - p)) / (2 p - 1) is 1 / (2 sinh(1/2))
+    ratio = math.sqrt(10_000) / (
+        2 * math.sqrt(2) * math.sinh(0.5)
+    )  # 67.848: sqrt(p (1 - p)) / (2 p - 1) is 1 / (2 sinh(1/2))
     assert frame.loc["local", "noise se"] / frame.loc["central", "noise se"] == pytest.approx(ratio, rel=1e-9)
 
 
 def test_local_central_and_direct_as_in_the_textbook_example():
     """n = 1000, epsilon = ln 3, prevalence 0.1: 0.0290, 0.0096, 0.0095."""
     frame = plan(warner, prevalence=0.1, n=1000, epsilon=math.log(3)).compare()
-    assert frame["se"].drop("shuffled").round(4).to_dict() == {"direct": 0.0095, "local": 0.0290, "central": 0.0096}
+    assert frame["se"].drop("shuffled").round(4).to_dict() == {
+        "direct": 0.0095,
+        "local": 0.0290,
+        "central": 0.0096,
+    }
 
 
 def test_the_inverse_table_of_shuffling():
-    """n, wanted epsilon: noise of shuffled, local and central, from the closed forms at the local epsilons 2.57 and 2.20."""
-    for n, epsilon, hidden, local, central in ((1000, 0.5, 0.0095, 0.0626, 0.0028), (10_000, 0.1, 0.0038, 0.1, 0.0014)):
+    """n, wanted epsilon: noise of shuffled, local and central, from the closed forms at the local epsilons
+    2.57 and 2.20.
+    """
+    for n, epsilon, hidden, local, central in (
+        (1000, 0.5, 0.0095, 0.0626, 0.0028),
+        (10_000, 0.1, 0.0038, 0.1, 0.0014),
+    ):
         frame = plan(warner, prevalence=0.5, n=n, epsilon=epsilon).compare()
-        assert list(frame["noise se"].drop(["direct", "shuffled"])) == pytest.approx([local, central], rel=0.02)
+        assert list(frame["noise se"].drop(["direct", "shuffled"])) == pytest.approx(
+            [local, central], rel=0.02
+        )
         allowed = math.exp(local_epsilon(epsilon, n, 1e-6))
-        assert frame.loc["shuffled", "noise se"] == pytest.approx(math.sqrt(allowed / n) / (allowed - 1), rel=0.01)
+        assert frame.loc["shuffled", "noise se"] == pytest.approx(
+            math.sqrt(allowed / n) / (allowed - 1), rel=0.01
+        )
         assert round(frame.loc["shuffled", "noise se"], 4) == hidden
 
 
@@ -105,9 +125,14 @@ def test_sensitivity_replans_at_other_truths():
 
 def test_sensitivity_of_every_unknown():
     margins = plan(warner, prevalence=0.2, n=1000, epsilon=1.0).sensitivity([0.1, 0.5])
-    assert list(margins["margin"]) == pytest.approx([plan(warner, prevalence=x, n=1000, epsilon=1.0).margin for x in (0.1, 0.5)])
+    assert list(margins["margin"]) == pytest.approx(
+        [plan(warner, prevalence=x, n=1000, epsilon=1.0).margin for x in (0.1, 0.5)]
+    )
     epsilons = plan(warner, prevalence=0.2, n=1000, margin=0.03).sensitivity([0.01, 0.5])
-    assert epsilons["epsilon"].notna().tolist() == [True, False]  # at one half even direct questioning has ±3.1 points
+    assert epsilons["epsilon"].notna().tolist() == [
+        True,
+        False,
+    ]  # at one half even direct questioning has ±3.1 points
     powers = plan(warner, prevalence=0.1, detect=0.2, n=1000, epsilon=1.0).sensitivity([0.05, 0.15])
     assert powers["power"].is_monotonic_decreasing
 

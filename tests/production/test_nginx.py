@@ -1,4 +1,6 @@
-"""Two servers behind a real nginx with the shipped configuration: restarted under load, and asked what it writes down."""
+"""Two servers behind a real nginx with the shipped configuration: restarted under load, and asked what it
+writes down.
+"""
 
 import http.client
 import json
@@ -29,7 +31,9 @@ class Behind(Respondent):
     proxy = None
 
     def attempt(self, request):
-        return super().attempt(request.replace(b"POST /report", b"POST /survey/report").replace(b"Host: x", b"Host: localhost"))
+        return super().attempt(
+            request.replace(b"POST /report", b"POST /survey/report").replace(b"Host: x", b"Host: localhost")
+        )
 
     def connect(self):
         return tls(self.proxy)
@@ -77,7 +81,9 @@ class Pair:
 
     def start(self, place):
         options = ("--port", self.ports[place], "--prefix", "/survey")
-        return begin(self.folder, self.database, *options, XDG_STATE_HOME=str(self.folder / f"state{place}"))[0]
+        return begin(self.folder, self.database, *options, XDG_STATE_HOME=str(self.folder / f"state{place}"))[
+            0
+        ]
 
     def restart(self, place):
         """As systemctl does: told to end, waited for, started again."""
@@ -126,7 +132,9 @@ def wait_for_more(clients, more=60):
         time.sleep(0.02)
 
 
-def test_both_servers_are_restarted_under_load_and_nothing_is_lost_and_no_phone_sees_an_error(postgres, tmp_path):
+def test_both_servers_are_restarted_under_load_and_nothing_is_lost_and_no_phone_sees_an_error(
+    postgres, tmp_path
+):
     with site(tmp_path, postgres.url()) as (survey, pair, proxy):
         with phones(survey, proxy) as clients:
             for place in (0, 1, 0, 1):
@@ -182,7 +190,9 @@ def test_no_tls_session_is_resumed(standing):
         trusted.minimum_version = trusted.maximum_version = version
         session = None
         for _ in range(2):
-            plain = socket.create_connection(("127.0.0.1", standing[2].port), timeout=20, source_address=(PHONE, 0))
+            plain = socket.create_connection(
+                ("127.0.0.1", standing[2].port), timeout=20, source_address=(PHONE, 0)
+            )
             with trusted.wrap_socket(plain, server_hostname=NAME, session=session) as connection:
                 connection.sendall(b"GET /survey/ HTTP/1.1\r\nHost: localhost\r\n\r\n")
                 assert read_answer(connection)[0] == 200
@@ -205,7 +215,9 @@ def test_a_pause_is_told_as_such_to_everybody(postgres, tmp_path):
         with closing(open_store(pair.database)) as store:
             store.set_state(State.PAUSED)
         for _ in range(8):
-            status, headers, said = asked(proxy, "POST", "/survey/report", sent(payload(survey)), content_type="application/json")
+            status, headers, said = asked(
+                proxy, "POST", "/survey/report", sent(payload(survey)), content_type="application/json"
+            )
             assert (status, headers["retry-after"]) == (503, "60")
             assert "not open at the moment" in json.loads(said)["error"]
 
@@ -213,8 +225,14 @@ def test_a_pause_is_told_as_such_to_everybody(postgres, tmp_path):
 def test_a_signature_ends_its_connection_and_a_report_does_not(standing):
     """In the shipped configuration, whatever the server behind it answers."""
     _, _, proxy = standing
-    assert asked(proxy, "POST", "/survey/sign", b"{}", content_type="application/json")[1]["connection"] == "close"
-    assert asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[1]["connection"] == "keep-alive"
+    assert (
+        asked(proxy, "POST", "/survey/sign", b"{}", content_type="application/json")[1]["connection"]
+        == "close"
+    )
+    assert (
+        asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[1]["connection"]
+        == "keep-alive"
+    )
 
 
 def test_the_doctor_finds_nothing_that_must_be_done_and_leaves_nothing_behind(standing, monkeypatch, capsys):
@@ -226,16 +244,29 @@ def test_the_doctor_finds_nothing_that_must_be_done_and_leaves_nothing_behind(st
     assert main(["doctor", f"https://{NAME}:{proxy.port}/survey/"]) == 0
     said = capsys.readouterr().out
     assert "FAIL" not in said
-    for line_ in ("redirect: http:// leads to https://", "prefix: /survey leads to /survey/", "host: another name gets nothing"):
+    for line_ in (
+        "redirect: http:// leads to https://",
+        "prefix: /survey leads to /survey/",
+        "host: another name gets nothing",
+    ):
         assert f"ok   {line_}" in said
     assert "ok   test report: a report of another survey is refused, and nothing was stored" in said
     assert len(bodies(pair.database)) == before
 
 
 def mishaps(proxy):
-    """What makes nginx complain about a client: handshakes that fail, requests that are none, bodies that are too long."""
-    for said in (b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n", b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00", bytes(64), OLD_HELLO):
-        with socket.create_connection(("127.0.0.1", proxy.port), timeout=20, source_address=(PHONE, 0)) as connection:
+    """What makes nginx complain about a client: handshakes that fail, requests that are none, bodies that are
+    too long.
+    """
+    for said in (
+        b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        b"\x16\x03\x01\x00\x05\x01\x00\x00\x01\x00",
+        bytes(64),
+        OLD_HELLO,
+    ):
+        with socket.create_connection(
+            ("127.0.0.1", proxy.port), timeout=20, source_address=(PHONE, 0)
+        ) as connection:
             connection.sendall(said)
             read_to_end(connection)
     for said in (
@@ -244,13 +275,20 @@ def mishaps(proxy):
         post(bytes(70_000), "/survey/report"),
         post(bytes(40_000), "/none"),
     ):
-        with tls(proxy) as connection, suppress(ssl.SSLError, ConnectionError):  # it may have hung up before the end
+        with (
+            tls(proxy) as connection,
+            suppress(ssl.SSLError, ConnectionError),
+        ):  # it may have hung up before the end
             connection.sendall(said)
     for said in (b"nonsense\r\n\r\n", b"GET / HTTP/1.1\r\nHost: localhost\r\nHost: other\r\n\r\n"):
-        with socket.create_connection(("127.0.0.1", proxy.plain_port), timeout=20, source_address=(PHONE, 0)) as connection:
+        with socket.create_connection(
+            ("127.0.0.1", proxy.plain_port), timeout=20, source_address=(PHONE, 0)
+        ) as connection:
             connection.sendall(said)
             read_to_end(connection)
-    assert asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[0] == 502  # no server is left
+    assert (
+        asked(proxy, "POST", "/survey/report", b"{}", content_type="application/json")[0] == 502
+    )  # no server is left
 
 
 OLD_HELLO = bytes.fromhex("160301002f0100002b0301" + "00" * 32 + "00" + "0004" + "00050004" + "0100")
@@ -259,7 +297,10 @@ OLD_HELLO = bytes.fromhex("160301002f0100002b0301" + "00" * 32 + "00" + "0004" +
 
 def complaints(folder, postgres, changes=None):
     with site(folder, postgres.url(), changes) as (survey, pair, proxy):
-        assert asked(proxy, "POST", "/survey/report", sent(payload(survey)), content_type="application/json")[0] == 201
+        assert (
+            asked(proxy, "POST", "/survey/report", sent(payload(survey)), content_type="application/json")[0]
+            == 201
+        )
         pair.end()
         mishaps(proxy)
     assert proxy.kept() == []
@@ -270,7 +311,9 @@ def test_no_log_of_nginx_holds_a_client_whatever_goes_wrong(postgres, tmp_path):
     assert PHONE.encode() not in complaints(tmp_path, postgres)
 
 
-@pytest.mark.parametrize("changes", [{"access_log off;": ""}, {".log emerg;": ".log crit;"}, {".log emerg;": ".log error;"}])
+@pytest.mark.parametrize(
+    "changes", [{"access_log off;": ""}, {".log emerg;": ".log crit;"}, {".log emerg;": ".log error;"}]
+)
 def test_with_other_logs_the_clients_would_be_found(postgres, tmp_path, changes):
     """So that the test above looks in the right place, and each line of the configuration is needed."""
     assert PHONE.encode() in complaints(tmp_path, postgres, changes)

@@ -1,4 +1,6 @@
-"""The roles that are shipped: the server works with the rights of survey_web, and can do no more with them."""
+"""The roles that are shipped: the server works with the rights of survey_web, and can do no more with
+them.
+"""
 
 import json
 import secrets
@@ -24,7 +26,11 @@ class Roles:
 
     def __init__(self, postgres):
         self.postgres, self.name = postgres, f"c{uuid.uuid4().hex[:12]}"
-        self.names = {"campus": self.name, "survey_owner": f"{self.name}_owner", "survey_web": f"{self.name}_web"}
+        self.names = {
+            "campus": self.name,
+            "survey_owner": f"{self.name}_owner",
+            "survey_web": f"{self.name}_web",
+        }
         self.run("roles.sql", "owner", self.names)
 
     def run(self, file, user, names):
@@ -32,7 +38,11 @@ class Roles:
             connection.execute(shipped(file, names))
 
     def grant(self):
-        self.run("grants.sql", self.names["survey_owner"], {name: self.names[name] for name in ("campus", "survey_web")})
+        self.run(
+            "grants.sql",
+            self.names["survey_owner"],
+            {name: self.names[name] for name in ("campus", "survey_web")},
+        )
 
     def address(self, user):
         return f"postgresql://{user}@/postgres?host={self.postgres.folder}"
@@ -101,7 +111,9 @@ def test_a_server_with_the_rights_of_survey_web_serves_and_the_owner_does_the_re
 
 
 def honest(survey, owner, said):
-    """A report with the pass that it needs; if there is no owner to hand it out, with one that is worth nothing."""
+    """A report with the pass that it needs; if there is no owner to hand it out, with one that is worth
+    nothing.
+    """
     if survey.access == "open":
         return payload(survey)
     token = "A" * 22 if owner is None else owner.invitations(1)[0].partition("#t=")[2]
@@ -112,13 +124,18 @@ def honest(survey, owner, said):
 
 
 def signed(invitation, said):
-    """A blind token, as a phone gets it for its invitation: for the page that the server says that it shows."""
+    """A blind token, as a phone gets it for its invitation: for the page that the server says that it
+    shows.
+    """
     issuer, nonce = IssuerKey.load("issuer-key.pem").issuer, secrets.token_bytes(32)
     blinded, inverse = blind(issuer, prepare(nonce, bytes.fromhex(said["survey"])))
     asking = {"survey": said["survey"], "invitation": invitation, "blinded": blinded.hex()}
     status, answer = sent_to(said["port"], asking, "/sign")
     assert status == 200, answer
-    return {"nonce": nonce.hex(), "signature": unblind(issuer, bytes.fromhex(answer["signature"]), inverse).hex()}
+    return {
+        "nonce": nonce.hex(),
+        "signature": unblind(issuer, bytes.fromhex(answer["signature"]), inverse).hex(),
+    }
 
 
 FORBIDDEN = [
@@ -154,7 +171,12 @@ def test_it_can_do_no_more(roles):
     for statement in FORBIDDEN:
         assert roles.tried(statement) is psycopg.errors.InsufficientPrivilege, statement
     web = Collector.attach(roles.url("survey_web"))
-    for act in (web.pause, web.close, lambda: web.invitations(1), lambda: web.keep("public url", "https://example.com/")):
+    for act in (
+        web.pause,
+        web.close,
+        lambda: web.invitations(1),
+        lambda: web.keep("public url", "https://example.com/"),
+    ):
         with pytest.raises(StoreError):
             act()
     assert web.status().state == "open"
@@ -164,5 +186,8 @@ def test_it_can_do_no_more(roles):
 def test_nobody_else_sees_into_the_collection(roles):
     with psycopg.connect(roles.address("owner"), autocommit=True) as owner:
         owner.execute(f"CREATE ROLE {roles.name}_other LOGIN")
-    with psycopg.connect(roles.address(f"{roles.name}_other")) as other, pytest.raises(psycopg.errors.InsufficientPrivilege):
+    with (
+        psycopg.connect(roles.address(f"{roles.name}_other")) as other,
+        pytest.raises(psycopg.errors.InsufficientPrivilege),
+    ):
         other.execute(f"SELECT * FROM {roles.name}.report")  # noqa: S608

@@ -1,4 +1,6 @@
-"""The systemd unit: what it would start is started here, by hand, and its exit codes are those that it reckons with."""
+"""The systemd unit: what it would start is started here, by hand, and its exit codes are those that it
+reckons with.
+"""
 
 import configparser
 import json
@@ -47,7 +49,9 @@ def test_what_it_starts_serves_below_the_prefix_of_the_proxy_and_ends_when_told(
     process.send_signal(signal.SIGTERM)
     assert process.communicate(timeout=float(service["TimeoutStopSec"])) == ("", "")
     assert process.returncode == 0
-    assert "proxy_pass http://survey;" in (FOLDER / "nginx.conf").read_text().partition("location /survey/ {")[2]
+    assert (
+        "proxy_pass http://survey;" in (FOLDER / "nginx.conf").read_text().partition("location /survey/ {")[2]
+    )
 
 
 def test_what_will_never_work_is_not_started_again_and_what_may_is(service):
@@ -61,7 +65,9 @@ def test_what_will_never_work_is_not_started_again_and_what_may_is(service):
 
 
 def test_the_container_starts_what_is_tried_here_and_copies_what_there_is(tmp_path, monkeypatch):
-    """No container was built in these tests: its entry point is run without one, and its files are looked for."""
+    """No container was built in these tests: its entry point is run without one, and its files are looked
+    for.
+    """
     monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{tmp_path / 'campus.db'}")
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     port = free_port()
@@ -69,11 +75,15 @@ def test_the_container_starts_what_is_tried_here_and_copies_what_there_is(tmp_pa
     told = [line.split() for line in text.splitlines() if line.startswith("COPY")]
     root = Path(__file__).parents[2]
     assert [name for line in told for name in line[1:-1] if not (root / name).exists()] == []
-    (entry,) = [line.partition("ENTRYPOINT ")[2] for line in text.splitlines() if line.startswith("ENTRYPOINT")]
+    (entry,) = [
+        line.partition("ENTRYPOINT ")[2] for line in text.splitlines() if line.startswith("ENTRYPOINT")
+    ]
     opened(tmp_path, os.environ["TOOLKIT_DATABASE"])
     name, *arguments = json.loads(entry)
     assert name == "toolkit"
-    process = subprocess.Popen([sys.executable, "-m", "toolkit.command", *arguments], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(
+        [sys.executable, "-m", "toolkit.command", *arguments], stdout=subprocess.PIPE, text=True
+    )
     assert f":{port}/survey/" in process.stdout.readline()
     process.terminate()
     process.communicate(timeout=20)

@@ -28,8 +28,14 @@ def test_shares_stand_on_one_axis_in_percent_and_a_mean_on_its_own():
 
 def test_groups_stand_in_one_row_with_a_legend_of_labels_and_marks_of_their_own():
     shares, _ = estimate(asked(), frame(), by="faculty").plot().figure.axes
-    assert [text.get_text() for text in shares.get_legend().get_texts()] == ["faculty Arts & Letters", "faculty Law"]
-    assert [label.get_text() for label in shares.get_yticklabels()] == ["year: second or later", "cheated: Yes"]
+    assert [text.get_text() for text in shares.get_legend().get_texts()] == [
+        "faculty Arts & Letters",
+        "faculty Law",
+    ]
+    assert [label.get_text() for label in shares.get_yticklabels()] == [
+        "year: second or later",
+        "cheated: Yes",
+    ]
     marks = [line.get_marker() for line in shares.get_legend().get_lines()]
     assert len(set(marks)) == 2
 
@@ -40,7 +46,10 @@ def test_with_many_groups_each_has_a_row_and_no_mark_is_used_twice():
     reports = pd.DataFrame({"city": rng.choice(city.options, 900), "cheated": rng.choice(["no", "yes"], 900)})
     (ax,) = estimate(survey(city, cheated(), check=False), reports, by="city").plot().figure.axes
     assert ax.get_legend() is None
-    assert [label.get_text() for label in ax.get_yticklabels()][:2] == ["cheated: Yes (city c0)", "cheated: Yes (city c1)"]
+    assert [label.get_text() for label in ax.get_yticklabels()][:2] == [
+        "cheated: Yes (city c0)",
+        "cheated: Yes (city c1)",
+    ]
 
 
 def test_the_words_say_every_number_in_its_unit():
@@ -48,14 +57,19 @@ def test_the_words_say_every_number_in_its_unit():
     said = found.plot().alt
     arts = found["cheated"]["arts"]
     low, high = arts.interval()
-    assert f"cheated: Yes (faculty Arts & Letters) {100 * arts.value:.0f} % ({100 * low:.0f} % to {100 * high:.0f} %)" in said
+    assert (
+        f"cheated: Yes (faculty Arts & Letters) {100 * arts.value:.0f} % ({100 * low:.0f} % to "
+        f"{100 * high:.0f} %)" in said
+    )
     assert re.search(r"drinks \(faculty Law\) [\d.]+ \([\d.]+ to [\d.]+\)", said)
     bundle, _ = found.plot()._repr_mimebundle_()
     assert {"text/html", "image/png", "text/plain"} == set(bundle)
 
 
 def test_a_dot_outside_its_interval_and_reports_that_no_share_fits_have_their_words():
-    outside = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})).plot()
+    outside = estimate(
+        survey(cheated(), check=False), pd.DataFrame({"cheated": ["yes"] * 25 + ["no"] * 75})
+    ).plot()
     assert "method='mle' keeps it inside" in outside.figure.axes[0].get_xlabel()
     strange = estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["no"] * 60})).plot()
     assert "no share fits" in strange.alt
@@ -85,7 +99,11 @@ def _reports(question):
     from toolkit.survey.reading.table import cell
     from toolkit.survey.rehearsal import report
 
-    truths = {"choice": question.options[-1] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}
+    truths = {
+        "choice": question.options[-1] if question.options else 0,
+        "ticks": list(question.options[:1]),
+        "number": 1,
+    }
     rng = np.random.default_rng(5)
     return [cell(question, report(question, truths[question.kind], rng)) for _ in range(60)]
 

@@ -22,7 +22,12 @@ def grey(colour):
 
 def test_the_matrix_is_annotated_in_percent_and_in_words_with_rows_as_truths():
     ax = show.design_matrix(DESIGN)
-    assert texts(ax) == ["66.7 %\n2 times in 3", "33.3 %\n1 time in 3", "33.3 %\n1 time in 3", "66.7 %\n2 times in 3"]
+    assert texts(ax) == [
+        "66.7 %\n2 times in 3",
+        "33.3 %\n1 time in 3",
+        "33.3 %\n1 time in 3",
+        "66.7 %\n2 times in 3",
+    ]
     assert [label.get_text() for label in ax.get_yticklabels()] == ["“no”", "“yes”"]
     assert ax.get_ylabel() == "if the truth is …"
     assert ax.get_xlabel() == "… the report is"
@@ -35,7 +40,9 @@ def test_the_rows_of_the_picture_are_truths_where_the_matrix_is_not_symmetric():
     assert np.array_equal(ax.images[0].get_array(), mangat("3/4").matrix)
 
 
-@pytest.mark.parametrize(("design", "zeros"), [(DESIGN, 0), (triangular("1/4"), 1), (mangat("2/3"), 1), (warner(p=1), 2)])
+@pytest.mark.parametrize(
+    ("design", "zeros"), [(DESIGN, 0), (triangular("1/4"), 1), (mangat("2/3"), 1), (warner(p=1), 2)]
+)
 def test_what_can_never_happen_is_framed(design, zeros):
     frames = [patch for patch in show.design_matrix(design).patches if isinstance(patch, Rectangle)]
     assert len(frames) == zeros
@@ -57,7 +64,9 @@ def test_every_report_has_its_line_of_beliefs_and_the_diagonal_is_the_prior(desi
     assert np.array_equal(diagonal.get_xdata(), diagonal.get_ydata())
     for report, line in enumerate(lines):
         for place in (1, 50, 199):
-            assert line.get_ydata()[place] == pytest.approx(design.posterior(line.get_xdata()[place])[1, report])
+            assert line.get_ydata()[place] == pytest.approx(
+                design.posterior(line.get_xdata()[place])[1, report]
+            )
     assert [text.get_text() for text in ax.get_legend().get_texts()][:-1] == [
         f"after the report “{label}”" for label in reversed(design.report_options)
     ]
@@ -160,5 +169,7 @@ def contrast(first, second):
 
 def test_a_tick_says_where_it_stands():
     """Ticks at 17.5 % and 22.5 % were once labelled 18 % and 23 %."""
-    label = show.estimate_intervals([DESIGN.estimate_counts([600, 400])], truth=0.25).xaxis.get_major_formatter()
+    label = show.estimate_intervals(
+        [DESIGN.estimate_counts([600, 400])], truth=0.25
+    ).xaxis.get_major_formatter()
     assert [label(place, None) for place in (0.175, 0.2, 0.225)] == ["17.5 %", "20 %", "22.5 %"]

@@ -34,7 +34,13 @@ ANSWERS = {"faculty": 1, "cheated": 0, "tried": [2, 1], "note": "all fine"}
 def payload(survey: Survey, /, **changes: Any) -> dict[str, Any]:
     """What an honest phone sends."""
     token = {} if survey.access == "open" else {"token": secrets.token_urlsafe(16)}
-    made = {"survey": survey.hash, "key": secrets.token_hex(16), "answers": ANSWERS, "understood": True, **token}
+    made = {
+        "survey": survey.hash,
+        "key": secrets.token_hex(16),
+        "answers": ANSWERS,
+        "understood": True,
+        **token,
+    }
     return {**made, **changes}
 
 
@@ -90,8 +96,12 @@ class Answer:
         return json.loads(self.body)
 
 
-async def ask(app: Any, method: str, path: str, body: bytes | Iterable[bytes] = b"", headers: Any = JSON, **scope: Any) -> Answer:
-    """One request to an ASGI application, without a network: what a server hands over, and what comes back."""
+async def ask(
+    app: Any, method: str, path: str, body: bytes | Iterable[bytes] = b"", headers: Any = JSON, **scope: Any
+) -> Answer:
+    """One request to an ASGI application, without a network: what a server hands over, and what comes
+    back.
+    """
     chunks = [body] if isinstance(body, bytes) else list(body)
     messages = [{"type": "http.request", "body": chunk, "more_body": True} for chunk in chunks]
     messages[-1]["more_body"] = False
@@ -104,8 +114,18 @@ async def ask(app: Any, method: str, path: str, body: bytes | Iterable[bytes] = 
     async def send(message: Any) -> None:
         out.append(message)
 
-    made = {"type": "http", "method": method, "path": path, "raw_path": path.encode("utf-8", "surrogatepass"), "query_string": b""}
-    await app({**made, "root_path": "", "headers": list(headers), "http_version": "1.1", "scheme": "http", **scope}, receive, send)
+    made = {
+        "type": "http",
+        "method": method,
+        "path": path,
+        "raw_path": path.encode("utf-8", "surrogatepass"),
+        "query_string": b"",
+    }
+    await app(
+        {**made, "root_path": "", "headers": list(headers), "http_version": "1.1", "scheme": "http", **scope},
+        receive,
+        send,
+    )
     start, *rest = out
     found = [(name.decode(), value.decode()) for name, value in start["headers"]]
     return Answer(start["status"], found, b"".join(message.get("body", b"") for message in rest))

@@ -15,7 +15,12 @@ BODY = '{"answers":{"cheated":1},"understood":true}'
 
 
 def small_survey(title: str = "Exams", **options: Any) -> Survey:
-    return Survey(title, [Question("cheated", "Have you ever cheated?", design=warner(p="2/3"))], consent="I agree.", **options)
+    return Survey(
+        title,
+        [Question("cheated", "Have you ever cheated?", design=warner(p="2/3"))],
+        consent="I agree.",
+        **options,
+    )
 
 
 def opened(store: Store, **options: Any) -> Store:

@@ -13,8 +13,8 @@ from toolkit.survey.serving.connecting.watched import WatchedServer
 from toolkit.survey.serving.limits import Limits
 
 QUICK = Limits(
-    head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, answer_seconds=0.8, idle_seconds=0.4, linger_seconds=0.3,
-    connections=20,
+    head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, answer_seconds=0.8, idle_seconds=0.4,  # noqa: E501
+    linger_seconds=0.3, connections=20,
 )  # fmt: skip
 
 
@@ -22,7 +22,14 @@ QUICK = Limits(
 def watched(app, limits=QUICK, **settings):
     """A real server in a thread, on a free port."""
     ready = threading.Event()
-    settings = {"ws": "none", "lifespan": "off", "log_config": None, "proxy_headers": False, "server_header": False, **settings}
+    settings = {
+        "ws": "none",
+        "lifespan": "off",
+        "log_config": None,
+        "proxy_headers": False,
+        "server_header": False,
+        **settings,
+    }
     config = uvicorn.Config(app, timeout_graceful_shutdown=5, **settings)
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = WatchedServer(config, limits, ready.set)
@@ -55,7 +62,9 @@ def read_to_end(connection):
 
 
 def read_answer(connection):
-    """One answer with a Content-Length: its status, its head and its body; no status if it does not come whole."""
+    """One answer with a Content-Length: its status, its head and its body; no status if it does not come
+    whole.
+    """
     received = b""
     while b"\r\n\r\n" not in received:
         chunk = connection.recv(65536)
@@ -63,7 +72,11 @@ def read_answer(connection):
             return None, received, b""
         received += chunk
     head, _, body = received.partition(b"\r\n\r\n")
-    (length,) = [int(field.split(b":")[1]) for field in head.split(b"\r\n") if field.lower().startswith(b"content-length:")]
+    (length,) = [
+        int(field.split(b":")[1])
+        for field in head.split(b"\r\n")
+        if field.lower().startswith(b"content-length:")
+    ]
     while len(body) < length:
         chunk = connection.recv(65536)
         if not chunk:
@@ -73,7 +86,9 @@ def read_answer(connection):
 
 
 def post(body, path="/report", kind="application/json"):
-    return (f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n").encode() + body
+    return (
+        f"POST {path} HTTP/1.1\r\nHost: x\r\nContent-Type: {kind}\r\nContent-Length: {len(body)}\r\n\r\n"
+    ).encode() + body
 
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
@@ -113,7 +128,9 @@ def certificate(folder, days=1):
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.oid.NameOID.COMMON_NAME, "localhost")])
     now, day = dt.datetime.now(dt.UTC), dt.timedelta(days=1)
-    names = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")])
+    names = x509.SubjectAlternativeName(
+        [x509.IPAddress(ipaddress.ip_address("127.0.0.1")), x509.DNSName("localhost")]
+    )
     made = x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
     made = made.serial_number(1).not_valid_before(now - day).not_valid_after(now + days * day)
     made = made.add_extension(names, critical=False).sign(key, hashes.SHA256())

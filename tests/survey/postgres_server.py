@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
-_SETTINGS = "-c listen_addresses='' -c fsync=on -c shared_buffers=16MB -c max_connections=40 -c log_min_messages=info"
+_SETTINGS = (
+    "-c listen_addresses='' -c fsync=on -c shared_buffers=16MB -c max_connections=40 -c log_min_messages=info"
+)
 
 
 def programs() -> Path | None:
@@ -18,7 +20,9 @@ def programs() -> Path | None:
     found = shutil.which("initdb")
     if found:
         return Path(found).resolve().parent
-    return max(Path("/usr/lib/postgresql").glob("*/bin"), default=None, key=lambda folder: int(folder.parent.name))
+    return max(
+        Path("/usr/lib/postgresql").glob("*/bin"), default=None, key=lambda folder: int(folder.parent.name)
+    )
 
 
 class Postgres:
@@ -75,7 +79,9 @@ def new_name() -> str:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     if programs() is None:
-        missing = "PostgreSQL must be installed for these tests (on Debian or Ubuntu: apt-get install postgresql)"
+        missing = (
+            "PostgreSQL must be installed for these tests (on Debian or Ubuntu: apt-get install postgresql)"
+        )
         if os.environ.get("CI"):
             pytest.fail(f"{missing}; with CI set nothing is skipped.")
         pytest.skip(f"{missing}; without CI set they are skipped.")

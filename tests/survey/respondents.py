@@ -1,4 +1,6 @@
-"""Scripted phones: each sends report after report, every one until it is acknowledged, byte for byte the same."""
+"""Scripted phones: each sends report after report, every one until it is acknowledged, byte for byte the
+same.
+"""
 
 import json
 import os
@@ -13,7 +15,8 @@ from tests.survey.lines import post, read_answer
 
 
 class Respondent(threading.Thread):
-    """Sends until it is stopped. `acknowledged` : what was stored, by key. `odd` : status, head and body of any other answer.
+    """Sends until it is stopped. `acknowledged` : what was stored, by key. `odd` : status, head and body of
+    any other answer.
 
     Where tokens are asked for, each report takes the next of `tokens`.
     """
@@ -82,7 +85,9 @@ def crowd(survey, port, size=8, tokens=None):
 
 
 def stored_once(clients, bodies):
-    """What was acknowledged is there, once and as it was sent, and nothing else; the number of it. (A note makes each unique.)"""
+    """What was acknowledged is there, once and as it was sent, and nothing else; the number of it. (A note
+    makes each unique.)
+    """
     acknowledged = {key: data for client in clients for key, data in client.acknowledged.items()}
     sent_off = [{"answers": data["answers"], "understood": True} for data in acknowledged.values()]
     assert sorted(map(json.loads, bodies), key=_note) == sorted(sent_off, key=_note)
@@ -94,9 +99,11 @@ def _note(body):
 
 
 def free_port():
-    """Below those that the system hands out to clients: a client that knocks at one of these may be connected with itself.
+    """Below those that the system hands out to clients: a client that knocks at one of these may be connected
+    with itself.
 
-    Processes of one test run look in blocks of their own, as two of them could find the same port free at the same moment.
+    Processes of one test run look in blocks of their own, as two of them could find the same port free at the
+    same moment.
     """
     own = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0")[2:]) % 8
     for port in range(20_000 + 7 * os.getpid() % 10_000, 32_000):

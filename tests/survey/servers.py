@@ -21,8 +21,21 @@ def opened(folder, database, access="open", **changes):
 
 def begin(folder, database, *options, **environment):
     """A server in the foreground that has said that it is ready: the process, and its line."""
-    command = [sys.executable, "-m", "toolkit.command", "serve", folder / "survey.toml", "--foreground", *map(str, options)]
-    known = {**os.environ, "TOOLKIT_DATABASE": database, "XDG_STATE_HOME": str(folder / "state"), **environment}
+    command = [
+        sys.executable,
+        "-m",
+        "toolkit.command",
+        "serve",
+        folder / "survey.toml",
+        "--foreground",
+        *map(str, options),
+    ]
+    known = {
+        **os.environ,
+        "TOOLKIT_DATABASE": database,
+        "XDG_STATE_HOME": str(folder / "state"),
+        **environment,
+    }
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=known)
     said = process.stdout.readline()
     if not said:

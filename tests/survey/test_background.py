@@ -14,7 +14,9 @@ from toolkit.survey import background
 from toolkit.survey.background import CollectError, find, last_words, launch, log_of, servers, state_of
 from toolkit.survey.collector import Collector
 
-LAUNCH = "import sys; from toolkit.survey.background import launch; print(launch(sys.argv[1], {}).pid, flush=True)"
+LAUNCH = (
+    "import sys; from toolkit.survey.background import launch; print(launch(sys.argv[1], {}).pid, flush=True)"
+)
 
 
 @pytest.fixture
@@ -48,12 +50,16 @@ def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_
 
 def test_it_outlives_the_process_that_launched_it(home):
     url, _, _ = collection(home)
-    done = subprocess.run([sys.executable, "-c", LAUNCH, url], capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", LAUNCH, url], capture_output=True, text=True, timeout=60, check=True
+    )
     assert find(url).pid == int(done.stdout)
 
 
 def test_a_collection_is_closed_from_another_process_while_the_one_that_launched_it_lives(home):
-    """As a notebook opens and a colleague's shell closes: the server must be nobody's child, or it would stay as a zombie."""
+    """As a notebook opens and a colleague's shell closes: the server must be nobody's child, or it would stay
+    as a zombie.
+    """
     url, _, _ = collection(home)
     waiting = [sys.executable, "-c", f"{LAUNCH}; sys.stdin.read()", url]
     with ended(waiting, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:
@@ -69,7 +75,14 @@ def test_however_many_launch_it_at_once_there_is_one_server(home):
     url, _, _ = collection(home)
     with ThreadPoolExecutor(4) as pool:
         found = [
-            pool.submit(subprocess.run, [sys.executable, "-c", LAUNCH, url], capture_output=True, text=True, timeout=90, check=True)
+            pool.submit(
+                subprocess.run,
+                [sys.executable, "-c", LAUNCH, url],
+                capture_output=True,
+                text=True,
+                timeout=90,
+                check=True,
+            )
             for _ in range(4)
         ]
     pids = {int(one.result().stdout) for one in found}
@@ -102,7 +115,9 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     assert find(url) == again
 
 
-def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_cannot_be_ended_is_named(home, monkeypatch):
+def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_cannot_be_ended_is_named(
+    home, monkeypatch
+):
     url, _, _ = collection(home)
     server = launch(url, {})
     monkeypatch.setattr(background, "_STOP_SECONDS", 0.3)
@@ -139,7 +154,9 @@ def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
 def test_the_password_of_a_database_is_not_among_the_arguments(home):
     url, _, _ = collection(home)
     server = launch(url, {})
-    arguments = subprocess.run(["ps", "-o", "args=", "-p", str(server.pid)], capture_output=True, text=True, check=True).stdout
+    arguments = subprocess.run(
+        ["ps", "-o", "args=", "-p", str(server.pid)], capture_output=True, text=True, check=True
+    ).stdout
     assert "toolkit.survey.serving.process" in arguments
     assert "campus.db" not in arguments
 
@@ -150,7 +167,11 @@ def test_what_goes_wrong_is_in_a_log_that_its_owner_can_read(home):
     assert last_words(url) == ()
     (home / "campus.db").rename(home / "away.db")
     refused = subprocess.run(
-        [sys.executable, "-c", POST, server.url, server.survey], capture_output=True, text=True, timeout=60, check=True
+        [sys.executable, "-c", POST, server.url, server.survey],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
     )
     assert refused.stdout.strip() == "503"
     (home / "away.db").rename(home / "campus.db")
@@ -166,7 +187,7 @@ import json, sys, httpx
 from tests.survey.desk import ANSWERS
 body = {"survey": sys.argv[2], "key": "0" * 32, "answers": ANSWERS, "understood": True}
 print(httpx.post(sys.argv[1] + "report", content=json.dumps(body), headers={"content-type": "application/json"}).status_code)
-"""
+"""  # noqa: E501
 
 
 @pytest.mark.usefixtures("home")
@@ -178,7 +199,8 @@ def test_windows_is_told_what_to_do(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    "text", ["", "{}", "no json", json.dumps({"url": "http://127.0.0.1:9/", "port": 9, "pid": 1, "survey": "x"})]
+    "text",
+    ["", "{}", "no json", json.dumps({"url": "http://127.0.0.1:9/", "port": 9, "pid": 1, "survey": "x"})],
 )
 @pytest.mark.usefixtures("home")
 def test_a_state_that_nobody_holds_is_no_server(text):

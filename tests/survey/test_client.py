@@ -80,7 +80,9 @@ def test_the_randomizer_is_plain_and_sends_stores_and_loads_nothing():
 
 
 def test_the_randomizer_is_written_so_that_a_phone_of_2018_can_read_it():
-    """No optional chaining or defaults by ??, no 12n literals, no private fields: one such sign and the whole page is dead."""
+    """No optional chaining or defaults by ??, no 12n literals, no private fields: one such sign and the whole
+    page is dead.
+    """
     code = re.sub(r"/\*\*.*?\*/", "", RANDOMIZER, flags=re.DOTALL)
     code = re.sub(r"//.*", "", code)
     assert re.findall(r"\?\.|\?\?|\b\d+n\b|\|\|=|&&=|#\w|\*\*|\.at\(|\.flat|async|await|static", code) == []

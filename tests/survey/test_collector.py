@@ -33,7 +33,12 @@ def folder(tmp_path, monkeypatch):
 
 def people(count):
     rng = np.random.default_rng(1)
-    return pd.DataFrame({"faculty": rng.choice(["arts", "law"], count), "cheated": rng.choice(["no", "yes"], count, p=[0.7, 0.3])})
+    return pd.DataFrame(
+        {
+            "faculty": rng.choice(["arts", "law"], count),
+            "cheated": rng.choice(["no", "yes"], count, p=[0.7, 0.3]),
+        }
+    )
 
 
 @pytest.mark.usefixtures("folder")
@@ -61,7 +66,9 @@ def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
 
 @pytest.mark.usefixtures("folder")
 def test_a_collector_that_is_forgotten_or_refused_leaves_no_connection_behind(monkeypatch):
-    """Counted by what was opened: later Pythons warn of a connection that nobody closed, which a notebook would show."""
+    """Counted by what was opened: later Pythons warn of a connection that nobody closed, which a notebook
+    would show.
+    """
     opened, connect = [], sqlite3.connect
 
     class Watched(sqlite3.Connection):
@@ -97,7 +104,9 @@ def test_from_another_folder_a_relative_database_is_another_one(folder):
 @pytest.mark.usefixtures("folder")
 def test_another_survey_in_the_same_database_is_refused_and_what_to_do_after_a_typo_is_said():
     start(survey(), database="sqlite:///campus.db")
-    with pytest.raises(ValueError, match=r"another.*To correct a text of an open survey, close that collection"):
+    with pytest.raises(
+        ValueError, match=r"another.*To correct a text of an open survey, close that collection"
+    ):
         start(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
 
 
@@ -114,7 +123,9 @@ def test_a_survey_can_be_collected_from_its_file(folder):
 
 
 def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_reports(folder):
-    """Page, view, results, exports and codebook; invented people are refused by a real collection, by us and by its server."""
+    """Page, view, results, exports and codebook; invented people are refused by a real collection, by us and
+    by its server.
+    """
     asked = survey(minimum=20)
     tried, real = start(asked, rehearsal=True), start(asked)
     assert (folder / "rehearsal.db").exists()
@@ -125,12 +136,21 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
     assert tried.reports()["REHEARSAL"].all()
     tried.export("tried.csv")
     assert pd.read_csv("tried.csv")["REHEARSAL"].all()
-    assert json.loads((folder / "tried.codebook.json").read_text())["remarks"][0].startswith("This is a rehearsal")
+    assert json.loads((folder / "tried.codebook.json").read_text())["remarks"][0].startswith(
+        "This is a rehearsal"
+    )
     # Estimated later from the file with the real survey, it still says so.
     assert estimate(asked, pd.read_csv("tried.csv")).notes()[0].startswith("This is a rehearsal")
-    with pytest.raises(ValueError, match="a rehearsal must have a collection of its own, got a real collection"):
+    with pytest.raises(
+        ValueError, match="a rehearsal must have a collection of its own, got a real collection"
+    ):
         rehearse(asked, real.url, people(3), np.random.default_rng(2))
-    body = {"survey": tried.survey.hash, "key": "0" * 32, "answers": {"faculty": 0, "cheated": 0}, "understood": True}
+    body = {
+        "survey": tried.survey.hash,
+        "key": "0" * 32,
+        "answers": {"faculty": 0, "cheated": 0},
+        "understood": True,
+    }
     assert httpx.post(real.url + "report", json=body).status_code == 409
     assert real.status().reports == 0
     with pytest.raises(ValueError, match="another"):
@@ -138,8 +158,12 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
 
 
 def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_do_not(folder):
-    """Five hundred reports came from one connection in seconds, and nothing in the results said that this could be."""
-    caution = "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
+    """Five hundred reports came from one connection in seconds, and nothing in the results said that this
+    could be.
+    """
+    caution = (
+        "whoever has the link can answer, and as often as they like; nothing in the reports would show it"
+    )
     anybody = start(survey(), database="sqlite:///open.db")
     assert any(caution in note for note in anybody.results().notes())
     assert caution in anybody.results()._repr_html_()
@@ -223,13 +247,26 @@ def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is
     (folder / "issuer-key.pem").rename(folder / "moved.pem")
     with pytest.raises(ValueError, match="the collection's issuer key must be there, got no file"):
         start(survey(access="blind"), database=database)
-    assert httpx.get(start(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text == page
+    assert (
+        httpx.get(start(survey(access="blind"), database=database, issuer_key=folder / "moved.pem").url).text
+        == page
+    )
 
 
 @pytest.mark.usefixtures("folder")
 def test_nothing_of_the_researchers_side_is_at_the_respondents_address():
     collector = start(survey(), database="sqlite:///campus.db")
-    for path in ("status", "results", "close", "reports", "admin", "docs", "openapi.json", "survey.db", "campus.db"):
+    for path in (
+        "status",
+        "results",
+        "close",
+        "reports",
+        "admin",
+        "docs",
+        "openapi.json",
+        "survey.db",
+        "campus.db",
+    ):
         assert httpx.get(collector.url + path).status_code == 404
 
 
@@ -259,7 +296,10 @@ def test_a_port_that_another_program_has_taken_is_said_with_the_remedy():
     port = find(collector.database).port
     find(collector.database).stop()
     with socket.create_server(("127.0.0.1", port)):
-        with pytest.raises(CollectError, match=f"port {port} of 127.0.0.1 must be free and allowed, got .*in use: end the program"):
+        with pytest.raises(
+            CollectError,
+            match=f"port {port} of 127.0.0.1 must be free and allowed, got .*in use: end the program",
+        ):
             start(survey(), database="sqlite:///campus.db")
         start(survey(), database="sqlite:///campus.db", port=_free())
     assert find(collector.database).port != port

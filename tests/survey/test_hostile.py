@@ -1,7 +1,8 @@
-"""14,500 hostile requests, from fixed seeds: whatever is sent, nothing but a clear 4xx, nothing stored, nothing said or logged.
+"""14,500 hostile requests, from fixed seeds: whatever is sent, nothing but a clear 4xx, nothing stored,
+nothing said or logged.
 
-What is a report is decided here once more, by a second reading of the rules (`is_report`), so that a mutation that happens to
-be a report must be stored, and everything else must not.
+What is a report is decided here once more, by a second reading of the rules (`is_report`), so that a mutation
+that happens to be a report must be stored, and everything else must not.
 """
 
 import asyncio
@@ -30,7 +31,9 @@ def seeded(name):
 def is_report(raw):
     """The rules of a report to `SURVEY`, read a second time."""
     try:
-        data = json.loads(raw.decode("utf-8"), object_pairs_hook=unrepeated, parse_constant=unknown, parse_int=whole)
+        data = json.loads(
+            raw.decode("utf-8"), object_pairs_hook=unrepeated, parse_constant=unknown, parse_int=whole
+        )
         return fields(data) and answers(**data["answers"])
     except (ValueError, TypeError, RecursionError):
         return False
@@ -70,7 +73,9 @@ def code(value, options):
 
 def answers(faculty, cheated, tried, note):
     words = note is None or (
-        isinstance(note, str) and len(note) <= 2000 and not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", note)
+        isinstance(note, str)
+        and len(note) <= 2000
+        and not re.search("[\0-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]", note)
     )
     pair = isinstance(tried, list) and len(tried) == 2 and code(tried[0], 3) and code(tried[1], 2)
     return code(faculty, 3) and code(cheated, 2) and pair and words
@@ -82,15 +87,59 @@ def honest(rng):
 
 
 NASTY = [
-    *(None, True, False, 0, 1, 2, -1, 1.0, 0.5, -0.0, 2**31, 2**53, 2**63, 2**64, 10**300, "", "0", "1", MARK, "\0", "a" * 2001),
-    *("\ud800", "\u2028", "${jndi:ldap://x}", "'; DROP TABLE report; --", "../../etc/passwd", {"$ne": None}, {"__proto__": 1}),
-    *([], {}, [0], [0, 0], [[0, 0]], [0, 1, 2], [True, False], [0.0, 1.0], [None, None], {"0": 0}, [0] * 5000),
+    *(
+        None,
+        True,
+        False,
+        0,
+        1,
+        2,
+        -1,
+        1.0,
+        0.5,
+        -0.0,
+        2**31,
+        2**53,
+        2**63,
+        2**64,
+        10**300,
+        "",
+        "0",
+        "1",
+        MARK,
+        "\0",
+        "a" * 2001,
+    ),
+    *(
+        "\ud800",
+        "\u2028",
+        "${jndi:ldap://x}",
+        "'; DROP TABLE report; --",
+        "../../etc/passwd",
+        {"$ne": None},
+        {"__proto__": 1},
+    ),
+    *(
+        [],
+        {},
+        [0],
+        [0, 0],
+        [[0, 0]],
+        [0, 1, 2],
+        [True, False],
+        [0.0, 1.0],
+        [None, None],
+        {"0": 0},
+        [0] * 5000,
+    ),
 ]
 
 
 def places(data, path=()):
     yield path
-    for key, value in data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ():
+    for key, value in (
+        data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    ):
         yield from places(value, (*path, key))
 
 
@@ -141,7 +190,19 @@ def other_bytes(rng):
             del raw[at : at + rng.choice([1, 1, 10, 1000])]
         elif what == 2:
             raw[at:at] = rng.choice(
-                [b"\0", b"\xff", b"\xed\xa0\x80", b"\xc0\xaf", b'"', b"{", b"[" * 500, b",", b"\\u0000", b"9" * 400, b" "]
+                [
+                    b"\0",
+                    b"\xff",
+                    b"\xed\xa0\x80",
+                    b"\xc0\xaf",
+                    b'"',
+                    b"{",
+                    b"[" * 500,
+                    b",",
+                    b"\\u0000",
+                    b"9" * 400,
+                    b" ",
+                ]
             )
         elif what == 3:
             raw[at:at] = raw[at : at + rng.randrange(1, 60)]
@@ -151,7 +212,21 @@ def other_bytes(rng):
     return bytes(raw)
 
 
-NUMBERS = ["NaN", "Infinity", "-Infinity", "0x0", "00", "+0", "0.0", "-0", "0e0", "1e-1", ".0", "1E400", "9" * 5000]
+NUMBERS = [
+    "NaN",
+    "Infinity",
+    "-Infinity",
+    "0x0",
+    "00",
+    "+0",
+    "0.0",
+    "-0",
+    "0e0",
+    "1e-1",
+    ".0",
+    "1E400",
+    "9" * 5000,
+]
 DOCUMENTS = [b"", b"null", b'"x"', b"[" * 10, b"[" * 1000, b"[" * 60_000, b'{"answers":' * 5000]
 
 
@@ -169,7 +244,12 @@ def other_texts(rng):
         json.dumps(json.loads(text)),
         *(f"[{text}]", f"{text[:-1]},}}", f"<xml>{text}</xml>", f"survey={text}"),
     ]
-    coded = [text.encode("utf-16"), text.encode("utf-32-le"), b"\xef\xbb\xbf" + text.encode(), b"\x1f\x8b\x08" + text.encode()]
+    coded = [
+        text.encode("utf-16"),
+        text.encode("utf-32-le"),
+        b"\xef\xbb\xbf" + text.encode(),
+        b"\x1f\x8b\x08" + text.encode(),
+    ]
     return rng.choice([*(other.encode() for other in spelled), *coded, rng.choice(DOCUMENTS)])
 
 
@@ -186,7 +266,9 @@ def check_refusal(answer, allowed):
     assert len(answer.body) < 300
 
 
-@pytest.mark.parametrize("kind", [other_values, other_fields, other_bytes, other_texts], ids=lambda kind: kind.__name__)
+@pytest.mark.parametrize(
+    "kind", [other_values, other_fields, other_bytes, other_texts], ids=lambda kind: kind.__name__
+)
 def test_what_is_no_report_is_refused_and_leaves_nothing_behind(kind, caplog):
     rng = seeded(f"hostile {kind.__name__}")
     memory = Memory()
@@ -236,7 +318,22 @@ WORDS = [
     ";",
     "{name}",
 ]
-METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS", "TRACE", "CONNECT", "PROPFIND", "get", "Post", "", MARK]
+METHODS = [
+    "GET",
+    "POST",
+    "PUT",
+    "PATCH",
+    "DELETE",
+    "HEAD",
+    "OPTIONS",
+    "TRACE",
+    "CONNECT",
+    "PROPFIND",
+    "get",
+    "Post",
+    "",
+    MARK,
+]
 KINDS = [
     "application/json",
     "text/plain",
@@ -261,8 +358,21 @@ def random_headers(rng):
         "x-forwarded-for",
         MARK.lower(),
     ]
-    values = [*KINDS, "0", "-1", "99999999999999999999", "1e3", "gzip", "chunked", "a" * 5000, "\xff\xfe", "%0d%0aSet-Cookie: x"]
-    return [(rng.choice(names).encode(), rng.choice(values).encode("latin-1")) for _ in range(rng.randrange(6))]
+    values = [
+        *KINDS,
+        "0",
+        "-1",
+        "99999999999999999999",
+        "1e3",
+        "gzip",
+        "chunked",
+        "a" * 5000,
+        "\xff\xfe",
+        "%0d%0aSet-Cookie: x",
+    ]
+    return [
+        (rng.choice(names).encode(), rng.choice(values).encode("latin-1")) for _ in range(rng.randrange(6))
+    ]
 
 
 def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
@@ -273,7 +383,9 @@ def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
 
     async def attack():
         for _ in range(CASES // 2):
-            path = rng.choice(["/", "/report", "/randomizer.js", "/" + "/".join(rng.choices(WORDS, k=rng.randrange(1, 5)))])
+            path = rng.choice(
+                ["/", "/report", "/randomizer.js", "/" + "/".join(rng.choices(WORDS, k=rng.randrange(1, 5)))]
+            )
             method, headers = rng.choice(METHODS), rng.choice([JSON, random_headers(rng)])
             query = rng.choice([b"", b"a=b", MARK.encode(), b"%ff" * 500])
             answer = await ask(app, method, path, MARK.encode(), headers, query_string=query)
@@ -300,7 +412,14 @@ def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, cap
 
     def guess():
         hexes = {"nonce": f"{rng.getrandbits(256):064x}", "signature": f"{rng.getrandbits(2048):0512x}"}
-        return rng.choice([*NASTY, "".join(rng.choices(letters, k=rng.choice([16, 22, 22, 128]))), hexes, {**hexes, "nonce": MARK}])
+        return rng.choice(
+            [
+                *NASTY,
+                "".join(rng.choices(letters, k=rng.choice([16, 22, 22, 128]))),
+                hexes,
+                {**hexes, "nonce": MARK},
+            ]
+        )
 
     async def attack():
         for _ in range(CASES // 10):
@@ -311,7 +430,10 @@ def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, cap
                 "invitation": guess(),
                 "blinded": rng.choice([guess(), f"{rng.getrandbits(2040):0512x}"]),
             }
-            check_refusal(await ask(app, "POST", "/sign", json.dumps(wanted).encode()), {400, 403} if access == "blind" else {404})
+            check_refusal(
+                await ask(app, "POST", "/sign", json.dumps(wanted).encode()),
+                {400, 403} if access == "blind" else {404},
+            )
 
     with caplog.at_level(logging.DEBUG):
         asyncio.run(attack())
@@ -323,5 +445,10 @@ def test_the_second_reading_of_the_rules_agrees_on_honest_reports_and_can_tell_o
     rng = seeded(1)
     data = honest(rng)
     assert is_report(sent(data))
-    for wrong in ({**data, "understood": 1}, {**data, "answers": {**data["answers"], "cheated": 2}}, {**data, "x": 1}, [data]):
+    for wrong in (
+        {**data, "understood": 1},
+        {**data, "answers": {**data["answers"], "cheated": 2}},
+        {**data, "x": 1},
+        [data],
+    ):
         assert not is_report(sent(wrong))

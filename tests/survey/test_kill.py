@@ -1,4 +1,6 @@
-"""kill -9, twenty times, under load: what was acknowledged is there, once; what was not is sent again and arrives."""
+"""kill -9, twenty times, under load: what was acknowledged is there, once; what was not is sent again and
+arrives.
+"""
 
 import json
 import os
@@ -27,7 +29,9 @@ while True:
         os._exit(main(sys.argv[1:]))
     os.waitpid(child, 0)
 """
-"""Starts the server again whenever it dies, from a process that has imported it before: twenty starts in two seconds."""
+"""Starts the server again whenever it dies, from a process that has imported it before: twenty starts in two
+seconds.
+"""
 
 
 @contextmanager

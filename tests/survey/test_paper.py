@@ -14,7 +14,9 @@ def test_a_die_in_the_respondents_hand_realises_the_design_exactly():
 
 
 def test_own_instructions_come_before_a_device_and_reports_are_what_is_ticked():
-    question = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Think of a birthday.")
+    question = Question(
+        "paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Think of a birthday."
+    )
     form = paper(survey(question))
     assert "Think of a birthday." in form
     assert "<li>Different</li><li>The same</li>" in form or "<li>Different</li><li>Same</li>" in form

@@ -24,15 +24,24 @@ def test_a_survey_is_planned_before_anybody_is_asked():
 
 
 def test_the_margin_of_a_number_is_in_its_own_unit():
-    """Six hundred people and one bit each of a number from 0 to 40: somebody learned the margin only afterwards."""
+    """Six hundred people and one bit each of a number from 0 to 40: somebody learned the margin only
+    afterwards.
+    """
     drinks = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1.0))
     found = survey(drinks, check=False).plan(n=600)["drinks"]
     assert found.guess == "mean 20"
     assert found.margin == pytest.approx(3.463, abs=0.001)
     assert found.words(found.margin) == "± 3.5"
-    rng = np.random.default_rng(2)  # of 400 surveys of people at both ends the standard deviation is known to 3.5 %
-    estimates = [drinks.design.estimate(drinks.design.randomize(rng.choice([0, 40], 600), rng)).value for _ in range(400)]
-    assert Z * np.std(estimates) == pytest.approx(found.margin, rel=0.14)  # 4 standard errors: one seed in 16,000 fails
+    rng = np.random.default_rng(
+        2
+    )  # of 400 surveys of people at both ends the standard deviation is known to 3.5 %
+    estimates = [
+        drinks.design.estimate(drinks.design.randomize(rng.choice([0, 40], 600), rng)).value
+        for _ in range(400)
+    ]
+    assert Z * np.std(estimates) == pytest.approx(
+        found.margin, rel=0.14
+    )  # 4 standard errors: one seed in 16,000 fails
 
 
 @pytest.mark.parametrize("name", DESIGNS)
@@ -55,7 +64,10 @@ def test_the_subgroup_is_the_finest_plain_question_or_what_is_given():
     found = CAMPUS.plan(n=600)
     assert found["cheated"].small == 120
     assert found["faculty"].small is None  # in a group by faculty all have the same one
-    assert "The smallest subgroup is taken to be 1 of 5 of equal size by faculty; say subgroup= for a smaller one." in found.notes
+    assert (
+        "The smallest subgroup is taken to be 1 of 5 of equal size by faculty; say subgroup= for a smaller "
+        "one." in found.notes
+    )
     given = CAMPUS.plan(n=600, subgroup=0.05)
     assert given["cheated"].small == 30
     assert given["cheated"].small_margin == pytest.approx(found["cheated"].margin * math.sqrt(20), rel=1e-6)
@@ -70,7 +82,10 @@ def test_who_is_not_asked_does_not_count():
     found = survey(faculty(), cheated(show_if={"faculty": ["law"]})).plan(n=600)
     assert found["cheated"].people == 300
     assert found["cheated"].margin == pytest.approx(Z * 1.5 / math.sqrt(300))
-    assert "cheated is asked of some: 300 of 600 if the answers that decide it are equally common." in found.notes
+    assert (
+        "cheated is asked of some: 300 of 600 if the answers that decide it are equally common."
+        in found.notes
+    )
 
 
 def test_guesses_can_be_given_and_an_anchor_is_its_own():
@@ -89,7 +104,9 @@ def test_guesses_can_be_given_and_an_anchor_is_its_own():
 def test_plain_questions_have_the_usual_margin():
     age = Question("age", "Age?", bounds=(18, 98))
     found = survey(age, faculty(), cheated(), check=False).plan(n=400)
-    assert found["age"].margin == pytest.approx(Z * 40 / math.sqrt(400))  # people at both ends: a standard deviation of 40
+    assert found["age"].margin == pytest.approx(
+        Z * 40 / math.sqrt(400)
+    )  # people at both ends: a standard deviation of 40
     three = survey(faculty(options=["a", "b", "c"]), cheated()).plan(n=400)
     assert three["faculty"].margin == pytest.approx(Z * math.sqrt(2 / 9 / 400))
 
@@ -111,7 +128,9 @@ def test_a_margin_is_never_written_smaller_than_it_is():
 
 def test_the_table_is_shown_and_can_be_taken_on():
     found = survey().plan(n=600)
-    assert repr(found) == "<Plan of 'Exams' with 600 people: faculty ± 4.1 points, cheated ± 13 points at 95 %>"
+    assert (
+        repr(found) == "<Plan of 'Exams' with 600 people: faculty ± 4.1 points, cheated ± 13 points at 95 %>"
+    )
     assert found._repr_html_().count("<tr>") == 3
     frame = found.to_frame()
     assert frame["margin"].tolist() == [one.margin for one in found.questions]

@@ -18,11 +18,31 @@ from toolkit.survey.writing.question_fields import LONGEST
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
 TICKS = Question("langs", "Which do you speak?", options=["en", "de", "fr"], multiple=True)
 TEXT = Question("comment", "Anything else?", free_text=True)
-STRANGE = [None, True, False, "", "0", 0.5, -1, 99, math.nan, math.inf, -math.inf, [], [0], [[0]], {}, {"a": 1}, 10**400]
+STRANGE = [
+    None,
+    True,
+    False,
+    "",
+    "0",
+    0.5,
+    -1,
+    99,
+    math.nan,
+    math.inf,
+    -math.inf,
+    [],
+    [0],
+    [[0]],
+    {},
+    {"a": 1},
+    10**400,
+]
 
 
 def test_kinds_follow_from_the_design_or_from_what_is_given() -> None:
-    kinds = {question.name: (question.kind, question.mode) for question in (faculty(), AGE, TICKS, TEXT, cheated())}
+    kinds = {
+        question.name: (question.kind, question.mode) for question in (faculty(), AGE, TICKS, TEXT, cheated())
+    }
     assert kinds == {
         "faculty": ("choice", "plain"),
         "age": ("number", "plain"),
@@ -56,8 +76,14 @@ def accepted(question: Question, values: list[Any]) -> list[Any]:
 
 def test_plain_answers_are_checked_strictly() -> None:
     assert accepted(faculty(), [0, 1, *STRANGE]) == [0, 1]
-    assert accepted(TICKS, [[], [0], [0, 2], [2, 0], [0, 0], [3], [True], 0, None, "0", [0.0]]) == [[], [0], [0, 2]]
-    assert accepted(AGE, [18, 99, 99.5, 17.999, 99.6, "20", True, None, math.nan, math.inf, [20], 10**400]) == [18, 99, 99.5]
+    assert accepted(TICKS, [[], [0], [0, 2], [2, 0], [0, 0], [3], [True], 0, None, "0", [0.0]]) == [
+        [],
+        [0],
+        [0, 2],
+    ]
+    assert accepted(
+        AGE, [18, 99, 99.5, 17.999, 99.6, "20", True, None, math.nan, math.inf, [20], 10**400]
+    ) == [18, 99, 99.5]
     assert accepted(TEXT, ["", "Hello\n\tyou", "😀" * 2000]) == ["", "Hello\n\tyou", "😀" * 2000]
     assert not accepted(TEXT, ["x" * 2001, "\x00", "\r", "\x7f", "\ud800", None, 3, True, ["x"]])
 
@@ -89,11 +115,20 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "infinite bounds": ({"bounds": (0, math.inf)}, "finite"),
     "multiple numbers": ({"bounds": (0, 1), "multiple": True}, "`multiple` needs `options`"),
     "a plain question in a mode": ({"options": ["a", "b"], "mode": "guided"}, "mode"),
-    "instructions for a plain question": ({"options": ["a", "b"], "instructions": "Roll."}, "for randomized questions"),
-    "a label for no option": ({"options": ["a", "b"], "labels": {"c": "C"}}, r"must name options \(a, b\), got 'c'"),
+    "instructions for a plain question": (
+        {"options": ["a", "b"], "instructions": "Roll."},
+        "for randomized questions",
+    ),
+    "a label for no option": (
+        {"options": ["a", "b"], "labels": {"c": "C"}},
+        r"must name options \(a, b\), got 'c'",
+    ),
     "labels as a list": ({"options": ["a", "b"], "labels": ["A", "B"]}, "must be words by option"),
     "an anchor that is no option": ({"options": ["a", "b"], "anchor": "c"}, "must be one of the options"),
-    "an anchor among ticks": ({"options": ["a", "b"], "multiple": True, "anchor": "a"}, "one answer out of several"),
+    "an anchor among ticks": (
+        {"options": ["a", "b"], "multiple": True, "anchor": "a"},
+        "one answer out of several",
+    ),
     "an anchor of a number": ({"bounds": (0, 9), "anchor": 3}, "one answer out of several"),
     "an anchor that is a truth value": ({"options": [1, 2], "anchor": True}, "must be one of the options"),
     "show_if as a string": ({"free_text": True, "show_if": {"faculty": "law"}}, "a list of options"),
@@ -104,12 +139,24 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"design": warner(p="2/3"), "options": ["no", "yes", "prefer not to say"]},
         "options of its design",
     ),
-    "other bounds than the design's": ({"design": one_bit((0, 80), 1.0), "bounds": (0, 90)}, "bounds of its design"),
+    "other bounds than the design's": (
+        {"design": one_bit((0, 80), 1.0), "bounds": (0, 90)},
+        "bounds of its design",
+    ),
     "randomized free text": ({"design": warner(p="2/3"), "free_text": True}, "for plain questions"),
-    "guided without a matrix": ({"design": one_bit((0, 80), 1.0), "mode": "guided"}, 'must be "auto" with one_bit'),
-    "physical without a matrix": ({"design": tick_boxes(4, 1.0), "mode": "physical", "instructions": "Roll."}, 'must be "auto"'),
+    "guided without a matrix": (
+        {"design": one_bit((0, 80), 1.0), "mode": "guided"},
+        'must be "auto" with one_bit',
+    ),
+    "physical without a matrix": (
+        {"design": tick_boxes(4, 1.0), "mode": "physical", "instructions": "Roll."},
+        'must be "auto"',
+    ),
     "an unknown mode": ({"design": warner(p="2/3"), "mode": "magic"}, "auto, guided, physical"),
-    "physical without instructions": ({"design": warner(p="5/6"), "mode": "physical"}, "needs `instructions`.*a die"),
+    "physical without instructions": (
+        {"design": warner(p="5/6"), "mode": "physical"},
+        "needs `instructions`.*a die",
+    ),
 }
 
 
@@ -119,7 +166,9 @@ def test_what_cannot_be_asked_is_refused_by_name(given: dict[str, Any], message:
         Question("asked", "What?", **given)
 
 
-@pytest.mark.parametrize("name", ["", "Cheated", "2nd", "a b", "a-b", "_a", "a" * 41, "a\n", "é", None, 3, "../x", "a.b"])
+@pytest.mark.parametrize(
+    "name", ["", "Cheated", "2nd", "a b", "a-b", "_a", "a" * 41, "a\n", "é", None, 3, "../x", "a.b"]
+)
 def test_names_are_plain(name: Any) -> None:
     with pytest.raises(ValueError, match="must be up to 40 of a–z"):
         Question(name, "What?", free_text=True)
@@ -129,9 +178,13 @@ def test_names_are_plain(name: Any) -> None:
 @pytest.mark.parametrize("field", LONGEST)
 def test_every_text_is_checked(field: str) -> None:
     given = {"name": "asked", "text": "What?", "design": warner(p="2/3")}
-    with pytest.raises(ValueError, match=rf"question 'asked': `{field}` must be plain text, got the character U\+0000"):
+    with pytest.raises(
+        ValueError, match=rf"question 'asked': `{field}` must be plain text, got the character U\+0000"
+    ):
         Question(**{**given, field: "a\x00b"})
-    with pytest.raises(ValueError, match=rf"question 'asked': `{field}` must have at most {LONGEST[field]} characters"):
+    with pytest.raises(
+        ValueError, match=rf"question 'asked': `{field}` must have at most {LONGEST[field]} characters"
+    ):
         Question(**{**given, field: "x" * (LONGEST[field] + 1)})
 
 
@@ -151,7 +204,9 @@ def test_plain_strings_become_the_language_that_is_said() -> None:
 
 
 def test_labels_know_options_by_how_they_are_written() -> None:
-    likert = Question("agree", "Agree?", design=k_ary([1, 2, 3], epsilon=1.0), labels={"1": "No", 3: "Yes"}).in_language("en")
+    likert = Question(
+        "agree", "Agree?", design=k_ary([1, 2, 3], epsilon=1.0), labels={"1": "No", 3: "Yes"}
+    ).in_language("en")
     assert [likert.label(option, "en", phrases("en")) for option in (1, 2, 3)] == ["No", "2", "Yes"]
 
 

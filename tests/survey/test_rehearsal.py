@@ -27,7 +27,9 @@ def sent(monkeypatch):
 
 
 def test_what_is_sent_is_what_an_honest_phone_sends(sent):
-    frame = pd.DataFrame({"faculty": ["arts", "law"] * 10, "cheated": ["yes", "no"] * 10, "understood": [True, False] * 10})
+    frame = pd.DataFrame(
+        {"faculty": ["arts", "law"] * 10, "cheated": ["yes", "no"] * 10, "understood": [True, False] * 10}
+    )
     assert rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1)) == 20
     found = [json.loads(checked(survey().as_rehearsal(), raw).body) for raw in sent]
     assert sorted(one["understood"] for one in found) == [False] * 10 + [True] * 10
@@ -38,7 +40,9 @@ def test_a_hidden_question_is_null(sent):
     asked = survey(faculty(), cheated(show_if={"faculty": ["law"]}))
     frame = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "yes"]})
     rehearse(asked, "http://127.0.0.1/", frame, np.random.default_rng(1))
-    found = {answers["faculty"]: answers["cheated"] for answers in (json.loads(raw)["answers"] for raw in sent)}
+    found = {
+        answers["faculty"]: answers["cheated"] for answers in (json.loads(raw)["answers"] for raw in sent)
+    }
     assert found[0] is None
     assert found[1] in (0, 1)
     assert [checked(asked.as_rehearsal(), raw) for raw in sent]
@@ -57,9 +61,11 @@ def test_reports_follow_the_design(truth):
 def test_every_kind_of_randomizer_can_be_rehearsed(name):
     asked = survey_with(DESIGNS[name])
     question = asked["asked"]
-    truth = {"choice": question.options[0] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}[
-        question.kind
-    ]
+    truth = {
+        "choice": question.options[0] if question.options else 0,
+        "ticks": list(question.options[:1]),
+        "number": 1,
+    }[question.kind]
     assert checked(asked, submission(asked, {"asked": report(question, truth, np.random.default_rng(1))}))
 
 
@@ -80,14 +86,21 @@ def test_an_answer_that_nobody_could_tap_is_refused_and_not_quoted():
 def test_too_few_links_are_refused():
     frame = pd.DataFrame({"faculty": ["arts"] * 2, "cheated": ["yes"] * 2})
     with pytest.raises(ValueError, match="a link for each person, got 1 for 2"):
-        rehearse(survey(access="token"), "http://127.0.0.1/", frame, np.random.default_rng(1), links=["http://127.0.0.1/#t=x"])
+        rehearse(
+            survey(access="token"),
+            "http://127.0.0.1/",
+            frame,
+            np.random.default_rng(1),
+            links=["http://127.0.0.1/#t=x"],
+        )
 
 
 @pytest.mark.usefixtures("sent")
 def test_a_wrong_column_or_no_frame_is_said_with_the_names_that_are_there():
     frame = pd.DataFrame({"faculty": ["arts"], "Cheated": ["yes"]})
     with pytest.raises(
-        ValueError, match="a column of true answers for each question, got none called cheated among faculty, Cheated"
+        ValueError,
+        match="a column of true answers for each question, got none called cheated among faculty, Cheated",
     ):
         rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1))
     with pytest.raises(TypeError, match="`answers` must be a pandas frame, got list"):
@@ -95,6 +108,11 @@ def test_a_wrong_column_or_no_frame_is_said_with_the_names_that_are_there():
 
 
 def test_what_invented_people_send_fits_no_real_survey(sent):
-    rehearse(survey(), "http://127.0.0.1/", pd.DataFrame({"faculty": ["arts"], "cheated": ["yes"]}), np.random.default_rng(1))
+    rehearse(
+        survey(),
+        "http://127.0.0.1/",
+        pd.DataFrame({"faculty": ["arts"], "cheated": ["yes"]}),
+        np.random.default_rng(1),
+    )
     with pytest.raises(ValueError, match="for another survey"):
         checked(survey(), sent[0])

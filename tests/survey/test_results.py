@@ -38,7 +38,11 @@ def test_by_groups_there_is_one_estimate_a_group_from_its_own_people():
         "law": warner(p="2/3").estimate_counts([30, 10]).value,
     }
     both = estimate(survey(), REPORTS, by=["faculty", "understood"])["cheated"]
-    assert {group: one.n for group, one in both.items()} == {("arts", True): 60, ("law", False): 10, ("law", True): 30}
+    assert {group: one.n for group, one in both.items()} == {
+        ("arts", True): 60,
+        ("law", False): 10,
+        ("law", True): 30,
+    }
 
 
 def test_comprehension_stands_beside_the_estimates():
@@ -66,10 +70,16 @@ def test_one_percent_of_liars_is_said_for_each_estimate():
 
 @pytest.mark.parametrize("name", DESIGNS)
 def test_estimates_through_every_randomizer_equal_its_own(name):
-    """Reports by the phones' rule, through a table, against the randomizer's own estimate of the same reports."""
+    """Reports by the phones' rule, through a table, against the randomizer's own estimate of the same
+    reports.
+    """
     asked = survey_with(DESIGNS[name], check=False)
     question, rng = asked["asked"], np.random.default_rng(5)
-    truths = {"choice": question.options[-1] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}
+    truths = {
+        "choice": question.options[-1] if question.options else 0,
+        "ticks": list(question.options[:1]),
+        "number": 1,
+    }
     sent = [report(question, truths[question.kind], rng) for _ in range(300)]
     frame = table(asked, [json.dumps({"answers": {"asked": one}, "understood": None}) for one in sent])
     found = estimate(asked, frame)["asked"]
@@ -115,15 +125,21 @@ def test_the_html_holds_the_survey_texts_as_text():
     shown = estimate(nasty, REPORTS[["cheated"]])._repr_html_()
     assert "<script>" not in shown
     assert "&lt;script&gt;" in shown
-    assert repr(estimate(nasty, REPORTS[["cheated"]])) == "<Results of 'Exams': 1 estimates, up to 100 people>"
+    assert (
+        repr(estimate(nasty, REPORTS[["cheated"]])) == "<Results of 'Exams': 1 estimates, up to 100 people>"
+    )
 
 
 def test_answers_that_contradict_their_design_are_told_in_the_notes_the_table_and_the_page():
     """Nobody says yes among the lawyers, where Warner's question (2/3) makes at least a third."""
-    frame = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60})
+    frame = pd.DataFrame(
+        {"faculty": ["arts"] * 60 + ["law"] * 60, "cheated": ["yes", "no"] * 30 + ["no"] * 60}
+    )
     found = estimate(survey(check=False), frame, by="faculty")
     (note,) = found.notes()
-    assert note.startswith("cheated (faculty law): no share agrees with these reports at 95 %: 0 of 60 reports were yes")
+    assert note.startswith(
+        "cheated (faculty law): no share agrees with these reports at 95 %: 0 of 60 reports were yes"
+    )
     assert "p = 3e-11" in note
     table = found.to_frame().set_index("faculty")
     assert table["empty"].to_dict() == {"arts": False, "law": True}
@@ -139,7 +155,9 @@ def test_an_anchor_that_no_share_of_followers_explains_has_no_limits():
 
 
 def test_a_box_that_nobody_was_asked_about_stops_nothing():
-    """Of ten boxes and 40 people a box is left out in 14 % of surveys; here arts was never asked about box y."""
+    """Of ten boxes and 40 people a box is left out in 14 % of surveys; here arts was never asked about box
+    y.
+    """
     boxes = Question("tried", "What?", design=oracles.tick_boxes(["x", "y", "z"], 1.0))
     frame = pd.DataFrame(
         {
@@ -168,9 +186,15 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
     """For every randomizer: nobody, one person or two in a group must not stop the others' estimates."""
-    asked = survey(faculty(), Question("asked", "What?", design=DESIGNS[name]), ceiling=float("inf"), check=False)
+    asked = survey(
+        faculty(), Question("asked", "What?", design=DESIGNS[name]), ceiling=float("inf"), check=False
+    )
     question, rng = asked["asked"], np.random.default_rng(4)
-    truths = {"choice": question.options[-1] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}
+    truths = {
+        "choice": question.options[-1] if question.options else 0,
+        "ticks": list(question.options[:1]),
+        "number": 1,
+    }
     for answering in (1, 2):
         sent = [report(question, truths[question.kind], rng) for _ in range(answering)]
         people = [{"faculty": 0, "asked": one} for one in sent] + [{"faculty": 1, "asked": None}] * 3
@@ -188,7 +212,9 @@ def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
 def test_plain_questions_that_a_group_left_empty_have_a_row_of_nan_too():
     age = Question("age", "Age?", bounds=(0, 99), required=False)
     tried = Question("tried", "What?", options=["a", "b"], multiple=True, required=False)
-    frame = pd.DataFrame({"faculty": ["arts", "law"], "age": [20, None], "tried": ["[0]", None], "cheated": ["yes", "no"]})
+    frame = pd.DataFrame(
+        {"faculty": ["arts", "law"], "age": [20, None], "tried": ["[0]", None], "cheated": ["yes", "no"]}
+    )
     found = estimate(survey(faculty(), age, tried, cheated(), check=False), frame, by="faculty")
     assert np.isnan(found["age"]["law"].value)
     assert np.isnan(found["tried"]["law"].value).all()
@@ -196,7 +222,9 @@ def test_plain_questions_that_a_group_left_empty_have_a_row_of_nan_too():
 
 
 def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_and_group():
-    paid = Question("paid", "Paid for it?", options=["no", "yes"], show_if={"faculty": ["law"]}, required=False)
+    paid = Question(
+        "paid", "Paid for it?", options=["no", "yes"], show_if={"faculty": ["law"]}, required=False
+    )
     frame = pd.DataFrame(
         {
             "faculty": ["arts"] * 3 + ["law"] * 4 + [None],
@@ -220,9 +248,9 @@ def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_an
         "1 person has no group, as the answer to faculty is missing: no estimate here counts them.",
     ]
     whole = estimate(asked, frame)
-    assert whole.to_frame().query("question == 'cheated'")[["n", "refused", "missing", "not asked"]].values.tolist() == [
-        [5, 0, 3, 0]
-    ]
+    assert whole.to_frame().query("question == 'cheated'")[
+        ["n", "refused", "missing", "not asked"]
+    ].values.tolist() == [[5, 0, 3, 0]]
     assert "5 answered, 0 refused, 3 missing" in whole._repr_html_()
 
 
@@ -236,7 +264,9 @@ def test_a_group_that_is_no_option_is_refused_by_group_as_it_is_without():
 
 def test_without_any_report_there_is_nothing_to_estimate():
     for by in (None, "faculty"):
-        assert estimate(survey(check=False), pd.DataFrame({"faculty": [], "cheated": []}), by=by).findings == ()
+        assert (
+            estimate(survey(check=False), pd.DataFrame({"faculty": [], "cheated": []}), by=by).findings == ()
+        )
 
 
 def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth():
@@ -249,7 +279,9 @@ def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth
 
 
 def test_a_billion_reports_cost_as_many_rows_as_there_are_kinds(monkeypatch):
-    """Counts of 10**9 through randomizers that are no matrix; before, they were written out, one entry a person."""
+    """Counts of 10**9 through randomizers that are no matrix; before, they were written out, one entry a
+    person.
+    """
     for name, kinds in {
         "one_bit": {0: 600_000_000, 1: 400_000_000},
         "local_laplace": {-5: 1, 0: 10**9, 40: 10**9},

@@ -76,9 +76,16 @@ def test_every_design_is_read_back(tmp_path: Path, design: Any, suffix: str) -> 
 
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 @pytest.mark.parametrize("words", NASTY)
-def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(tmp_path: Path, words: str, suffix: str) -> None:
+def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(
+    tmp_path: Path, words: str, suffix: str
+) -> None:
     question = Question(
-        "asked", words, design=k_ary([words, "b"], epsilon=1.0), labels={words: words}, help=words, instructions=words
+        "asked",
+        words,
+        design=k_ary([words, "b"], epsilon=1.0),
+        labels={words: words},
+        help=words,
+        instructions=words,
     )
     plain = Question("open", f"Else: {words}?", free_text=True, warning=words, required=False)
     made = survey(question, plain, consent=words)
@@ -86,7 +93,13 @@ def test_markup_formulas_and_odd_signs_are_just_text_in_every_field(tmp_path: Pa
     assert Survey.load(tmp_path / f"a{suffix}") == made
     page = json.loads(json.dumps(made.for_page()))
     shown = page["questions"][0]
-    assert shown["text"] == shown["help"] == shown["instructions"] == shown["options"][0]["label"] == {"en": words}
+    assert (
+        shown["text"]
+        == shown["help"]
+        == shown["instructions"]
+        == shown["options"][0]["label"]
+        == {"en": words}
+    )
     assert words in made.consent_text()
 
 
@@ -144,7 +157,11 @@ def test_the_hash_is_the_same_in_another_process() -> None:
     code = f"from toolkit.survey.spec import Survey; print(Survey.load({str(CAMPUS)!r}).hash)"
     hashes = {
         subprocess.run(
-            [sys.executable, "-c", code], check=True, capture_output=True, text=True, env={"PYTHONHASHSEED": seed}
+            [sys.executable, "-c", code],
+            check=True,
+            capture_output=True,
+            text=True,
+            env={"PYTHONHASHSEED": seed},
         ).stdout
         for seed in ("1", "2")
     }
@@ -154,7 +171,12 @@ def test_the_hash_is_the_same_in_another_process() -> None:
 def test_what_the_page_gets() -> None:
     page = survey(faculty(), cheated(show_if={"faculty": ["law"]}), access="token").for_page()
     assert list(page) == ["hash", "title", "languages", "access", "consent", "practice", "check", "questions"]
-    assert (page["title"], page["languages"], page["access"], page["check"]) == ({"en": "Exams"}, ["en"], "token", True)
+    assert (page["title"], page["languages"], page["access"], page["check"]) == (
+        {"en": "Exams"},
+        ["en"],
+        "token",
+        True,
+    )
     assert page["consent"]["own"] == {"en": "We study exams."}
     assert page["consent"]["promise"]["en"][0].startswith("Nobody, neither we nor the server")
     assert page["questions"][1]["show_if"] == {"faculty": [1]}
@@ -173,8 +195,16 @@ def test_the_practice_question_is_randomized_as_the_first_yes_no_question_is() -
 
     physical = {"mode": "physical", "instructions": "Throw a die."}
     assert practised(cheated()) == ("practice", "auto", [[2, 1], [1, 2]])
-    assert practised(cheated(mode="guided", design=forced("1/6", "1/6"))) == ("practice", "guided", [[5, 1], [1, 5]])
-    assert practised(Question("hours", "How many?", design=one_bit((0, 80), 1.0))) == ("practice", "auto", [[3, 1], [1, 3]])
+    assert practised(cheated(mode="guided", design=forced("1/6", "1/6"))) == (
+        "practice",
+        "guided",
+        [[5, 1], [1, 5]],
+    )
+    assert practised(Question("hours", "How many?", design=one_bit((0, 80), 1.0))) == (
+        "practice",
+        "auto",
+        [[3, 1], [1, 3]],
+    )
     assert practised(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf, check=False) == (
         "practice",
         "auto",
@@ -262,16 +292,25 @@ def written(tmp_path: Path, text: str) -> Path:
 
 HEAD = 'title = "Exams"\nconsent = "We study."\n'
 WRONG: dict[str, tuple[str, str]] = {
-    "no consent": ('title = "Exams"\nquestions = []\n', r"^mine.toml: a survey must have `consent`, got none: people must know"),
+    "no consent": (
+        'title = "Exams"\nquestions = []\n',
+        r"^mine.toml: a survey must have `consent`, got none: people must know",
+    ),
     "no questions": (HEAD, r"^mine.toml: a survey must have `questions`"),
     "an empty list": (f"{HEAD}questions = []\n", r"^mine.toml: a survey must have at least one question"),
     "questions as a table": (
         f"{HEAD}[questions]\nname = 'x'\n",
         r"^mine.toml: `questions` must be a list of tables, got dict: write \[\[questions\]\]",
     ),
-    "a question as a string": (f"{HEAD}questions = ['x']\n", r"^mine.toml: question 1: a question must be a table"),
+    "a question as a string": (
+        f"{HEAD}questions = ['x']\n",
+        r"^mine.toml: question 1: a question must be a table",
+    ),
     "no name": (f"{HEAD}[[questions]]\ntext = 'x'\n", r"^mine.toml: question 1: a question must have `name`"),
-    "no text": (f"{HEAD}[[questions]]\nname = 'x'\n", r"^mine.toml: question 'x': a question must have `text`"),
+    "no text": (
+        f"{HEAD}[[questions]]\nname = 'x'\n",
+        r"^mine.toml: question 'x': a question must have `text`",
+    ),
     "a quota": (
         f"{HEAD}quota = 3\nquestions = []\n",
         r"^mine.toml: a survey has the fields .*got 'quota': such rules are not offered",
@@ -282,7 +321,10 @@ WRONG: dict[str, tuple[str, str]] = {
     ),
     "a wrong p": (
         f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\ndesign = {{warner = {{p = 0.5}}}}\n",
-        r"^mine.toml: question 'x': `p` must differ from 1/2, got 1/2: at 1/2 a report says nothing about the answer\.$",
+        (
+            r"^mine.toml: question 'x': `p` must differ from 1/2, got 1/2: at 1/2 a report says nothing about "  # noqa: E501
+            r"the answer\.$"
+        ),
     ),
     "a leak": (
         f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\nrequired = false\ndesign = {{warner = {{p = 0.7}}}}\n",
@@ -309,9 +351,15 @@ def test_a_file_that_is_missing_is_missing(tmp_path: Path) -> None:
 
 def test_a_small_file_is_enough(tmp_path: Path) -> None:
     made = Survey.load(
-        written(tmp_path, f'{HEAD}[[questions]]\nname = "cheated"\ntext = "Have you?"\ndesign = {{warner = {{p = "2/3"}}}}\n')
+        written(
+            tmp_path,
+            f'{HEAD}[[questions]]\nname = "cheated"\ntext = "Have you?"\ndesign = '
+            f'{{warner = {{p = "2/3"}}}}\n',
+        )
     )
-    assert made == Survey("Exams", [Question("cheated", "Have you?", design=warner(p="2/3"))], consent="We study.")
+    assert made == Survey(
+        "Exams", [Question("cheated", "Have you?", design=warner(p="2/3"))], consent="We study."
+    )
 
 
 def test_a_file_may_be_in_another_language(tmp_path: Path) -> None:

@@ -32,14 +32,16 @@ def make_of_another_version(path):
         database.commit()
 
 
-def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when_it_is_amended(folder, capsys):
+def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when_it_is_amended(
+    folder, capsys
+):
     said(capsys, "serve", "exams.toml")
     make_of_another_version(folder / "survey.db")
     assert main(["serve", "exams.toml"]) == 2
     told = capsys.readouterr().err
     assert (
-        "for 000000000000 of toolkit 0.0.1: use toolkit 0.0.1 as it was then, or amend the collection (toolkit serve --amend)"
-        in told
+        "for 000000000000 of toolkit 0.0.1: use toolkit 0.0.1 as it was then, or amend the collection "
+        "(toolkit serve --amend)" in told
     )
     for verb in ("status", "pause", "resume"):
         assert main([verb]) == 0
@@ -58,8 +60,8 @@ def test_another_question_is_no_amendment(folder, capsys):
     survey(cheated()).save(folder / "exams.toml")
     assert main(["serve", "exams.toml", "--amend"]) == 2
     assert (
-        "may differ in title, consent, words, closes and in the toolkit's own words and files, got others in questions"
-        in capsys.readouterr().err
+        "may differ in title, consent, words, closes and in the toolkit's own words and files, got others "
+        "in questions" in capsys.readouterr().err
     )
 
 

@@ -9,7 +9,19 @@ from toolkit.local.catalogue import makers, parameters
 
 
 def test_plan_solves_for_what_is_left_out(capsys):
-    told = said(capsys, "plan", "warner", "--prevalence", "0.2", "--margin", "0.03", "--epsilon", "1", "--response", "0.5")
+    told = said(
+        capsys,
+        "plan",
+        "warner",
+        "--prevalence",
+        "0.2",
+        "--margin",
+        "0.03",
+        "--epsilon",
+        "1",
+        "--response",
+        "0.5",
+    )
     assert "4,613 people" in told
     assert "invite 9,226 people" in told
     assert main(["plan", "_hidden", "--prevalence", "0.2"]) == 2
@@ -20,14 +32,20 @@ def test_plan_takes_a_design_with_its_arguments(capsys):
     assert "277 people, epsilon 1.609" in (told := said(capsys, *die))
     assert "0.8 is first reached with 254 people and kept from 277 on" in told
     assert "223 people" in said(capsys, *die, "--sides", "1")
-    assert "k_ary" in said(capsys, "plan", "k_ary", "options=3", "--prevalence", "0.5,0.3,0.2", "--n", "500", "--epsilon", "1")
-    assert "±2 at" in said(capsys, "plan", "one_bit", "bounds=0,80", "--prevalence", "30", "--margin", "2", "--epsilon", "1")
+    assert "k_ary" in said(
+        capsys, "plan", "k_ary", "options=3", "--prevalence", "0.5,0.3,0.2", "--n", "500", "--epsilon", "1"
+    )
+    assert "±2 at" in said(
+        capsys, "plan", "one_bit", "bounds=0,80", "--prevalence", "30", "--margin", "2", "--epsilon", "1"
+    )
     assert "epsilon 0.6931" in said(capsys, "plan", "warner", "p=2/3", "--prevalence", "0.5", "--n", "500")
 
 
 def test_plan_never_hands_an_epsilon_to_a_probability(capsys):
     told = said(capsys, "plan", "crosswise", "--prevalence", "0.1", "--n", "500", "--epsilon", "0.7")
-    assert told.splitlines()[0] == repr(plan(warner, prevalence=0.1, n=500, epsilon=0.7)).replace("warner", "crosswise")
+    assert told.splitlines()[0] == repr(plan(warner, prevalence=0.1, n=500, epsilon=0.7)).replace(
+        "warner", "crosswise"
+    )
     for name in ("mangat", "triangular"):
         assert main(["plan", name, "--prevalence", "0.1", "--n", "500", "--epsilon", "0.7"]) == 2
         assert f"`{name}` needs p, got nothing: write toolkit plan {name} p=…" in capsys.readouterr().err
@@ -38,7 +56,10 @@ def test_plan_never_hands_an_epsilon_to_a_probability(capsys):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("Fraction --n 500 --epsilon 1", "`design` must be one of warner, forced, .*, got 'Fraction': try warner"),
+        (
+            "Fraction --n 500 --epsilon 1",
+            "`design` must be one of warner, forced, .*, got 'Fraction': try warner",
+        ),
         ("matrix --n 500", "`design` must be one of"),
         ("forced yes=1/6 no --n 500", "must be written as NAME=VALUE, got 'no'"),
         ("warner q=1/3 --n 500", "`warner` takes p, epsilon, got 'q'"),
@@ -70,6 +91,8 @@ def test_the_help_of_plan_names_the_families_and_each_of_them_works(capsys):
     for name in names:
         own = {"options": ["options=4"], "bounds": ["bounds=0,8"]}
         needed = [part for key, parts in own.items() if key in parameters(makers()[name]) for part in parts]
-        guess = {"options": "0.1,0.2,0.3,0.4", "bounds": "3"}.get(needed[0].partition("=")[0] if needed else "", "0.1")
+        guess = {"options": "0.1,0.2,0.3,0.4", "bounds": "3"}.get(
+            needed[0].partition("=")[0] if needed else "", "0.1"
+        )
         found = said(capsys, "plan", name, *needed, "--prevalence", guess, "--n", "500", "--epsilon", "1")
         assert "500 people, epsilon 1," in found

@@ -29,6 +29,8 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys):
     assert len(pd.read_csv("out.csv")) == 40
     closed = said(capsys, "close")
     assert closed == "rehearsal, closed: 40 reports; no server that you started is running on this machine\n"
-    assert said(capsys, "results", "--by", "faculty").count("\n cheated ") == 2  # rows; notes begin at the margin
+    assert (
+        said(capsys, "results", "--by", "faculty").count("\n cheated ") == 2
+    )  # rows; notes begin at the margin
     assert main(["serve", "exams.toml", "--rehearsal"]) == 2
     assert "closing is final" in capsys.readouterr().err

@@ -1,4 +1,6 @@
-"""Why we bother, and whether it works: attacks on what was released, and an audit for anything that claims to be private."""
+"""Why we bother, and whether it works: attacks on what was released, and an audit for anything that claims to
+be private.
+"""
 
 from toolkit.attacks import (
     anonymity,

@@ -1,7 +1,7 @@
 """k-anonymity and its kin: measured, reached by coarser values, and shown to be no promise.
 
-A class is a set of rows that agree on the quasi-identifiers, the columns an attacker may know. k-anonymity asks that
-classes be large; it says nothing about what their members have in common.
+A class is a set of rows that agree on the quasi-identifiers, the columns an attacker may know. k-anonymity
+asks that classes be large; it says nothing about what their members have in common.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -36,9 +36,11 @@ def l_diversity(frame: Any, columns: Sequence[str], sensitive: str) -> int:
 
 
 def t_closeness(frame: Any, columns: Sequence[str], sensitive: str, *, ordered: bool = False) -> float:
-    """The largest distance of a class's distribution of sensitive values from that of all rows: 0 where classes tell nothing.
+    """The largest distance of a class's distribution of sensitive values from that of all rows: 0 where
+    classes tell nothing.
 
-    The earth mover's distance, between 0 and 1: with all values equally far apart, or `ordered`, with their ranks apart.
+    The earth mover's distance, between 0 and 1: with all values equally far apart, or `ordered`, with their
+    ranks apart.
 
     References: N. Li, T. Li and S. Venkatasubramanian, t-closeness (2007).
     """
@@ -68,9 +70,12 @@ class GivenAway:
 
 
 def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[GivenAway]:
-    """The first flaw: classes in which everyone has the same value, so that membership tells it; the largest first.
+    """The first flaw: classes in which everyone has the same value, so that membership tells it; the largest
+    first.
 
-    >>> homogeneity({"course": ["logic"] * 3 + ["art"] * 2, "grade": ["B"] * 3 + ["A", "C"]}, ["course"], "grade")
+    >>> homogeneity(
+    ...     {"course": ["logic"] * 3 + ["art"] * 2, "grade": ["B"] * 3 + ["A", "C"]}, ["course"], "grade"
+    ... )
     [GivenAway(quasi=('logic',), size=3, value='B')]
     """
     names = checked_columns(frame, columns)
@@ -79,14 +84,19 @@ def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[Give
     same = (_table(frame, columns, sensitive) > 0).sum(axis=1) == 1
     table = [np.asarray(frame[name]) for name in names]
     found = [
-        GivenAway(tuple(_plain(column[first[c]]) for column in table), int(sizes[c]), _plain(values[first[c]]))
+        GivenAway(
+            tuple(_plain(column[first[c]]) for column in table), int(sizes[c]), _plain(values[first[c]])
+        )
         for c in np.flatnonzero(same)
     ]
     return sorted(found, key=lambda given: -given.size)
 
 
-def background(frame: Any, sensitive: str, known: Mapping[str, Any], *, ruled_out: Sequence[Any] = ()) -> dict[Any, float]:
-    """The second flaw: what is left of a person's class when an attacker can rule values out; the belief in each value.
+def background(
+    frame: Any, sensitive: str, known: Mapping[str, Any], *, ruled_out: Sequence[Any] = ()
+) -> dict[Any, float]:
+    """The second flaw: what is left of a person's class when an attacker can rule values out; the belief in
+    each value.
 
     `known` are the person's quasi-identifiers as they stand in the frame.
 
@@ -148,13 +158,16 @@ class Generalised:
         return int(np.count_nonzero(~self.kept))
 
 
-def generalise(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05) -> Generalised:
-    """Reach k-anonymity: coarsen one column after the other, always where most is won, and drop the few rows that remain.
+def generalise(
+    frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, suppress: float = 0.05
+) -> Generalised:
+    """Reach k-anonymity: coarsen one column after the other, always where most is won, and drop the few rows
+    that remain.
 
     Parameters
     ----------
-    ladders : for each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the original value.
-    suppress : the share of rows that may be dropped.
+    ladders : for each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the
+    original value. suppress : the share of rows that may be dropped.
     """
     names, size = checked_columns(frame, list(ladders)), whole(k, "k", least=2)
     original = {name: np.asarray(frame[name]) for name in names}
@@ -166,8 +179,12 @@ def generalise(frame: Any, ladders: Mapping[str, Sequence[Step]], k: int, *, sup
             return Generalised(kept, steps, ~small)
         options = [name for name in names if steps[name] < len(ladders[name])]
         if not options:
-            refuse("`k` must be within reach", k, "even with every column at its coarsest, classes are smaller")
-        tried = {name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options}
+            refuse(
+                "`k` must be within reach", k, "even with every column at its coarsest, classes are smaller"
+            )
+        tried = {
+            name: {**current, name: _coarser(original[name], ladders[name][steps[name]])} for name in options
+        }
         best = min(options, key=lambda name: int(_in_small_classes(tried[name], size).sum()))
         current, steps[best] = tried[best], steps[best] + 1
 

@@ -1,4 +1,6 @@
-"""The same respondent asked again: fresh coins each time, and the truth comes out. A remembered report gives nothing away twice."""
+"""The same respondent asked again: fresh coins each time, and the truth comes out. A remembered report gives
+nothing away twice.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +16,9 @@ from toolkit.core.randomness import Rng
 
 @dataclass(frozen=True, eq=False)
 class Belief:
-    """What an observer believes after each report, one row a report and one column an option; the first row is before."""
+    """What an observer believes after each report, one row a report and one column an option; the first row
+    is before.
+    """
 
     options: tuple[str | int, ...]
     beliefs: Array
@@ -36,7 +40,8 @@ def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False,
     Parameters
     ----------
     design : anything with `options` and a law (integer weights, or `law(answer)`).
-    remembered : whether the person sends the first report again each time, as waves with memory do; the observer knows it.
+    remembered : whether the person sends the first report again each time, as waves with memory do; the
+    observer knows it.
 
     >>> from toolkit import warner
     >>> ask_again(warner(p="2/3"), "yes", 40, rng=np.random.default_rng(1)).guess
@@ -44,7 +49,9 @@ def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False,
     """
     laws = [law_of(design, option) for option in design.options]
     if any(law is None for law in laws):
-        refuse("`design` must tell its law", type(design).__name__, "the observer computes with it", TypeError)
+        refuse(
+            "`design` must tell its law", type(design).__name__, "the observer computes with it", TypeError
+        )
     number = whole(times, "times")
     drawn = design.randomize([answer] * (1 if remembered else number), rng)
     logs = np.zeros((number + 1, len(laws)))
@@ -58,7 +65,8 @@ def ask_again(design: Any, answer: Any, times: int, *, remembered: bool = False,
 
 
 def average(mechanism: Any, value: float, times: int, rng: Rng = None) -> Array:
-    """The mean of the first 1, 2, … releases of the same value: its error falls as one over the root of their number.
+    """The mean of the first 1, 2, … releases of the same value: its error falls as one over the root of their
+    number.
 
     >>> def noisy(value, rng):
     ...     return value + rng.laplace(scale=10)

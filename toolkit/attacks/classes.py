@@ -1,4 +1,6 @@
-"""Columns of any frame as codes, and rows that agree on some of them: the classes that linkage and anonymity count."""
+"""Columns of any frame as codes, and rows that agree on some of them: the classes that linkage and anonymity
+count.
+"""
 
 from typing import Any
 
@@ -17,7 +19,12 @@ def column_names(frame: Any) -> list[str]:
         return list(frame.columns)
     if hasattr(frame, "keys"):
         return list(frame.keys())
-    refuse("`frame` must be a pandas or polars frame, or a mapping of arrays", type(frame).__name__, "it has columns", TypeError)
+    refuse(
+        "`frame` must be a pandas or polars frame, or a mapping of arrays",
+        type(frame).__name__,
+        "it has columns",
+        TypeError,
+    )
 
 
 def checked_columns(frame: Any, columns: Any) -> list[str]:
@@ -27,7 +34,9 @@ def checked_columns(frame: Any, columns: Any) -> list[str]:
     missing = [name for name in asked if name not in present]
     if missing or not asked:
         refuse(
-            f"`columns` must be among {', '.join(map(str, present))}", ", ".join(map(str, missing)) or "none", "they are compared"
+            f"`columns` must be among {', '.join(map(str, present))}",
+            ", ".join(map(str, missing)) or "none",
+            "they are compared",
         )
     return asked
 

@@ -1,4 +1,6 @@
-"""Two harmless statistics whose difference is one person: resignations, trackers, and the outlier in a mean."""
+"""Two harmless statistics whose difference is one person: resignations, trackers, and the outlier in a
+mean.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -12,7 +14,8 @@ from toolkit.core.checks import refuse, whole
 
 
 def resignation(before: float, n: int, after: float) -> float:
-    """The salary of the one who left, from the mean of n before and the mean of n - 1 after: n before - (n-1) after.
+    """The salary of the one who left, from the mean of n before and the mean of n - 1 after: n before - (n-1)
+    after.
 
     >>> resignation(before=52_000, n=11, after=50_000)
     72000
@@ -22,7 +25,8 @@ def resignation(before: float, n: int, after: float) -> float:
 
 
 def resignation_error(noise_sd: float, n: int) -> float:
-    """The standard deviation of that salary when each mean carries independent noise: sd sqrt(n**2 + (n-1)**2).
+    """The standard deviation of that salary when each mean carries independent noise: sd sqrt(n**2 +
+    (n-1)**2).
 
     >>> round(resignation_error(1.0, 100), 1)
     140.7
@@ -32,7 +36,8 @@ def resignation_error(noise_sd: float, n: int) -> float:
 
 @dataclass(frozen=True, eq=False)
 class GuardedTable:
-    """A query server that answers counts and sums of groups, but not of groups below `least` people, nor of all but so few.
+    """A query server that answers counts and sums of groups, but not of groups below `least` people, nor of
+    all but so few.
 
     `noise` is added to each answer: a function of the answer, such as a mechanism's release.
     """
@@ -49,7 +54,11 @@ class GuardedTable:
         """The sum of a column over a group, or the number of its people."""
         size = int(np.count_nonzero(group))
         if not self.least <= size <= self.n - self.least:
-            refuse(f"a group must have {self.least} to {self.n - self.least} people", "another size", "it is not answered")
+            refuse(
+                f"a group must have {self.least} to {self.n - self.least} people",
+                "another size",
+                "it is not answered",
+            )
         answer = float(size if column is None else np.sum(self.columns[column][group]))
         return answer if self.noise is None else float(self.noise(answer))
 
@@ -70,10 +79,11 @@ def tracker(server: GuardedTable, common: Mask, special: Mask, column: str | Non
 
 
 def general_tracker(server: GuardedTable, target: Mask, padding: Mask, column: str | None = None) -> float:
-    """The answer for any group, by padding it with another and with that one's complement, and taking all off again.
+    """The answer for any group, by padding it with another and with that one's complement, and taking all off
+    again.
 
-    q(target) = q(target or padding) + q(target or not padding) - q(padding) - q(not padding); the padding must be large
-    and leave many out: between 2 and n - 2 times the least group size serves every target.
+    q(target) = q(target or padding) + q(target or not padding) - q(padding) - q(not padding); the padding
+    must be large and leave many out: between 2 and n - 2 times the least group size serves every target.
     """
     together = server.sum(target | padding, column) + server.sum(target | ~padding, column)
     return together - server.sum(padding, column) - server.sum(~padding, column)
@@ -88,12 +98,15 @@ class Outlier:
 
     @property
     def present(self) -> bool:
-        """Whether the mean cannot be explained without it: more than five standard errors above the others."""
+        """Whether the mean cannot be explained without it: more than five standard errors above the
+        others.
+        """
         return self.surprise > 5
 
 
 def outlier(mean: float, n: int, *, usual: float, sd: float, noise_sd: float = 0.0) -> Outlier:
-    """Was "Fill Nates" in this group? The value that one person must have had if the other n - 1 are as usual.
+    """Was "Fill Nates" in this group? The value that one person must have had if the other n - 1 are as
+    usual.
 
     implied = n mean - (n-1) usual; surprise = (mean - usual) / sqrt(sd**2 / n + noise_sd**2).
 

@@ -1,4 +1,6 @@
-"""Two releases of the same people, each anonymous: what is possible in both is less than what is possible in either."""
+"""Two releases of the same people, each anonymous: what is possible in both is less than what is possible in
+either.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -12,10 +14,11 @@ from toolkit.core.checks import refuse
 
 
 def left_over(sensitive: npt.ArrayLike, releases: Sequence[Generalised]) -> list[set[Any]]:
-    """For each person the sensitive values that occur in their class of every release: one value left is a secret told.
+    """For each person the sensitive values that occur in their class of every release: one value left is a
+    secret told.
 
-    `sensitive` has one value a person, and each release was made from all of these people. Whoever was dropped from a
-    release is not helped by it, nor exposed: it rules nothing out.
+    `sensitive` has one value a person, and each release was made from all of these people. Whoever was
+    dropped from a release is not helped by it, nor exposed: it rules nothing out.
 
     >>> from toolkit.attacks.anonymity import generalise
     >>> people = {"zip": [1, 1, 2, 2], "age": [30, 40, 30, 40]}
@@ -24,11 +27,14 @@ def left_over(sensitive: npt.ArrayLike, releases: Sequence[Generalised]) -> list
     >>> [[len(values) for values in left_over(ill, made)] for made in ([by_zip], [by_age], [by_zip, by_age])]
     [[2, 2, 2, 2], [2, 2, 2, 2], [1, 2, 2, 1]]
 
-    References: S. R. Ganta, S. P. Kasiviswanathan and A. Smith, Composition attacks and auxiliary information (2008).
+    References: S. R. Ganta, S. P. Kasiviswanathan and A. Smith, Composition attacks and auxiliary information
+    (2008).
     """
     values = np.asarray(sensitive)
     if not releases or any(len(release.kept) != len(values) for release in releases):
-        refuse("each of `releases` must be made from these people", "none, or of others", "its rows are theirs")
+        refuse(
+            "each of `releases` must be made from these people", "none, or of others", "its rows are theirs"
+        )
     everything = set(values.tolist())
     left = [set(everything) for _ in values]
     for release in releases:

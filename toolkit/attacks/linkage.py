@@ -30,12 +30,16 @@ class Profile:
     def to_frame(self) -> "pd.DataFrame":
         pd = extra("pandas")
 
-        table = [(" + ".join(names), len(names), share, round(share * self.rows)) for names, share in self.shares.items()]
+        table = [
+            (" + ".join(names), len(names), share, round(share * self.rows))
+            for names, share in self.shares.items()
+        ]
         return pd.DataFrame(table, columns=["columns", "number", "share unique", "rows unique"])
 
 
 def uniqueness(frame: Any, columns: Sequence[str] | None = None, *, sizes: Sequence[int] = (1, 2)) -> Profile:
-    """The share of rows that are unique by each set of so many columns, as in "87 % are unique by ZIP, birth date and sex".
+    """The share of rows that are unique by each set of so many columns, as in "87 % are unique by ZIP, birth
+    date and sex".
 
     >>> people = {"zip": [1, 1, 2, 2], "year": [70, 71, 70, 70]}
     >>> uniqueness(people).shares
@@ -56,7 +60,9 @@ def uniqueness(frame: Any, columns: Sequence[str] | None = None, *, sizes: Seque
 
 
 def exposure(frame: Any, columns: Sequence[str] | None = None, *, size: int = 2) -> npt.NDArray[np.int64]:
-    """For each row, by how many sets of `size` columns it is unique: the highest numbers are the most exposed people."""
+    """For each row, by how many sets of `size` columns it is unique: the highest numbers are the most exposed
+    people.
+    """
     names = checked_columns(frame, columns if columns is not None else column_names(frame))
     coded = {name: codes(frame[name]) for name in names}
     sets = list(combinations(names, whole(size, "size")))
@@ -75,7 +81,9 @@ class Links:
     ambiguous: int
 
     def precision(self, truth: npt.ArrayLike) -> float:
-        """The share of matches that are right; `truth` has the public row of each anonymous row, -1 for none."""
+        """The share of matches that are right; `truth` has the public row of each anonymous row, -1 for
+        none.
+        """
         true = np.asarray(truth)
         return float(np.mean(true[self.anonymous] == self.public)) if len(self.anonymous) else 1.0
 
@@ -129,7 +137,9 @@ class Ratings:
 
 @dataclass(frozen=True)
 class Match:
-    """The best candidate, how much it scored, and how far it stands out: the gap to the second, in standard deviations."""
+    """The best candidate, how much it scored, and how far it stands out: the gap to the second, in standard
+    deviations.
+    """
 
     user: int
     score: float
@@ -141,11 +151,13 @@ class Match:
         return self.eccentricity > 1.5
 
 
-def recognise(known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0) -> Match:
+def recognise(
+    known: Ratings, released: Ratings, *, stars_scale: float = 1.5, day_scale: float = 30.0
+) -> Match:
     """Find a person of whom a few approximate ratings are known among anonymous ones: the Netflix attack.
 
-    A user scores, for each known item they rated, e**(-|stars apart| / 1.5) + e**(-|days apart| / 30), divided by
-    ln(1 + raters of the item): rare items count more.
+    A user scores, for each known item they rated, e**(-|stars apart| / 1.5) + e**(-|days apart| / 30),
+    divided by ln(1 + raters of the item): rare items count more.
 
     References: A. Narayanan and V. Shmatikov, Robust de-anonymization of large sparse datasets (2008).
     """

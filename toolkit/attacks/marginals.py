@@ -16,7 +16,9 @@ Marginals = Mapping[tuple[int, ...], npt.ArrayLike]
 
 @dataclass(frozen=True, eq=False)
 class Block:
-    """A table that fits, and for each cell the least and the most people that any table that fits has there."""
+    """A table that fits, and for each cell the least and the most people that any table that fits has
+    there.
+    """
 
     guess: Counts
     low: Counts
@@ -46,8 +48,8 @@ def marginals_of(table: npt.ArrayLike, axes: list[tuple[int, ...]]) -> dict[tupl
 def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: float = 0.0) -> Block:
     """The table of people from published counts, each true within `tolerance`.
 
-    The guess has the smallest sum of deviations; low and high are the ends over all tables within the tolerance. Where no
-    table is (noisy counts contradict each other), nothing is certain.
+    The guess has the smallest sum of deviations; low and high are the ends over all tables within the
+    tolerance. Where no table is (noisy counts contradict each other), nothing is certain.
 
     Parameters
     ----------
@@ -62,7 +64,10 @@ def from_marginals(published: Marginals, shape: tuple[int, ...], *, tolerance: f
     """
     rows, told = _system(published, shape)
     guess = _closest(rows, told)
-    low, high = np.zeros(rows.shape[1], dtype=np.int64), np.full(rows.shape[1], int(max(told.max(), guess.max())), dtype=np.int64)
+    low, high = (
+        np.zeros(rows.shape[1], dtype=np.int64),
+        np.full(rows.shape[1], int(max(told.max(), guess.max())), dtype=np.int64),
+    )
     for part in chunks(rows.shape[1], 1, "bounding cells"):
         ends = _ends(rows, told, part.start, tolerance)
         if ends is None:
@@ -77,7 +82,11 @@ def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]
     for kept, counts in published.items():
         array = np.asarray(counts, dtype=float)
         if array.shape != tuple(shape[i] for i in kept):
-            refuse("each of `published` must have the shape of its axes", array.shape, f"axes {kept} have another")
+            refuse(
+                "each of `published` must have the shape of its axes",
+                array.shape,
+                f"axes {kept} have another",
+            )
         for place in np.ndindex(array.shape):
             rows.append(np.all([index[axis] == at for axis, at in zip(kept, place, strict=True)], axis=0))
             told.append(array[place])
@@ -106,7 +115,9 @@ def _ends(rows: Array, told: Array, cell: int, tolerance: float) -> tuple[int, i
     for sign in (1.0, -1.0):
         goal[cell] = sign
         limits = LinearConstraint(rows, told - tolerance, told + tolerance)
-        found: Any = milp(goal, constraints=limits, integrality=np.ones(rows.shape[1]), bounds=Bounds(0, np.inf))
+        found: Any = milp(
+            goal, constraints=limits, integrality=np.ones(rows.shape[1]), bounds=Bounds(0, np.inf)
+        )
         if found.x is None:
             return None
         ends.append(round(found.x[cell]))

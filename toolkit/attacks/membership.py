@@ -1,7 +1,9 @@
-"""Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a classifier.
+"""Was this person in the data? From nothing but a mean, a table of frequencies, or the weights of a
+classifier.
 
-The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on average, and with
-enough columns that stands out of the noise: what counts is the number of columns divided by the number of people.
+The statistic of the lecture is Q_i = mean . x_i. For a person in the data it is larger by |x_i|**2 / n on
+average, and with enough columns that stands out of the noise: what counts is the number of columns divided by
+the number of people.
 """
 
 from dataclasses import dataclass
@@ -22,7 +24,9 @@ from toolkit.core.randomness import Rng, check_rng
 
 @dataclass(frozen=True, eq=False)
 class Roc:
-    """True against false alarms of all thresholds; `area` is the chance that a member scores above an outsider."""
+    """True against false alarms of all thresholds; `area` is the chance that a member scores above an
+    outsider.
+    """
 
     false_alarms: Array
     hits: Array
@@ -42,7 +46,11 @@ def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
     """
     inside, outside = np.asarray(members, dtype=float), np.asarray(outsiders, dtype=float)
     if not len(inside) or not len(outside):
-        refuse("there must be members and outsiders", f"{len(inside)} and {len(outside)}", "a curve compares them")
+        refuse(
+            "there must be members and outsiders",
+            f"{len(inside)} and {len(outside)}",
+            "a curve compares them",
+        )
     levels = np.unique(np.concatenate([inside, outside]))[::-1]
     hits = 1 - np.searchsorted(np.sort(inside), levels) / len(inside)
     alarms = 1 - np.searchsorted(np.sort(outside), levels) / len(outside)
@@ -50,8 +58,11 @@ def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
     return Roc(alarms, hits, float(np.trapezoid(hits, alarms)))
 
 
-def inner_product(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike | None = None) -> Array:
-    """Q_i = mean . x_i for each row; with known population frequencies, both centred, and each column in its own unit.
+def inner_product(
+    mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike | None = None
+) -> Array:
+    """Q_i = mean . x_i for each row; with known population frequencies, both centred, and each column in its
+    own unit.
 
     The centred form is sum of (mean_j - p_j) (x_ij - p_j) / (p_j (1 - p_j)) for columns of 0 and 1.
 
@@ -66,10 +77,12 @@ def inner_product(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.A
 
 
 def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance: float = 0.0) -> float:
-    """The area under the curve of Q_i in theory, for d independent columns in units of their standard deviation.
+    """The area under the curve of Q_i in theory, for d independent columns in units of their standard
+    deviation.
 
-    Phi(d/n / sqrt(v_in + v_out)): outsiders have variance d (1/n + s), members d ((n-1)/n**2 + s) + d kurtosis / n**2, where s is
-    the variance of noise on each mean and kurtosis the variance of a squared entry (0 for +1 and -1, 2 for normal ones).
+    Phi(d/n / sqrt(v_in + v_out)): outsiders have variance d (1/n + s), members d ((n-1)/n**2 + s) + d
+    kurtosis / n**2, where s is the variance of noise on each mean and kurtosis the variance of a squared
+    entry (0 for +1 and -1, 2 for normal ones).
 
     >>> round(inner_product_area(200, 100), 3)
     0.842
@@ -85,11 +98,14 @@ def frequency_kurtosis(frequencies: npt.ArrayLike) -> float:
 
 
 def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: npt.ArrayLike) -> Array:
-    """The log likelihood that a person of 0s and 1s was drawn with the released frequencies rather than the population's.
+    """The log likelihood that a person of 0s and 1s was drawn with the released frequencies rather than the
+    population's.
 
-    Sum of x ln(m/p) + (1-x) ln((1-m)/(1-p)); released frequencies outside (0, 1), as noise makes them, are moved inside.
+    Sum of x ln(m/p) + (1-x) ln((1-m)/(1-p)); released frequencies outside (0, 1), as noise makes them, are
+    moved inside.
 
-    References: S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009); N. Homer et al. (2008).
+    References: S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009);
+    N. Homer et al. (2008).
     """
     rows, p = np.asarray(people, dtype=float), np.asarray(frequencies, dtype=float)
     m = np.clip(np.asarray(mean, dtype=float), 1e-3, 1 - 1e-3)
@@ -97,24 +113,29 @@ def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: np
 
 
 def fit(features: npt.ArrayLike, labels: npt.ArrayLike, *, ridge: float = 0.0) -> Array:
-    """Weights of a linear classifier by (ridge) least squares on labels -1 and 1: what a hospital might publish."""
+    """Weights of a linear classifier by (ridge) least squares on labels -1 and 1: what a hospital might
+    publish.
+    """
     x, y = np.asarray(features, dtype=float), np.asarray(labels, dtype=float)
     return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
 
 
 def fit_score(weights: npt.ArrayLike, features: npt.ArrayLike, labels: npt.ArrayLike) -> Array:
-    """How well published weights fit each person: minus the size of the residual, larger for those they were fitted to.
+    """How well published weights fit each person: minus the size of the residual, larger for those they were
+    fitted to.
 
     >>> fit_score([1.0], [[1.0], [1.0]], [1.0, 0.5])
     array([-0. , -0.5])
     """
-    residual = np.asarray(labels, dtype=float) - np.asarray(features, dtype=float) @ np.asarray(weights, dtype=float)
+    residual = np.asarray(labels, dtype=float) - np.asarray(features, dtype=float) @ np.asarray(
+        weights, dtype=float
+    )
     return np.asarray(-np.abs(residual))
 
 
 def fit_area(d: int, n: int) -> float:
-    """The area of that score in theory, for normal columns: (2/pi) atan(sd_out / sd_in), residual variances 1 - d/n and
-    1 + d/(n - d - 1) in units of the noise.
+    """The area of that score in theory, for normal columns: (2/pi) atan(sd_out / sd_in), residual variances 1
+    - d/n and 1 + d/(n - d - 1) in units of the noise.
 
     >>> round(fit_area(50, 100), 3)
     0.706
@@ -125,7 +146,8 @@ def fit_area(d: int, n: int) -> float:
 
 
 def simulate(d: int, n: int, mechanism: Any = None, *, studies: int = 20, rng: Rng = None) -> float:
-    """The area of Q_i over simulated studies of n people with d columns of +1 and -1, whose mean a mechanism releases.
+    """The area of Q_i over simulated studies of n people with d columns of +1 and -1, whose mean a mechanism
+    releases.
 
     `mechanism` is anything with `release(value, rng)` or a function of the mean; None releases it as it is.
 

@@ -1,8 +1,8 @@
 """Answer too many questions too well, and the data can be computed from the answers (Dinur and Nissim 2003).
 
-Everybody in a table has one secret bit. A query is a set of people, its answer the number of ones among them. With all
-subsets answered within alpha, some table can be found that is wrong in at most 4 alpha places; with random subsets and noise
-well below the root of n, least squares or linear programming find nearly all bits.
+Everybody in a table has one secret bit. A query is a set of people, its answer the number of ones among them.
+With all subsets answered within alpha, some table can be found that is wrong in at most 4 alpha places; with
+random subsets and noise well below the root of n, least squares or linear programming find nearly all bits.
 """
 
 import math
@@ -47,11 +47,17 @@ def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
     """
     people = whole(n, "n", least=2)
     number = math.ceil(people * math.log2(people) ** 2) if count is None else whole(count, "count")
-    return (check_rng(rng) or np.random.default_rng()).integers(0, 2, (number, people), dtype=np.uint8).astype(bool)
+    return (
+        (check_rng(rng) or np.random.default_rng())
+        .integers(0, 2, (number, people), dtype=np.uint8)
+        .astype(bool)
+    )
 
 
 def answers(secret: npt.ArrayLike, asked: Mask, mechanism: Any = None, rng: Rng = None) -> Array:
-    """The counts of ones in each set, told by a mechanism: anything with `release(value, rng)`, or a function of all counts."""
+    """The counts of ones in each set, told by a mechanism: anything with `release(value, rng)`, or a function
+    of all counts.
+    """
     counts = asked.astype(np.float32) @ np.asarray(secret, dtype=np.float32)
     exact = np.round(counts).astype(np.int64)
     if mechanism is None:
@@ -78,32 +84,38 @@ def rounded(step: int) -> Callable[..., Array]:
     return mechanism
 
 
-def reconstruct(asked: Mask, told: npt.ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0) -> Reconstruction:
+def reconstruct(
+    asked: Mask, told: npt.ArrayLike, *, method: Method = "least_squares", noise_sd: float = 0.0
+) -> Reconstruction:
     """The secret bits from random sets and what was told of them.
 
-    "least_squares" minimises the sum of squared errors; "linear_program" the sum of their sizes, with every bit between 0
-    and 1 (HiGHS): slower, and not to be misled by a few wild answers. A bar shows how far long work is. Who knows the
-    `noise_sd` of the answers draws least squares towards one half: of all linear guesses the best, and where there are hardly
-    more answers than people, a much better one.
+    "least_squares" minimises the sum of squared errors; "linear_program" the sum of their sizes, with every
+    bit between 0 and 1 (HiGHS): slower, and not to be misled by a few wild answers. A bar shows how far long
+    work is. Who knows the `noise_sd` of the answers draws least squares towards one half: of all linear
+    guesses the best, and where there are hardly more answers than people, a much better one.
 
     >>> rng = np.random.default_rng(1)
     >>> secret, asked = rng.integers(0, 2, 64), queries(64, rng=rng)
     >>> reconstruct(asked, answers(secret, asked, bounded(2), rng)).share(secret)
     1.0
 
-    References: I. Dinur and K. Nissim, Revealing information while preserving privacy (2003); C. Dwork, F. McSherry and K. Talwar,
-    The price of privacy and the limits of LP decoding (2007).
+    References: I. Dinur and K. Nissim, Revealing information while preserving privacy (2003); C. Dwork, F.
+    McSherry and K. Talwar, The price of privacy and the limits of LP decoding (2007).
     """
     heard = np.asarray(told, dtype=float)
     if heard.shape != (len(asked),):
         refuse("`told` must be one answer for each query", heard.shape, f"there are {len(asked)} queries")
     choice(method, "method", ("least_squares", "linear_program"))
-    found = _least_squares(asked, heard, noise_sd) if method == "least_squares" else _linear_program(asked, heard)
+    found = (
+        _least_squares(asked, heard, noise_sd) if method == "least_squares" else _linear_program(asked, heard)
+    )
     return Reconstruction(found > 0.5, found)
 
 
 def _least_squares(asked: Mask, told: Array, noise_sd: float) -> Array:
-    """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x - 1/2|**2."""
+    """With noise of variance v, and bits of mean 1/2 and variance 1/4 before, the penalty is 4 v |x -
+    1/2|**2.
+    """
     n, pull = asked.shape[1], max(4 * noise_sd**2, 1e-9)
     gram, moment = pull * np.eye(n), np.full(n, pull / 2)
     for part in chunks(len(asked), _PIECE, "reading answers"):
@@ -130,9 +142,11 @@ def _linear_program(asked: Mask, told: Array) -> Array:
 
 
 def expected_share(n: int, count: int, noise_sd: float) -> float:
-    """The share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count - n).
+    """The share of bits that least squares finds, in theory: Phi(1 / (2 s)), s = 2 noise_sd / sqrt(count -
+    n).
 
-    With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of n.
+    With 4 n queries half of what is to be won over a coin is lost when the noise_sd is 0.64 times the root of
+    n.
 
     >>> round(expected_share(512, 2048, 5.0), 4), round(expected_share(512, 2048, 100.0), 2)
     (0.975, 0.54)
@@ -141,9 +155,11 @@ def expected_share(n: int, count: int, noise_sd: float) -> float:
 
 
 def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
-    """A table that agrees with all 2**n subset sums within alpha; by theorem it is wrong in at most 4 alpha places.
+    """A table that agrees with all 2**n subset sums within alpha; by theorem it is wrong in at most 4 alpha
+    places.
 
-    `told[mask]` answers the set of the people i whose bit 2**i is set in mask. The first table that passes is taken.
+    `told[mask]` answers the set of the people i whose bit 2**i is set in mask. The first table that passes is
+    taken.
 
     >>> exhaustive([0, 1, 0, 1], alpha=0).bits
     array([ True, False])
@@ -151,7 +167,11 @@ def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
     heard = np.asarray(told, dtype=float)
     n = len(heard).bit_length() - 1
     if len(heard) != 1 << n or not 1 <= n <= _MOST_EXHAUSTIVE:
-        refuse(f"`told` must hold 2**n answers, n from 1 to {_MOST_EXHAUSTIVE}", len(heard), "all subsets are asked")
+        refuse(
+            f"`told` must hold 2**n answers, n from 1 to {_MOST_EXHAUSTIVE}",
+            len(heard),
+            "all subsets are asked",
+        )
     masks = np.arange(1 << n, dtype=np.uint32)
     for part in chunks(1 << n, max(1, 2**20 >> n), "trying tables"):
         overlaps = np.bitwise_count(masks[part, None] & masks[None, :])
@@ -184,9 +204,11 @@ def sweep(
     method: Method = "least_squares",
     rng: Rng = None,
 ) -> list[tuple[float, float]]:
-    """The share of bits found at each level of noise, mean of a few random tables: (level, share) for the picture.
+    """The share of bits found at each level of noise, mean of a few random tables: (level, share) for the
+    picture.
 
-    `noise(level)` makes the mechanism; 4 n queries if no other number is given, so that the threshold is near the root of n.
+    `noise(level)` makes the mechanism; 4 n queries if no other number is given, so that the threshold is near
+    the root of n.
     """
     source = check_rng(rng) or np.random.default_rng()
     size, shares = 4 * n if count is None else count, np.zeros((len(levels), repeats))

@@ -1,9 +1,10 @@
-"""Rows of a record as a chain: each holds a hash of the row before it and of itself, and a total that is the sum so far.
+"""Rows of a record as a chain: each holds a hash of the row before it and of itself, and a total that is the
+sum so far.
 
-A row that was changed, removed, added or moved by a hand that did not also write all later rows anew breaks the chain,
-and so does a total that is not the sum of the charges. It is a check against mistakes, not against attackers: nothing
-here is secret, so whoever can write the file can also write another chain. What the chain alone cannot show is that rows
-are missing at its end; `toolkit.budget.note` is for that.
+A row that was changed, removed, added or moved by a hand that did not also write all later rows anew breaks
+the chain, and so does a total that is not the sum of the charges. It is a check against mistakes, not against
+attackers: nothing here is secret, so whoever can write the file can also write another chain. What the chain
+alone cannot show is that rows are missing at its end; `toolkit.budget.note` is for that.
 """
 
 import hashlib
@@ -29,7 +30,9 @@ class RecordError(OSError):
 
 @dataclass(frozen=True)
 class Entry:
-    """One charge: the loss as it was asked for, what was charged in the ceiling's currency, and the total after it."""
+    """One charge: the loss as it was asked for, what was charged in the ceiling's currency, and the total
+    after it.
+    """
 
     number: int
     label: str
@@ -42,7 +45,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the first."""
+    """Where a chain has been followed to: the number, the link and the total of the last row; 0 before the
+    first.
+    """
 
     number: int
     link: str
@@ -60,13 +65,18 @@ def link_of(before: str, row: Row) -> str:
 
 
 def follow(place: Place, rows: Iterable[tuple[Row, str]]) -> Iterator[tuple[Place, Entry]]:
-    """Rows with their links, checked one after the other from `place` on; refuses the first that does not belong there."""
+    """Rows with their links, checked one after the other from `place` on; refuses the first that does not
+    belong there.
+    """
     for row, link in rows:
         number = place.number + 1
         if row[0] != number or link != link_of(place.link, row):
             broken(f"charge {number} changed, moved or missing")
         entry = entry_of(row)
-        if not type(entry.charged) is type(entry.total) is type(place.total) or entry.total != place.total + entry.charged:
+        if (
+            not type(entry.charged) is type(entry.total) is type(place.total)
+            or entry.total != place.total + entry.charged
+        ):
             broken(f"a total after charge {number} that is not the sum of the charges")
         place = Place(number, link, entry.total)
         yield place, entry
@@ -97,7 +107,12 @@ def read(text: str) -> Loss:
         kind, *amounts = text.split()
         return _KINDS[kind](*map(Fraction, amounts))
     except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError):
-        refuse("the ledger's file must be undamaged", "a loss that cannot be read", "what was spent is not known", RecordError)
+        refuse(
+            "the ledger's file must be undamaged",
+            "a loss that cannot be read",
+            "what was spent is not known",
+            RecordError,
+        )
 
 
 def _hash(content: list[object]) -> str:

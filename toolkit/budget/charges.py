@@ -10,7 +10,9 @@ from toolkit.core.checks import refuse
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, shown
 
 _DIGITS = 2**256  # sums stay exact while their denominator is below this
-_GRAIN = 2**128  # beyond it, charges are rounded up to multiples of 1 / _GRAIN, so that sums never grow without bound
+_GRAIN = (
+    2**128
+)  # beyond it, charges are rounded up to multiples of 1 / _GRAIN, so that sums never grow without bound
 
 
 class BudgetError(ValueError):
@@ -28,7 +30,12 @@ class Priced(Protocol):
 def check_ceiling(ceiling: Loss) -> Loss:
     """A loss that can be a ceiling: finite, with a delta below 1, and of no more than some 77 digits."""
     if not isinstance(ceiling, Pure | Approx | Zcdp):
-        refuse("`ceiling` must be Pure, Approx or Zcdp", type(ceiling).__name__, "Pure(1.0) allows epsilon 1 in all", TypeError)
+        refuse(
+            "`ceiling` must be Pure, Approx or Zcdp",
+            type(ceiling).__name__,
+            "Pure(1.0) allows epsilon 1 in all",
+            TypeError,
+        )
     if ceiling.amount == math.inf or (isinstance(ceiling, Approx) and ceiling.slack == 1):
         refuse("`ceiling` must be a limit", ceiling, "a ledger that refuses nothing protects nobody")
     if any(max(part.numerator, part.denominator) >= _DIGITS for part in parts(ceiling)):
@@ -43,15 +50,29 @@ def converted(loss: Loss, ceiling: Loss) -> Loss:
     (Zcdp(0.125), Approx(0.5, 0.0))
     """
     if not isinstance(loss, Pure | Approx | Zcdp):
-        refuse("a charge must be Pure, Approx or Zcdp", type(loss).__name__, "write Pure(0.1) for epsilon 0.1", TypeError)
+        refuse(
+            "a charge must be Pure, Approx or Zcdp",
+            type(loss).__name__,
+            "write Pure(0.1) for epsilon 0.1",
+            TypeError,
+        )
     if loss.amount == math.inf:
-        refuse("a charge must be finite", loss, "such a release has no privacy that a budget could count", BudgetError)
+        refuse(
+            "a charge must be finite",
+            loss,
+            "such a release has no privacy that a budget could count",
+            BudgetError,
+        )
     if isinstance(loss, type(ceiling)):
         return loss
     if (isinstance(loss, Zcdp) and loss.amount == 0) or (isinstance(loss, Approx) and loss.slack == 0):
         loss = Pure(loss.amount)  # the same promise in the currency that all others contain
     if isinstance(loss, Pure):
-        return loss.to_zcdp() if isinstance(ceiling, Zcdp) else like(ceiling, (Fraction(loss.amount), Fraction(0)))
+        return (
+            loss.to_zcdp()
+            if isinstance(ceiling, Zcdp)
+            else like(ceiling, (Fraction(loss.amount), Fraction(0)))
+        )
     refuse(
         f"a ledger with a ceiling in {' and '.join(symbols(ceiling))} cannot count this charge",
         loss,
@@ -63,11 +84,14 @@ def converted(loss: Loss, ceiling: Loss) -> Loss:
 def price_of(asked: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     """The loss that is asked for, and its price in the ceiling's currency.
 
-    A mechanism may know its cost in concentrated privacy better than its loss tells (a property `zcdp`): a ceiling in
-    Zcdp counts the lesser of the two, as both hold.
+    A mechanism may know its cost in concentrated privacy better than its loss tells (a property `zcdp`): a
+    ceiling in Zcdp counts the lesser of the two, as both hold.
 
     >>> from toolkit.central.selection import Exponential, PermuteAndFlip
-    >>> price_of(Exponential.for_epsilon(1), ceiling=Zcdp(1)), price_of(PermuteAndFlip.for_epsilon(1), ceiling=Zcdp(1))
+    >>> (
+    ...     price_of(Exponential.for_epsilon(1), ceiling=Zcdp(1)),
+    ...     price_of(PermuteAndFlip.for_epsilon(1), ceiling=Zcdp(1)),
+    ... )
     ((Pure(1.0), Zcdp(0.125)), (Pure(1.0), Zcdp(0.5)))
     """
     if isinstance(asked, Pure | Approx | Zcdp) or not isinstance(asked, Priced):
@@ -76,7 +100,9 @@ def price_of(asked: Loss | Priced, ceiling: Loss) -> tuple[Loss, Loss]:
     if not (isinstance(ceiling, Zcdp) and isinstance(own, Zcdp) and isinstance(loss, Pure | Approx)):
         return loss, converted(loss, ceiling)
     price = converted(own, ceiling)
-    return loss, min(price, converted(loss, ceiling), key=attrgetter("amount")) if isinstance(loss, Pure) else price
+    return loss, min(price, converted(loss, ceiling), key=attrgetter("amount")) if isinstance(
+        loss, Pure
+    ) else price
 
 
 def like(ceiling: Loss, amounts: Iterable[Fraction]) -> Loss:
@@ -106,7 +132,9 @@ def fitted(spent: Loss, charge: Loss, ceiling: Loss) -> tuple[Loss, Loss]:
     short = [place for place, (total, limit) in enumerate(zip(after, limits, strict=True)) if total > limit]
     if short:
         words = (
-            f"{symbols(ceiling)[i]} = {_asked_of(charged[i], limits[i] - before[i])} of {shown(limits[i])} remains" for i in short
+            f"{symbols(ceiling)[i]} = {_asked_of(charged[i], limits[i] - before[i])} of {shown(limits[i])} "
+            "remains"
+            for i in short
         )
         rule = "a charge must fit into what remains of the ceiling"
         refuse(rule, " and ".join(words), "nothing was charged or released", BudgetError)
@@ -133,7 +161,10 @@ def _bounded(total: Fraction, part: Fraction) -> Fraction:
 
 def _asked_of(asked: Fraction, remains: Fraction) -> str:
     """The two amounts, with the digits it takes to see that they differ."""
-    for asking, remaining in ((shown(asked), shown(remains)), (f"{Pure(asked).epsilon}", f"{Pure(remains).epsilon}")):
+    for asking, remaining in (
+        (shown(asked), shown(remains)),
+        (f"{Pure(asked).epsilon}", f"{Pure(remains).epsilon}"),
+    ):
         if asking != remaining:
             return f"{asking} where {remaining}"
     return f"a little more than {shown(remains)} where {shown(remains)}"
@@ -142,8 +173,13 @@ def _asked_of(asked: Fraction, remains: Fraction) -> str:
 def _remedy(loss: Loss, ceiling: Loss) -> str:
     if isinstance(loss, Zcdp):
         if isinstance(ceiling, Approx):
-            return f"open the ledger with the ceiling Zcdp.within({ceiling!r}), or charge loss.to_approx(delta)"
+            return (
+                f"open the ledger with the ceiling Zcdp.within({ceiling!r}), or charge loss.to_approx(delta)"
+            )
         return "no ε bounds it; a ledger with a Zcdp ceiling counts both"
     if isinstance(ceiling, Zcdp):
-        return "no ρ bounds it; charge the mechanism itself if it has a zcdp, or open a ledger with an Approx ceiling"
+        return (
+            "no ρ bounds it; charge the mechanism itself if it has a zcdp, or open a ledger with an "
+            "Approx ceiling"
+        )
     return "it has a δ; a ledger with an Approx ceiling counts both"

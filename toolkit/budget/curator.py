@@ -34,21 +34,25 @@ _LONGEST_LABEL = 200
 class Curator:
     """Releases statistics of a confidential frame under the budget of a ledger.
 
-    Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is refused for what it
-    says, for the columns' labels and types, or for the budget; then the ledger is charged; then the frame is read, and
-    nothing that is found there decides whether an error, a warning or another shape appears.
+    Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is
+    refused for what it says, for the columns' labels and types, or for the budget; then the ledger is
+    charged; then the frame is read, and nothing that is found there decides whether an error, a warning or
+    another shape appears.
 
     Parameters
     ----------
     frame : a pandas or polars DataFrame or a pyarrow Table, one row a person.
     ledger : what pays.
-    neighbors : "replace" (one record changes; the number of rows is public) or "add_remove" (one comes or goes).
+    neighbors : "replace" (one record changes; the number of rows is public) or "add_remove" (one comes or
+    goes).
 
     Examples
     --------
     >>> import pandas as pd
     >>> from toolkit import Ledger, Pure, between
-    >>> curator = Curator(pd.DataFrame({"age": [21, 34, 45, 28] * 500}), Ledger(Pure(1.0)), neighbors="replace")
+    >>> curator = Curator(
+    ...     pd.DataFrame({"age": [21, 34, 45, 28] * 500}), Ledger(Pure(1.0)), neighbors="replace"
+    ... )
     >>> curator.mean("age", bounds=(18, 100), missing="drop", epsilon=0.5).loss
     Pure(0.5)
     >>> curator.count({"age": between(30, 39)}, epsilon=0.25).labels
@@ -61,52 +65,75 @@ class Curator:
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
 
     def count(self, where: Where | None = None, *, epsilon: Number, rng: Rng = None) -> Estimate:
-        """How many rows meet a condition: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
+        """How many rows meet a condition: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
+        MISSING}.
 
-        A column must have the value, one of a list of values, lie between two (both included), or be missing; all columns
-        must. A date asks for the whole day. `where` may also be a function of one row, a dict: it is given copies, and does
-        not hold where it fails. It is trusted code of the curator's own: one that remembers rows, or looks at others,
-        breaks the promise, and nothing here could notice.
+        A column must have the value, one of a list of values, lie between two (both included), or be missing;
+        all columns must. A date asks for the whole day. `where` may also be a function of one row, a dict: it
+        is given copies, and does not hold where it fails. It is trusted code of the curator's own: one that
+        remembers rows, or looks at others, breaks the promise, and nothing here could notice.
         """
         asked = condition(self._frame, where)
         if not asked.words and self.neighbors == "replace":
-            refuse("`where` must be given under 'replace'", "none", "the number of all rows is public there: len(frame)")
+            refuse(
+                "`where` must be given under 'replace'",
+                "none",
+                "the number of all rows is public there: len(frame)",
+            )
         label = f"count where {asked.words}" if asked.words else "count"
         return self._release(statistics.count(), asked.mask, epsilon, label, rng, notes=asked.notes)
 
-    def sum(self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
-        """The sum of a column, each value clamped to `bounds`; `missing` is "drop" (adds nothing) or a number to put there."""
+    def sum(
+        self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
+    ) -> Estimate:
+        """The sum of a column, each value clamped to `bounds`; `missing` is "drop" (adds nothing) or a number
+        to put there.
+        """
         limits, found, label = Bounds.of(bounds), self._numbers(column), f"sum of {self._frame.name(column)}"
         fill, how = _settled(missing, limits)
         if fill is None and self.neighbors == "replace":
-            # A value that may be dropped moves the sum from zero: the limits are widened to hold zero, which then fills.
+            # A value that may be dropped moves the sum from zero: the limits are widened to hold zero, which
+            # then fills.
             wide = Bounds.of((min(limits.low, 0), max(limits.high, 0)))
             read = partial(_clamped_sums, found, limits, wide)
-            return self._release(statistics.total(wide, "replace", len(self._frame)), read, epsilon, label, rng, how)
+            return self._release(
+                statistics.total(wide, "replace", len(self._frame)), read, epsilon, label, rng, how
+            )
         statistic = statistics.total(limits, self.neighbors, self._public_n())
         return self._release(statistic, partial(_sums, found, limits, fill), epsilon, label, rng, how)
 
-    def mean(self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
+    def mean(
+        self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
+    ) -> Estimate:
         """The mean of a column, each value clamped to `bounds`; `missing` is "drop" or a number to put there.
 
-        Where the number of values is private ("add_remove", or missing="drop") half of epsilon pays for that number.
+        Where the number of values is private ("add_remove", or missing="drop") half of epsilon pays for that
+        number.
         """
         limits, found, label = Bounds.of(bounds), self._numbers(column), f"mean of {self._frame.name(column)}"
         fill, how = _settled(missing, limits)
         read = partial(_sums, found, limits, fill)
         if self.neighbors == "replace" and fill is not None:
             return self._release(statistics.mean(limits, len(self._frame)), read, epsilon, label, rng, how)
-        return self._quotient(statistics.moments(limits, (0, 1), self.neighbors), limits, read, epsilon, label, rng, how)
+        return self._quotient(
+            statistics.moments(limits, (0, 1), self.neighbors), limits, read, epsilon, label, rng, how
+        )
 
-    def variance(self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Estimate:
+    def variance(
+        self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
+    ) -> Estimate:
         """The sample variance of a column, each value clamped to `bounds`; `missing` as for the mean."""
         limits, found = Bounds.of(bounds, SQUARE_BITS), self._numbers(column)
         label = f"variance of {self._frame.name(column)}"
         fill, how = _settled(missing, limits)
         read = partial(_sums, found, limits, fill, squares=True)
         if self.neighbors == "replace" and fill is not None:
-            return self._release(statistics.variance(limits, len(self._frame)), read, epsilon, label, rng, how)
-        return self._quotient(statistics.moments(limits, (0, 1, 2), self.neighbors), limits, read, epsilon, label, rng, how)
+            return self._release(
+                statistics.variance(limits, len(self._frame)), read, epsilon, label, rng, how
+            )
+        return self._quotient(
+            statistics.moments(limits, (0, 1, 2), self.neighbors), limits, read, epsilon, label, rng, how
+        )
 
     def histogram(
         self,
@@ -117,7 +144,8 @@ class Curator:
         edges: Iterable[Number] | None = None,
         rng: Rng = None,
     ) -> Estimate:
-        """How many rows hold each of the given options, or fall between given edges; all others are not counted.
+        """How many rows hold each of the given options, or fall between given edges; all others are not
+        counted.
 
         Options are counted in the order given; MISSING may be one of them. A date counts the whole day.
         """
@@ -128,35 +156,54 @@ class Curator:
         read: Callable[[], Any]
         if options is not None:
             asked = options_of(self._frame.column(column), self._frame.name(column), options)
-            statistic, labels, read = statistics.histogram(len(asked.items), self.neighbors), asked.labels(), asked.codes
+            statistic, labels, read = (
+                statistics.histogram(len(asked.items), self.neighbors),
+                asked.labels(),
+                asked.codes,
+            )
         else:
             statistic, labels = statistics.binned(listed_once(edges, "edges"), self.neighbors)
             read = self._numbers(column).floats
         return replace(self._release(statistic, read, epsilon, label, rng), labels=labels)
 
     def quantile(
-        self, column: str | int, q: Number, *, bounds: Any, epsilon: Number, step: Number | None = None, rng: Rng = None
+        self,
+        column: str | int,
+        q: Number,
+        *,
+        bounds: Any,
+        epsilon: Number,
+        step: Number | None = None,
+        rng: Rng = None,
     ) -> Estimate:
         """The value below which a share q of the column's values lie, chosen by the exponential mechanism.
 
-        Candidates are multiples of `step` (2**-16 of the bounds' distance if not given) between the bounds; missing values
-        are left out. `q` is read as the nearest fraction with a denominator of at most 2**20. How far its rank may be off
-        is in the notes: in the column's unit that depends on the data.
+        Candidates are multiples of `step` (2**-16 of the bounds' distance if not given) between the bounds;
+        missing values are left out. `q` is read as the nearest fraction with a denominator of at most 2**20.
+        How far its rank may be off is in the notes: in the column's unit that depends on the data.
         """
         share = statistics.rank_unit(probability(q, "q"))
         limits = Bounds.of(bounds, QUANTILE_BITS)
         limits = limits if step is None else limits.with_step(step)
         found, label = self._numbers(column), f"{float(share):g} quantile of {self._frame.name(column)}"
         statistic = statistics.rank_scores(limits, share, self.neighbors)
-        mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity), check_rng(rng)
+        mechanism, source = (
+            Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity),
+            check_rng(rng),
+        )
         scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()))
         place = mechanism.choose(range(len(scores)), scores, rng=source)
         reach = 2 / mechanism.epsilon * (math.log(len(scores)) + math.log(20))
-        note = f"with probability 95 % at most {math.ceil(reach):,} of the values lie between it and the true quantile"
+        note = (
+            f"with probability 95 % at most {math.ceil(reach):,} of the values lie between it and the "
+            "true quantile"
+        )
         value = float(min(max((limits.least + place) * limits.step, limits.low), limits.high))
         return self._told(_chosen(value, mechanism.loss, rng), label, "missing left out", (note,))
 
-    def median(self, column: str | int, *, bounds: Any, epsilon: Number, step: Number | None = None, rng: Rng = None) -> Estimate:
+    def median(
+        self, column: str | int, *, bounds: Any, epsilon: Number, step: Number | None = None, rng: Rng = None
+    ) -> Estimate:
         """The quantile at one half."""
         return self.quantile(column, "1/2", bounds=bounds, epsilon=epsilon, step=step, rng=rng)
 
@@ -169,16 +216,22 @@ class Curator:
         epsilon: Number,
         rng: Rng = None,
     ) -> Any:
-        """One of the candidates, better ones likelier: score(frame, candidate), which one person moves by `sensitivity`.
+        """One of the candidates, better ones likelier: score(frame, candidate), which one person moves by
+        `sensitivity`.
 
-        The score is trusted code of the curator's own, given a copy of the frame; how far one person moves it is the
-        curator's word. A score that fails, or is not finite, counts as 0 without a word: saying so would tell about the data.
+        The score is trusted code of the curator's own, given a copy of the frame; how far one person moves it
+        is the curator's word. A score that fails, or is not finite, counts as 0 without a word: saying so
+        would tell about the data.
         """
         mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=sensitivity), check_rng(rng)
         listed = listed_once(candidates, "candidates")
         if not listed or not callable(score):
             received = "no candidate" if not listed else type(score).__name__
-            refuse("`choose` needs candidates and a score, a function of frame and candidate", received, "the best is sought")
+            refuse(
+                "`choose` needs candidates and a score, a function of frame and candidate",
+                received,
+                "the best is sought",
+            )
 
         def scored() -> list[float]:
             table = self._frame.copy()
@@ -193,8 +246,12 @@ class Curator:
     def _public_n(self) -> int | None:
         return len(self._frame) if self.neighbors == "replace" else None
 
-    def _paid(self, mechanism: Laplace | Composed | Exponential, label: str, compute: Callable[[], Any]) -> Any:
-        """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge remains."""
+    def _paid(
+        self, mechanism: Laplace | Composed | Exponential, label: str, compute: Callable[[], Any]
+    ) -> Any:
+        """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge
+        remains.
+        """
         short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
         self.ledger.charge(mechanism, short, neighbors=self.neighbors)
         try:
@@ -204,7 +261,12 @@ class Curator:
         except Exception:
             failed = True
         if failed:  # outside of `except`, so that the error, which may quote data, is not chained
-            refuse("a frame must be readable by its engine", "a failure that is not told", "the charge remains", RuntimeError)
+            refuse(
+                "a frame must be readable by its engine",
+                "a failure that is not told",
+                "the charge remains",
+                RuntimeError,
+            )
 
     def _release(
         self,
@@ -232,7 +294,9 @@ class Curator:
         how: str,
     ) -> Estimate:
         share, source = positive(epsilon, "epsilon") / len(parts), check_rng(rng)
-        mechanism = Composed(tuple(Laplace.for_epsilon(share, sensitivity=part.sensitivity) for part in parts))
+        mechanism = Composed(
+            tuple(Laplace.for_epsilon(share, sensitivity=part.sensitivity) for part in parts)
+        )
 
         def computed() -> tuple[Any, ...]:
             sums = read()
@@ -243,11 +307,19 @@ class Curator:
 
     def _told(self, estimate: Estimate, label: str, how: str, notes: tuple[str, ...] = ()) -> Estimate:
         names = (label,) if len(estimate.labels) == 1 else estimate.labels
-        method = ", ".join(part for part in (label, how, f"{estimate.method} mechanism", f"neighbors: {self.neighbors}") if part)
-        return replace(estimate, labels=names, n=self._public_n(), method=method, notes=(*estimate.notes, *notes))
+        method = ", ".join(
+            part
+            for part in (label, how, f"{estimate.method} mechanism", f"neighbors: {self.neighbors}")
+            if part
+        )
+        return replace(
+            estimate, labels=names, n=self._public_n(), method=method, notes=(*estimate.notes, *notes)
+        )
 
     def __repr__(self) -> str:
-        return f"<Curator: columns {', '.join(self._frame.names)}; neighbors: {self.neighbors}; {self.ledger!r}>"
+        return (
+            f"<Curator: columns {', '.join(self._frame.names)}; neighbors: {self.neighbors}; {self.ledger!r}>"
+        )
 
 
 def _settled(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]:
@@ -259,7 +331,11 @@ def _settled(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]:
         refuse("`missing` must say what a missing value counts as", "nothing", remedy)
     fill = exact(missing, "missing")
     if not limits.low <= fill <= limits.high:
-        refuse('`missing` must be "drop" or a number within the bounds', missing, "values beyond them are clamped")
+        refuse(
+            '`missing` must be "drop" or a number within the bounds',
+            missing,
+            "values beyond them are clamped",
+        )
     return fill, f"missing counted as {written(float(fill))}"
 
 
@@ -268,7 +344,9 @@ def _sums(found: Column, limits: Bounds, fill: Fraction | None, *, squares: bool
 
 
 def _clamped_sums(found: Column, limits: Bounds, wide: Bounds) -> Sums:
-    """Values clamped to the limits, on the grid of wider ones that hold zero; a missing value adds nothing."""
+    """Values clamped to the limits, on the grid of wider ones that hold zero; a missing value adds
+    nothing.
+    """
     return wide.sums(np.clip(found.floats(), float(limits.low), float(limits.high)), fill=0)
 
 

@@ -25,7 +25,13 @@ def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
 
     names = [_NAMES[symbol] for symbol in symbols(ceiling)]
     rows = [
-        (entry.label, entry.mechanism, str(entry.loss), *map(float, parts(entry.charged)), *map(float, parts(entry.total)))
+        (
+            entry.label,
+            entry.mechanism,
+            str(entry.loss),
+            *map(float, parts(entry.charged)),
+            *map(float, parts(entry.total)),
+        )
         for entry in entries
     ]
     columns = ["label", "mechanism", "loss", *names, *(f"total {name}" for name in names)]
@@ -38,16 +44,23 @@ def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
     columns = "".join(f"<th>{symbol} charged</th>" for symbol in symbols(ceiling))
     head = f"<tr><th></th><th>label</th><th>mechanism</th><th>loss</th>{columns}</tr>"
     earlier = len(entries) - _ROWS
-    more = f"<tr><td></td><td colspan='9' style='text-align:left'>… {earlier:,} earlier</td></tr>" if earlier > 0 else ""
+    more = (
+        f"<tr><td></td><td colspan='9' style='text-align:left'>… {earlier:,} earlier</td></tr>"
+        if earlier > 0
+        else ""
+    )
     body = more + "".join(_row(entry) for entry in entries[-_ROWS:])
-    return f"<div><p>{html.escape(summary)}</p>{bars}<table><thead>{head}</thead><tbody>{body}</tbody></table></div>"
+    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f"<div><p>{html.escape(summary)}</p>{bars}{table}</div>"
 
 
 def _row(entry: Entry) -> str:
     texts = "".join(
-        f"<td style='text-align:left'>{html.escape(text)}</td>" for text in (entry.label, entry.mechanism, str(entry.loss))
+        f"<td style='text-align:left'>{html.escape(text)}</td>"
+        for text in (entry.label, entry.mechanism, str(entry.loss))
     )
-    return f"<tr><th>{entry.number}</th>{texts}{''.join(f'<td>{shown(part)}</td>' for part in parts(entry.charged))}</tr>"
+    numbers = "".join(f"<td>{shown(part)}</td>" for part in parts(entry.charged))
+    return f"<tr><th>{entry.number}</th>{texts}{numbers}</tr>"
 
 
 def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
@@ -58,14 +71,21 @@ def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
         sums[entry.label] += parts(entry.charged)[place]
     ranked = sorted(sums.items(), key=_amount, reverse=True)
     segments = ranked[:_SEGMENTS] + (
-        [("others", sum((amount for _, amount in ranked[_SEGMENTS:]), Fraction(0)))] if ranked[_SEGMENTS:] else []
+        [("others", sum((amount for _, amount in ranked[_SEGMENTS:]), Fraction(0)))]
+        if ranked[_SEGMENTS:]
+        else []
     )
     symbol = symbols(ceiling)[place]
-    drawn = "".join(_segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount)
+    drawn = "".join(
+        _segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount
+    )
     style = "display:flex;flex:1;height:1.2em;border:1px solid #888"
     told = f"{symbol}: {shown(sum(sums.values(), Fraction(0)))} of {shown(limit)} spent"
     bar = f"<div role='img' aria-label='{told}' title='{told}' style='{style}'>{drawn}</div>"
-    return f"<div style='display:flex;max-width:40em;margin:0.2em 0'><span style='width:1.5em'>{symbol}</span>{bar}</div>"
+    return (
+        "<div style='display:flex;max-width:40em;margin:0.2em 0'><span "
+        f"style='width:1.5em'>{symbol}</span>{bar}</div>"
+    )
 
 
 def _segment(label: str, amount: Fraction, limit: Fraction, symbol: str, place: int) -> str:

@@ -1,14 +1,24 @@
 """`Ledger`: a durable record of what was spent, with a ceiling that is never passed.
 
-The ledger is the only thing in the toolkit that remembers. It charges before the mechanism draws, so that whatever
-happens in between (an exception, a crash, a power cut) can only leave a charge without a release, never the reverse.
+The ledger is the only thing in the toolkit that remembers. It charges before the mechanism draws, so that
+whatever happens in between (an exception, a crash, a power cut) can only leave a charge without a release,
+never the reverse.
 """
 
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
 
-from toolkit.budget.charges import BudgetError, Priced, check_ceiling, fitted, left, nothing, price_of, recorded
+from toolkit.budget.charges import (
+    BudgetError,
+    Priced,
+    check_ceiling,
+    fitted,
+    left,
+    nothing,
+    price_of,
+    recorded,
+)
 from toolkit.budget.display import frame_of, html_of
 from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
 from toolkit.core.checks import neighbors as check_neighbors
@@ -36,18 +46,23 @@ class Mechanism(Protocol[Result_co]):
 class Ledger:
     """A privacy budget: what may be spent in all, and what was spent on what.
 
-    Charges add up exactly, in the currency of the ceiling. This holds whatever is charged next, even if that depends on
-    what was released before (a *privacy filter*: Rogers, Roth, Ullman and Vadhan 2016; for Zcdp, Feldman and Zrnic 2021).
+    Charges add up exactly, in the currency of the ceiling. This holds whatever is charged next, even if that
+    depends on what was released before (a *privacy filter*: Rogers, Roth, Ullman and Vadhan 2016; for Zcdp,
+    Feldman and Zrnic 2021).
 
     Parameters
     ----------
-    ceiling : Pure, Approx or Zcdp: the most that may be spent. A Zcdp ceiling also takes Pure losses, and is the
+    ceiling : Pure, Approx or Zcdp: the most that may be spent. A Zcdp ceiling also takes Pure losses, and is
+    the
         thrifty choice for many releases: `Zcdp.within(Approx(1, 1e-6))` promises no less than (1, 1e-6).
-    path : a file that keeps the record and that many processes may share; None keeps it in memory. Its rows are chained: a
-        row that was edited, or a total that is not the sum of the charges, is refused when the file is opened or listed.
-        A note beside it (budget.db-last) tells an older copy in its place. Both are against mistakes: a copy that is
-        moved elsewhere, a folder put back as a whole, or a hand that writes all anew are not noticed.
-    neighbors : "replace" or "add_remove": whom the promise is about. Once said, here or with a charge, it never changes.
+    path : a file that keeps the record and that many processes may share; None keeps it in memory. Its rows
+    are chained: a
+        row that was edited, or a total that is not the sum of the charges, is refused when the file is opened
+        or listed. A note beside it (budget.db-last) tells an older copy in its place. Both are against
+        mistakes: a copy that is moved elsewhere, a folder put back as a whole, or a hand that writes all anew
+        are not noticed.
+    neighbors : "replace" or "add_remove": whom the promise is about. Once said, here or with a charge, it
+    never changes.
 
     >>> from toolkit.core.loss import Pure
     >>> ledger = Ledger(Pure(0.3))
@@ -57,7 +72,9 @@ class Ledger:
     <Ledger: spent ε = 0.3 of ε = 0.3, remaining ε = 0; 2 charges; neighbors not said; in memory>
     """
 
-    def __init__(self, ceiling: Loss, path: str | os.PathLike[str] | None = None, *, neighbors: str | None = None) -> None:
+    def __init__(
+        self, ceiling: Loss, path: str | os.PathLike[str] | None = None, *, neighbors: str | None = None
+    ) -> None:
         self._ceiling, self._neighbors = check_ceiling(ceiling), _relation(neighbors)
         self._record: Record = MemoryRecord()
         if path is not None:
@@ -65,7 +82,11 @@ class Ledger:
             before, relation = record.head
             if before != ceiling:
                 received = f"{ceiling!r} for a file with {before!r}"
-                refuse("a ledger keeps its ceiling", received, "a budget that can be raised is none; see `Ledger.open(path)`")
+                refuse(
+                    "a ledger keeps its ceiling",
+                    received,
+                    "a budget that can be raised is none; see `Ledger.open(path)`",
+                )
             self._neighbors = _agreed(relation, self.neighbors, self._neighbors)
 
     @classmethod
@@ -95,13 +116,18 @@ class Ledger:
         return left(self.spent, self._ceiling)
 
     def charge(
-        self, loss: Loss | Priced, label: str | None = None, *, mechanism: str | None = None, neighbors: str | None = None
+        self,
+        loss: Loss | Priced,
+        label: str | None = None,
+        *,
+        mechanism: str | None = None,
+        neighbors: str | None = None,
     ) -> Entry:
         """Spend `loss`, or raise `BudgetError` and spend nothing. There is no way to take a charge back.
 
-        Whoever draws later charges the mechanism itself rather than its loss: its name is then written down, and a
-        ceiling in Zcdp counts its `zcdp`, where it has one. A loss of local randomization (`design.loss`) is one about
-        "replace".
+        Whoever draws later charges the mechanism itself rather than its loss: its name is then written down,
+        and a ceiling in Zcdp counts its `zcdp`, where it has one. A loss of local randomization
+        (`design.loss`) is one about "replace".
 
         >>> from toolkit.central.selection import Exponential
         >>> from toolkit.core.loss import Zcdp
@@ -111,7 +137,11 @@ class Ledger:
         """
         asked, price = price_of(loss, self._ceiling)
         named = "" if asked is loss else type(loss).__name__[:_LONGEST_LABEL]
-        name, kind, stated = _label(label), _label(named if mechanism is None else mechanism), _relation(neighbors)
+        name, kind, stated = (
+            _label(label),
+            _label(named if mechanism is None else mechanism),
+            _relation(neighbors),
+        )
         asked = recorded(asked)
 
         def decide(last: Entry | None) -> Entry:
@@ -131,9 +161,16 @@ class Ledger:
         rng: Rng = None,
         neighbors: str | None = None,
     ) -> Result_co:
-        """Charge the mechanism, then let it draw. If drawing fails, the charge remains: a failure tells something, too."""
+        """Charge the mechanism, then let it draw. If drawing fails, the charge remains: a failure tells
+        something, too.
+        """
         if not isinstance(mechanism, Mechanism):
-            refuse("`mechanism` must have a loss and a release method", type(mechanism).__name__, "nothing was charged", TypeError)
+            refuse(
+                "`mechanism` must have a loss and a release method",
+                type(mechanism).__name__,
+                "nothing was charged",
+                TypeError,
+            )
         check_rng(rng)
         self.charge(mechanism, label, neighbors=neighbors)
         return mechanism.release(value, rng=rng)
@@ -143,7 +180,9 @@ class Ledger:
         return self._record.entries()
 
     def to_frame(self) -> "pd.DataFrame":
-        """What was spent on what: one row a charge, with its cost in the ceiling's currency and the total after it."""
+        """What was spent on what: one row a charge, with its cost in the ceiling's currency and the total
+        after it.
+        """
         return frame_of(self.entries(), self._ceiling)
 
     def __repr__(self) -> str:
@@ -176,7 +215,12 @@ def _agreed(*relations: str | None) -> str | None:
                 if other == "add_remove"
                 else "a promise about changed records does not cover coming and going; open another ledger"
             )
-            refuse("a ledger counts one neighbor relation", f"{other!r} in a ledger about {said[0]!r}", remedy, BudgetError)
+            refuse(
+                "a ledger counts one neighbor relation",
+                f"{other!r} in a ledger about {said[0]!r}",
+                remedy,
+                BudgetError,
+            )
     return said[0] if said else None
 
 
@@ -184,7 +228,16 @@ def _label(text: str | None) -> str:
     if text is None:
         return ""
     if not isinstance(text, str):
-        refuse("a label must be text", type(text).__name__, "it says in the record what the charge was for", TypeError)
+        refuse(
+            "a label must be text",
+            type(text).__name__,
+            "it says in the record what the charge was for",
+            TypeError,
+        )
     if len(text) > _LONGEST_LABEL or not text.isprintable():
-        refuse(f"a label must be one line of at most {_LONGEST_LABEL} printable characters", f"{len(text)}", "it is kept for ever")
+        refuse(
+            f"a label must be one line of at most {_LONGEST_LABEL} printable characters",
+            f"{len(text)}",
+            "it is kept for ever",
+        )
     return text

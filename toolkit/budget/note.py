@@ -1,8 +1,10 @@
-"""A note beside a ledger's file, of the last charge that was written to it: so that an older copy in its place is noticed.
+"""A note beside a ledger's file, of the last charge that was written to it: so that an older copy in its
+place is noticed.
 
-The note of budget.db is budget.db-last. It is written after each charge is on the disk and before anybody else may
-charge, so it is never ahead of the file. A process that dies in between leaves it one charge behind, until the next one.
-A note that is not there, or that is not whole, says nothing: a ledger's file may be copied or moved without it.
+The note of budget.db is budget.db-last. It is written after each charge is on the disk and before anybody
+else may charge, so it is never ahead of the file. A process that dies in between leaves it one charge behind,
+until the next one. A note that is not there, or that is not whole, says nothing: a ledger's file may be
+copied or moved without it.
 """
 
 import contextlib
@@ -29,7 +31,9 @@ def read_note(path: Path) -> tuple[int, str] | None:
 
 
 def write_note(path: Path, number: int, link: str) -> None:
-    """In one write, always of the same length; where the disk does not allow it, the older note stays, which is true as well."""
+    """In one write, always of the same length; where the disk does not allow it, the older note stays, which
+    is true as well.
+    """
     with contextlib.suppress(OSError):
         file = os.open(note_of(path), os.O_WRONLY | os.O_CREAT, 0o666)
         try:

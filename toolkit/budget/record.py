@@ -1,10 +1,11 @@
 """The record behind a ledger: entries that can be added and read, never changed or removed.
 
-`FileRecord` keeps them in SQLite. Every use opens the file, does one transaction and closes it, so that no connection
-outlives a call: nothing is shared between threads or carried over a fork or a pickle, and a file that was moved away is
-noticed rather than written to. A transaction takes the write lock before it reads, so that of many processes one decides
-at a time; it is on the disk before it counts as done. The journal only serves to undo what was left half done: the file
-itself holds the whole truth (write-ahead logging would keep the newest charges in a second file, which a copy may miss).
+`FileRecord` keeps them in SQLite. Every use opens the file, does one transaction and closes it, so that no
+connection outlives a call: nothing is shared between threads or carried over a fork or a pickle, and a file
+that was moved away is noticed rather than written to. A transaction takes the write lock before it reads, so
+that of many processes one decides at a time; it is on the disk before it counts as done. The journal only
+serves to undo what was left half done: the file itself holds the whole truth (write-ahead logging would keep
+the newest charges in a second file, which a copy may miss).
 """
 
 import os
@@ -36,10 +37,13 @@ _RULES = {
 
 
 _ONE_AT_A_TIME = threading.RLock()
-"""Held while this process uses SQLite, and while it forks: a child must not inherit a transaction half done."""
+"""Held while this process uses SQLite, and while it forks: a child must not inherit a transaction half done.
+"""
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(
-        before=_ONE_AT_A_TIME.acquire, after_in_child=_ONE_AT_A_TIME.release, after_in_parent=_ONE_AT_A_TIME.release
+        before=_ONE_AT_A_TIME.acquire,
+        after_in_child=_ONE_AT_A_TIME.release,
+        after_in_parent=_ONE_AT_A_TIME.release,
     )
 
 
@@ -59,7 +63,9 @@ class Record(Protocol):
 
 
 class MemoryRecord:
-    """A record that lives and dies with this process; it cannot be copied into another, because a copy has its own sum."""
+    """A record that lives and dies with this process; it cannot be copied into another, because a copy has
+    its own sum.
+    """
 
     def __init__(self) -> None:
         self._entries: list[Entry] = []
@@ -100,10 +106,12 @@ class MemoryRecord:
 
 
 class FileRecord:
-    """A record in a SQLite file, created if it is not there; `head` is the ceiling and the relation that the file was made with.
+    """A record in a SQLite file, created if it is not there; `head` is the ceiling and the relation that the
+    file was made with.
 
-    Opening and listing follow the whole chain of rows; every other use follows what was added since the last one, and sees
-    that the row before is still the same, and that the file holds what the note beside it knows of.
+    Opening and listing follow the whole chain of rows; every other use follows what was added since the last
+    one, and sees that the row before is still the same, and that the file holds what the note beside it knows
+    of.
     """
 
     def __init__(self, path: Path, make: tuple[Loss, str | None] | None) -> None:
@@ -119,7 +127,9 @@ class FileRecord:
             if marks(database) == (APPLICATION, 1):
                 take_over(database)
             if marks(database) != (APPLICATION, VERSION):
-                refuse(_RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError)
+                refuse(
+                    _RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError
+                )
             self._made = ceiling, neighbors, mark = one(database, "SELECT ceiling, neighbors, mark FROM head")
             self.head: tuple[Loss, str | None] = read(ceiling), neighbors
             self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]))
@@ -133,7 +143,9 @@ class FileRecord:
             row = row_of(entry)
             link = link_of(self._place.link, row)
             database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, link))
-            database.execute("PRAGMA locking_mode = EXCLUSIVE")  # nobody else until the note is written and the file closed
+            database.execute(
+                "PRAGMA locking_mode = EXCLUSIVE"
+            )  # nobody else until the note is written and the file closed
             database.execute("COMMIT")
             self._place, self._row = Place(entry.number, link, entry.total), row
             write_note(self.path, entry.number, link)
@@ -151,7 +163,9 @@ class FileRecord:
             return tuple(entry for _, entry in follow(self._start, _rows(database, 1)))
 
     def _last(self, database: sqlite3.Connection, noted: tuple[int, str] | None) -> Entry | None:
-        """The last entry, after all that was added since the last time was checked, and that nothing is gone."""
+        """The last entry, after all that was added since the last time was checked, and that nothing is
+        gone.
+        """
         if one(database, "SELECT ceiling, neighbors, mark FROM head") != self._made:
             self._refuse_older("another file")
         rows = _rows(database, max(self._place.number, 1))
@@ -160,26 +174,42 @@ class FileRecord:
         for row, link in rows:
             ((self._place, _),) = follow(self._place, [(row, link)])
             self._row = row
-        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (noted[1],):
+        if noted and database.execute("SELECT link FROM entries WHERE number = ?", noted[:1]).fetchone() != (
+            noted[1],
+        ):
             self._refuse_older("an older or another file")
         return entry_of(self._row) if self._row is not None else None
 
     def _refuse_older(self, received: str) -> NoReturn:
         note = note_of(self.path)
-        known = f"; {note.name} knows of it, and is in the way of a new beginning until it is removed" if note.exists() else ""
-        refuse("the ledger's file must only grow", received, f"what was spent since is missing from it{known}", RecordError)
+        known = (
+            f"; {note.name} knows of it, and is in the way of a new beginning until it is removed"
+            if note.exists()
+            else ""
+        )
+        refuse(
+            "the ledger's file must only grow",
+            received,
+            f"what was spent since is missing from it{known}",
+            RecordError,
+        )
 
     @contextmanager
     def _connected(self, mode: str) -> Iterator[sqlite3.Connection]:
         """A connection for one use; leaving it by an exception rolls back."""
         try:
             with _ONE_AT_A_TIME, closing(_connect(self.path, mode)) as database:
-                database.execute("PRAGMA journal_mode = PERSIST")  # ended by a write and a sync, 10 times faster than a deletion
+                database.execute(
+                    "PRAGMA journal_mode = PERSIST"
+                )  # ended by a write and a sync, 10 times faster than a deletion
                 database.execute("PRAGMA synchronous = FULL")
                 yield database
         except sqlite3.Error as error:
             name = str(getattr(error, "sqlite_errorname", "SQLITE_ERROR")).removeprefix("SQLITE_")
-            rule = next((rule for code, rule in _RULES.items() if name.startswith(code)), "the ledger's file must work")
+            rule = next(
+                (rule for code, rule in _RULES.items() if name.startswith(code)),
+                "the ledger's file must work",
+            )
             refuse(rule, f"“{error}” for {self.path.name}", "nothing was released", RecordError)
 
 

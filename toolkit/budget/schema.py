@@ -13,7 +13,7 @@ _KEPT = """
 CREATE TRIGGER head_keep BEFORE UPDATE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
 
 CREATE TRIGGER entries_keep BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END
-"""
+"""  # noqa: E501
 _SCHEMA = """
 CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), ceiling TEXT NOT NULL, neighbors TEXT, mark TEXT NOT NULL)
 
@@ -30,7 +30,7 @@ CREATE TRIGGER entries_stay BEFORE DELETE ON entries BEGIN SELECT RAISE(ABORT, '
 
 CREATE TRIGGER entries_once BEFORE INSERT ON entries WHEN NEW.number IS NOT (SELECT coalesce(max(number), 0) + 1 FROM entries)
   BEGIN SELECT RAISE(ABORT, 'charges are only added at the end'); END
-"""  # the two triggers on insertion also stop INSERT OR REPLACE, which deletes without asking the others
+"""  # the two triggers on insertion also stop INSERT OR REPLACE, which deletes without asking the others  # noqa: E501
 _FIRST_VERSION = """
 ALTER TABLE head ADD COLUMN mark TEXT NOT NULL DEFAULT ''
 
@@ -56,8 +56,8 @@ def create(database: sqlite3.Connection, ceiling: Loss, neighbors: str | None) -
 def take_over(database: sqlite3.Connection) -> None:
     """Chain the rows of a file of version 1, if its totals are the sums of its charges; no charge is changed.
 
-    All happens in one transaction. A process with the first version that has the file open can then no longer charge,
-    because its rows have no link.
+    All happens in one transaction. A process with the first version that has the file open can then no longer
+    charge, because its rows have no link.
     """
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes

@@ -14,7 +14,9 @@ from toolkit.core.randomness import Rng, check_rng
 
 
 class Additive(ABC):
-    """A value goes in, the value with noise comes out. Each law adds its scale, its error, and the noise itself."""
+    """A value goes in, the value with noise comes out. Each law adds its scale, its error, and the noise
+    itself.
+    """
 
     loss: Loss
 
@@ -35,7 +37,9 @@ class Additive(ABC):
         """Scale, error and cost, before anything is spent."""
         return Preview(type(self).__name__, self.scale, self.error(level), check_level(level), self.loss)
 
-    def release(self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None) -> Estimate:
+    def release(
+        self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None
+    ) -> Estimate:
         """The value with noise: an `Estimate` that covers the noise and says what it cost.
 
         Parameters

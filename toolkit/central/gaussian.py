@@ -1,4 +1,6 @@
-"""The Gaussian mechanism: approximate and concentrated differential privacy, for numbers and for vectors in length."""
+"""The Gaussian mechanism: approximate and concentrated differential privacy, for numbers and for vectors in
+length.
+"""
 
 import math
 from dataclasses import dataclass
@@ -11,7 +13,17 @@ from scipy.special import ndtri
 
 from toolkit.central.additive import Additive
 from toolkit.central.noise.calibration import grid_bits, is_private, least_ratio, root_of_log_ratio
-from toolkit.central.noise.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
+from toolkit.central.noise.grid import (
+    NO_END,
+    NO_NOISE,
+    Answer,
+    Noisy,
+    add_on_grid,
+    add_whole,
+    charged,
+    grid_exponent,
+    sensible,
+)
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, positive, refuse
@@ -24,12 +36,14 @@ from toolkit.core.sampling.noise import LatticeSampler, gaussian_sampler
 
 @dataclass(frozen=True, repr=False)
 class Gaussian(Additive):
-    """Noise with density proportional to e**(-y**2 / (2 variance)) on each entry: Approx(epsilon, delta) and Zcdp(rho).
+    """Noise with density proportional to e**(-y**2 / (2 variance)) on each entry: Approx(epsilon, delta) and
+    Zcdp(rho).
 
-    If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho = sensitivity**2 /
-    (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows. An object whose claim cannot
-    be proven cannot be made. The noise is the discrete Gaussian on a fine grid of powers of two; whole numbers with a
-    sensitivity of at least 1 are afterwards rounded to whole numbers, which costs nothing.
+    If one person moves the statistic by at most `sensitivity` in length (L2 norm), the cost is rho =
+    sensitivity**2 / (2 variance), exactly, and every (epsilon, delta) that the exact delta of the law allows.
+    An object whose claim cannot be proven cannot be made. The noise is the discrete Gaussian on a fine grid
+    of powers of two; whole numbers with a sensitivity of at least 1 are afterwards rounded to whole numbers,
+    which costs nothing.
 
     Parameters
     ----------
@@ -53,14 +67,25 @@ class Gaussian(Additive):
     sensitivity: Fraction = Fraction(1)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "variance", positive(self.variance, "variance", "without noise nothing is private"))
+        object.__setattr__(
+            self, "variance", positive(self.variance, "variance", "without noise nothing is private")
+        )
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         sensible(self._sigma, "sigma", NO_END)
         if not isinstance(self.loss, Approx | Zcdp):
-            refuse("`loss` must be Approx or Zcdp", type(self.loss).__name__, "Gaussian noise is not purely private", TypeError)
+            refuse(
+                "`loss` must be Approx or Zcdp",
+                type(self.loss).__name__,
+                "Gaussian noise is not purely private",
+                TypeError,
+            )
         proven = self.zcdp <= self.loss if isinstance(self.loss, Zcdp) else self._is_private(self.loss)
         if not proven:
-            refuse(f"`variance` must be large enough for {self.loss}", float(self.variance), "the claim would not hold")
+            refuse(
+                f"`variance` must be large enough for {self.loss}",
+                float(self.variance),
+                "the claim would not hold",
+            )
 
     def _is_private(self, loss: Approx) -> bool:
         if not 0 < loss.slack < 1 or loss.amount == math.inf or loss.amount == 0:
@@ -78,8 +103,9 @@ class Gaussian(Additive):
     ) -> "Gaussian":
         """The mechanism that costs Approx(epsilon, delta).
 
-        "analytic" is the least noise that is proven private. "classic" is sqrt(2 ln(1.25/delta)) sensitivity / epsilon,
-        proven for epsilon up to 1 and refused above; "lecture" has 2 in place of 1.25. Both are for comparison.
+        "analytic" is the least noise that is proven private. "classic" is sqrt(2 ln(1.25/delta)) sensitivity
+        / epsilon, proven for epsilon up to 1 and refused above; "lecture" has 2 in place of 1.25. Both are
+        for comparison.
         """
         amount, slack = positive(epsilon, "epsilon", NO_END), _proper(delta)
         reach = sensible(sensitivity, "sensitivity", NO_NOISE)
@@ -88,10 +114,18 @@ class Gaussian(Additive):
             ratio = least_ratio(amount, slack)
         else:
             if calibration == "classic" and amount > 1:
-                refuse("`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one")
-            ratio = root_of_log_ratio(Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack)
+                refuse(
+                    "`epsilon` must be at most 1 for the classic calibration", epsilon, "use the analytic one"
+                )
+            ratio = root_of_log_ratio(
+                Fraction(5, 4) if calibration == "classic" else Fraction(2), amount, slack
+            )
             if not is_private(amount, slack, ratio):
-                refuse(f"`epsilon` must be small for the {calibration} formula", epsilon, "its noise is too little here")
+                refuse(
+                    f"`epsilon` must be small for the {calibration} formula",
+                    epsilon,
+                    "its noise is too little here",
+                )
         return cls(Approx(amount, slack), (ratio * reach) ** 2, reach)
 
     @classmethod
@@ -101,7 +135,9 @@ class Gaussian(Additive):
         return cls(Zcdp(amount), reach**2 / (2 * amount), reach)
 
     @classmethod
-    def epsilon_for(cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1) -> float:
+    def epsilon_for(
+        cls, *, error: Number, delta: Number, level: Number = 0.95, sensitivity: Number = 1
+    ) -> float:
         """The smallest epsilon, to a billionth, whose noise stays within `error` with probability `level`.
 
         >>> Gaussian.epsilon_for(error=8.29, delta=1e-6)
@@ -110,7 +146,9 @@ class Gaussian(Additive):
         target, slack = positive(error, "error", "no noise has no error"), _proper(delta)
         reach = sensible(sensitivity, "sensitivity", NO_NOISE)
         allowed = min(target, math.floor(target) + Fraction(1, 2)) if reach >= 1 else target
-        ratio = Fraction(float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7))
+        ratio = Fraction(
+            float(allowed) / -float(ndtri((1 - check_level(level)) / 2)) / float(reach) * (1 - 1e-7)
+        )
         low, high = 0.0, 1.0
         while not is_private(Fraction(high), slack, ratio):
             low, high = high, 2 * high
@@ -121,7 +159,9 @@ class Gaussian(Additive):
 
     @cached_property
     def _sigma(self) -> Fraction:
-        """The root of the variance; where that is irrational, rounded down: no more noise than there is, for the proof."""
+        """The root of the variance; where that is irrational, rounded down: no more noise than there is, for
+        the proof.
+        """
         root = Fraction(math.isqrt(self.variance.numerator), math.isqrt(self.variance.denominator))
         if root**2 == self.variance:
             return root
@@ -139,7 +179,9 @@ class Gaussian(Additive):
         return Zcdp(self.sensitivity**2 / (2 * self.variance))
 
     def error(self, level: Number = 0.95) -> float:
-        """The bound that the noise on one entry exceeds with probability at most 1 - level, whole numbers included."""
+        """The bound that the noise on one entry exceeds with probability at most 1 - level, whole numbers
+        included.
+        """
         share = check_level(level)
         real = NormalLaw(self.scale * (1 + 1e-8)).reach(share)
         return max(real, RoundedNormalLaw(self.scale).reach(share)) if self.sensitivity >= 1 else real
@@ -161,21 +203,28 @@ class Gaussian(Additive):
         return add_whole(answer, (noise + (1 << -exponent >> 1)) >> -exponent), law
 
     def __repr__(self) -> str:
-        return f"<Gaussian scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} (l2); {self.loss}>"
+        return (
+            f"<Gaussian scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} (l2); {self.loss}>"
+        )
 
 
 @lru_cache(maxsize=128)
 def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, LatticeSampler, NoiseLaw]:
     """The exponent of the grid, the noise in its steps, and its law.
 
-    The variance is raised by what rounding to the grid adds to the sensitivity; whole numbers lie on the grid already.
+    The variance is raised by what rounding to the grid adds to the sensitivity; whole numbers lie on the grid
+    already.
     """
     sigma, loss = Fraction(mechanism.scale), mechanism.loss
     finest = grid_bits(Fraction(loss.amount), loss.slack, size) if isinstance(loss, Approx) else 0
     exponent = min(grid_exponent(sigma, mechanism.sensitivity), grid_exponent(sigma, bits=finest))
     if whole:
         exponent = min(exponent, 0)
-        return exponent, gaussian_sampler(mechanism.variance / Fraction(4) ** exponent), RoundedNormalLaw(mechanism.scale)
+        return (
+            exponent,
+            gaussian_sampler(mechanism.variance / Fraction(4) ** exponent),
+            RoundedNormalLaw(mechanism.scale),
+        )
     unit = Fraction(2) ** exponent
     stretch = charged(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity
     law = NormalLaw(mechanism.scale * float(stretch), float(unit))
@@ -186,5 +235,9 @@ def _proper(delta: Number) -> Fraction:
     """A delta strictly between 0 and 1."""
     number = exact(delta, "delta")
     if not 0 < number < 1:
-        refuse("`delta` must lie strictly between 0 and 1", delta, "it is the probability that the bound may fail")
+        refuse(
+            "`delta` must lie strictly between 0 and 1",
+            delta,
+            "it is the probability that the bound may fail",
+        )
     return number

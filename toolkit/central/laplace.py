@@ -10,7 +10,17 @@ from typing import Literal
 import numpy.typing as npt
 
 from toolkit.central.additive import Additive
-from toolkit.central.noise.grid import NO_END, NO_NOISE, Answer, Noisy, add_on_grid, add_whole, charged, grid_exponent, sensible
+from toolkit.central.noise.grid import (
+    NO_END,
+    NO_NOISE,
+    Answer,
+    Noisy,
+    add_on_grid,
+    add_whole,
+    charged,
+    grid_exponent,
+    sensible,
+)
 from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NoiseLaw, RadialLaw
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, positive, refuse, whole
@@ -27,16 +37,18 @@ NORMS = ("l1", "l2")
 class Laplace(Additive):
     """Noise with density proportional to e**(-|y| / scale), scale = sensitivity / epsilon: Pure(epsilon).
 
-    If one person moves the statistic by at most `sensitivity` in the norm, no release becomes more than e**epsilon
-    times likelier through that person. Whole numbers with a sensitivity of at least 1 get whole noise (the two-sided
-    geometric law); everything else is rounded to a grid of powers of two, fixed by sensitivity and epsilon alone, and what the
-    rounding adds to the sensitivity is added to the noise. The type of the value decides, so it must not depend on data.
+    If one person moves the statistic by at most `sensitivity` in the norm, no release becomes more than
+    e**epsilon times likelier through that person. Whole numbers with a sensitivity of at least 1 get whole
+    noise (the two-sided geometric law); everything else is rounded to a grid of powers of two, fixed by
+    sensitivity and epsilon alone, and what the rounding adds to the sensitivity is added to the noise. The
+    type of the value decides, so it must not depend on data.
 
     Parameters
     ----------
     loss : Pure(epsilon), epsilon above 0 and finite.
     sensitivity : how far one person can move the statistic, in the norm.
-    norm : "l1" for independent noise on each entry; "l2" for a uniform direction with a Gamma(d, scale) length.
+    norm : "l1" for independent noise on each entry; "l2" for a uniform direction with a Gamma(d, scale)
+    length.
 
     Examples
     --------
@@ -55,14 +67,21 @@ class Laplace(Additive):
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
-            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "Laplace noise gives pure privacy", TypeError)
+            refuse(
+                "`loss` must be Pure(epsilon)",
+                type(self.loss).__name__,
+                "Laplace noise gives pure privacy",
+                TypeError,
+            )
         positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         choice(self.norm, "norm", NORMS)
         sensible(self.exact_scale, "sensitivity / epsilon", NO_END)
 
     @classmethod
-    def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1, norm: Literal["l1", "l2"] = "l1") -> "Laplace":
+    def for_epsilon(
+        cls, epsilon: Number, *, sensitivity: Number = 1, norm: Literal["l1", "l2"] = "l1"
+    ) -> "Laplace":
         """The mechanism that costs Pure(epsilon)."""
         amount = positive(epsilon, "epsilon", NO_END)
         return cls(Pure(amount), sensible(sensitivity, "sensitivity", NO_NOISE), norm)
@@ -101,8 +120,8 @@ class Laplace(Additive):
     def error(self, level: Number = 0.95, *, dimension: int = 1) -> float:
         """The bound that the noise exceeds with probability at most 1 - level.
 
-        Of a vector it bounds each entry for norm "l1", and the length for norm "l2". It holds for whole numbers too,
-        where the sensitivity allows them.
+        Of a vector it bounds each entry for norm "l1", and the length for norm "l2". It holds for whole
+        numbers too, where the sensitivity allows them.
         """
         share = check_level(level)
         real = LaplaceLaw(self.scale * (1 + 1e-8), 0.0).reach(share)
@@ -120,12 +139,17 @@ class Laplace(Additive):
 
     def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         if answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1):
-            return add_whole(answer, laplace_sampler(self.exact_scale).draw(answer.size, rng)), GeometricLaw(self.scale)
+            return add_whole(answer, laplace_sampler(self.exact_scale).draw(answer.size, rng)), GeometricLaw(
+                self.scale
+            )
         exponent, draw, law = _real_noise(self, answer.size)
         return add_on_grid(answer, draw(answer.size, rng), exponent), law
 
     def __repr__(self) -> str:
-        return f"<Laplace scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} ({self.norm}); {self.loss}>"
+        return (
+            f"<Laplace scale {self.scale:.4g}; sensitivity {float(self.sensitivity):.4g} ({self.norm}); "
+            f"{self.loss}>"
+        )
 
 
 @lru_cache(maxsize=128)

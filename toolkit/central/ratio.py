@@ -40,8 +40,8 @@ class Composed:
 class Quotient:
     """Intervals for offset + factor * (second / first), or for the sample variance when there is a third.
 
-    Each noisy number lies in its own interval with a share of the error probability; the limits are the extremes over all
-    combinations, so the level is guaranteed, whatever the noise.
+    Each noisy number lies in its own interval with a share of the error probability; the limits are the
+    extremes over all combinations, so the level is guaranteed, whatever the noise.
     """
 
     parts: tuple[Estimate, ...]
@@ -62,12 +62,17 @@ class Quotient:
             low, high = squares.min() - max(low**2, high**2), squares.max() - least
         ends = np.clip(self.offset + self.factor * np.array([low, high]), *self.limits)
         if len(boxes) == 3:
-            ends *= number[::-1] / (number[::-1] - 1)  # the more values, the less their sample variance is above their variance
+            ends *= number[::-1] / (
+                number[::-1] - 1
+            )  # the more values, the less their sample variance is above their variance
         return Interval(float(ends[0]), float(ends[1]), level, method)
 
 
-def quotient(parts: tuple[Estimate, ...], *, factor: float, offset: float, limits: tuple[float, float]) -> Estimate:
-    """The mean (two parts: number, sum) or the sample variance (three: number, sum, sum of squares), cut to what is possible.
+def quotient(
+    parts: tuple[Estimate, ...], *, factor: float, offset: float, limits: tuple[float, float]
+) -> Estimate:
+    """The mean (two parts: number, sum) or the sample variance (three: number, sum, sum of squares), cut to
+    what is possible.
 
     `limits` are those of the mean, or of the variance before it is multiplied with n / (n - 1).
     """
@@ -100,7 +105,9 @@ def _fewest(parts: tuple[Estimate, ...]) -> float:
 
 
 def from_moments(noisy: tuple[Estimate, ...], bounds: Bounds) -> Estimate:
-    """A mean from number and sum, a variance from number, sum and sum of squares: of centred steps, as `statistics.moments`."""
+    """A mean from number and sum, a variance from number, sum and sum of squares: of centred steps, as
+    `statistics.moments`.
+    """
     low, high = float(bounds.low), float(bounds.high)
     if len(noisy) == 2:
         middle = float((bounds.least + -(-bounds.span // 2)) * bounds.step)

@@ -1,4 +1,6 @@
-"""What every mechanism hands out: the released number with its interval, and the preview of one before it is paid for."""
+"""What every mechanism hands out: the released number with its interval, and the preview of one before it is
+paid for.
+"""
 
 import html
 from collections.abc import Sequence
@@ -27,13 +29,17 @@ def released(
     rng: Rng,
     labels: Sequence[str | int] | None,
 ) -> Estimate:
-    """An `Estimate` whose error is the noise alone; the data's own error is not in it, and n is left private."""
+    """An `Estimate` whose error is the noise alone; the data's own error is not in it, and n is left
+    private.
+    """
     number = cast("float | Array", value)  # whole numbers stay whole, in int64
     scalar = not isinstance(value, np.ndarray)
     size = np.size(value)
     names = tuple(labels) if labels is not None else ("value",) if scalar else tuple(range(size))
     if len(names) != size:
-        refuse("`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries")
+        refuse(
+            "`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries"
+        )
     return Estimate(
         value=number,
         se=law.sd if scalar else np.full(size, law.sd),
@@ -51,7 +57,8 @@ def released(
 def equal_diagonal(variance: float, size: int) -> Array:
     """A matrix with one value on its diagonal and zeros elsewhere, as a view of 2 * size - 1 numbers.
 
-    Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of a million.
+    Row i is the window that starts at size - 1 - i, so that a million uncorrelated entries need no square of
+    a million.
 
     >>> equal_diagonal(2.0, 2)
     array([[2., 0.],
@@ -78,8 +85,14 @@ class Preview:
         return f"<Preview {self.mechanism}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"
 
     def _repr_html_(self) -> str:
-        rows = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())
-        return f"<table><thead><tr><th colspan='2'>{html.escape(self.mechanism)}</th></tr></thead><tbody>{rows}</tbody></table>"
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in self._rows()
+        )
+        return (
+            "<table><thead><tr><th "
+            f"colspan='2'>{html.escape(self.mechanism)}</th></tr></thead><tbody>{rows}</tbody></table>"
+        )
 
     def _rows(self) -> list[tuple[str, str]]:
         return [

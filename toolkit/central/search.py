@@ -1,4 +1,6 @@
-"""The worst case of a user's own function, sought over small neighbouring tables: a lower bound, never a proof."""
+"""The worst case of a user's own function, sought over small neighbouring tables: a lower bound, never a
+proof.
+"""
 
 import itertools
 import math
@@ -37,10 +39,16 @@ class WorstCase:
     complete: bool
 
     def __repr__(self) -> str:
-        return f"<WorstCase: sensitivity at least {float(self.at_least):.6g} ({self.norm}, {self.neighbors}); {self._footing()}>"
+        return (
+            f"<WorstCase: sensitivity at least {float(self.at_least):.6g} ({self.norm}, "
+            f"{self.neighbors}); {self._footing()}>"
+        )
 
     def _repr_html_(self) -> str:
-        return f"<p>Sensitivity at least <b>{float(self.at_least):.6g}</b> ({self.norm}, {self.neighbors}). {self._footing()}.</p>"
+        return (
+            f"<p>Sensitivity at least <b>{float(self.at_least):.6g}</b> ({self.norm}, {self.neighbors}). "
+            f"{self._footing()}.</p>"
+        )
 
     def _footing(self) -> str:
         which = "all" if self.complete else "a random part of the"
@@ -57,10 +65,12 @@ def worst_case(
     limit: int = 50_000,
     rng: np.random.Generator | None = None,
 ) -> WorstCase:
-    """Search neighbouring tables of n rows (and n - 1 under "add_remove") for the largest change of `function`.
+    """Search neighbouring tables of n rows (and n - 1 under "add_remove") for the largest change of
+    `function`.
 
-    All pairs if there are at most `limit`, else that many at random. Other values or more rows may move the function
-    further: what is found is a lower bound of the sensitivity, and disproves a smaller claim, but never proves one.
+    All pairs if there are at most `limit`, else that many at random. Other values or more rows may move the
+    function further: what is found is a lower bound of the sensitivity, and disproves a smaller claim, but
+    never proves one.
 
     Parameters
     ----------
@@ -71,7 +81,8 @@ def worst_case(
     Examples
     --------
     >>> worst_case(lambda rows: Fraction(sum(rows), len(rows)), values=[0, 1], n=4, neighbors="replace")
-    <WorstCase: sensitivity at least 0.25 (l1, replace); a lower bound from all 32 pairs of small tables, not a proof>
+    <WorstCase: sensitivity at least 0.25 (l1, replace); a lower bound from all 32 pairs of small tables, not
+    a proof>
     """
     relation, size = check_neighbors(neighbors), whole(n, "n")
     choice(norm, "norm", ("l1", "l2"))
@@ -81,7 +92,11 @@ def worst_case(
     number = _pairs_in_all(len(options), size, relation)
     complete = number <= whole(limit, "limit")
     source = np.random.default_rng(0) if rng is None else rng
-    pairs = _all_pairs(options, size, relation) if complete else _some_pairs(options, size, relation, limit, source)
+    pairs = (
+        _all_pairs(options, size, relation)
+        if complete
+        else _some_pairs(options, size, relation, limit, source)
+    )
     results: dict[Table, Any] = {}
     best: tuple[Any, Table, Table] | None = None
     for indices, other in pairs:

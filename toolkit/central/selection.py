@@ -1,8 +1,9 @@
 """Choosing one of many privately: the exponential mechanism, permute-and-flip, report-noisy-max.
 
-A score says how good a candidate is, higher is better, and one person moves each score by at most `sensitivity`. All three
-draw exactly, from integers (`toolkit.central.weights`), in a time that does not depend on the scores. Scores are private:
-they must be finite, and the one refusal of those that are not quotes none of them.
+A score says how good a candidate is, higher is better, and one person moves each score by at most
+`sensitivity`. All three draw exactly, from integers (`toolkit.central.weights`), in a time that does not
+depend on the scores. Scores are private: they must be finite, and the one refusal of those that are not
+quotes none of them.
 """
 
 from collections.abc import Sequence
@@ -46,14 +47,21 @@ class Selection:
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
-            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is purely private", TypeError)
+            refuse(
+                "`loss` must be Pure(epsilon)",
+                type(self.loss).__name__,
+                "the choice is purely private",
+                TypeError,
+            )
         positive(self.loss.amount, "epsilon", NO_END)
         object.__setattr__(self, "sensitivity", sensible(self.sensitivity, "sensitivity", NO_NOISE))
         sensible(self.rate, "epsilon / (2 sensitivity)", NO_END)
 
     @classmethod
     def for_epsilon(cls, epsilon: Number, *, sensitivity: Number = 1) -> Self:
-        """The mechanism that costs Pure(epsilon), for scores that one person moves by at most `sensitivity`."""
+        """The mechanism that costs Pure(epsilon), for scores that one person moves by at most
+        `sensitivity`.
+        """
         return cls(Pure(positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
 
     @property
@@ -80,7 +88,8 @@ class Selection:
 
 @dataclass(frozen=True, repr=False)
 class Exponential(Selection):
-    """Candidate i with probability proportional to base_i * e**(epsilon score_i / (2 sensitivity)): Pure(epsilon).
+    """Candidate i with probability proportional to base_i * e**(epsilon score_i / (2 sensitivity)):
+    Pure(epsilon).
 
     Examples
     --------
@@ -90,8 +99,9 @@ class Exponential(Selection):
     >>> mechanism.choose(["a", "b", "c"], [100, 0, 0])
     'a'
 
-    Exact draws: a candidate is drawn in proportion to an integer not below its weight, and kept with the share of that
-    integer which is its weight, decided with as many digits as it takes. Nearly all are kept at once.
+    Exact draws: a candidate is drawn in proportion to an integer not below its weight, and kept with the
+    share of that integer which is its weight, decided with as many digits as it takes. Nearly all are kept at
+    once.
 
     References
     ----------
@@ -100,29 +110,48 @@ class Exponential(Selection):
 
     @property
     def zcdp(self) -> Zcdp:
-        """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021): less than of other pure mechanisms.
+        """The cost in concentrated privacy, epsilon**2 / 8 (Cesar and Rogers 2021): less than of other pure
+        mechanisms.
 
-        One person moves ln(probability) of the candidates by amounts that lie within epsilon of each other, as each score
-        moves by at most `sensitivity` and what makes the sum 1 is the same for all. Of two laws whose logarithms differ
-        within such a range the Rényi divergence of every order a is at most a * epsilon**2 / 8.
+        One person moves ln(probability) of the candidates by amounts that lie within epsilon of each other,
+        as each score moves by at most `sensitivity` and what makes the sum 1 is the same for all. Of two laws
+        whose logarithms differ within such a range the Rényi divergence of every order a is at most a *
+        epsilon**2 / 8.
         """
         return Zcdp(Fraction(self.loss.amount) ** 2 / 8)
 
-    def choose(self, candidates: Sequence[Any], scores: npt.ArrayLike, base: npt.ArrayLike | None = None, rng: Rng = None) -> Any:
+    def choose(
+        self,
+        candidates: Sequence[Any],
+        scores: npt.ArrayLike,
+        base: npt.ArrayLike | None = None,
+        rng: Rng = None,
+    ) -> Any:
         """One of the candidates; `base` weighs them before any score, evenly if left out."""
         odds, source = self._odds(scores, base), check_rng(rng)
         _check_lengths(candidates, odds.scores)
         return _item(candidates, _draw(odds, source))
 
-    def choose_point(self, edges: npt.ArrayLike, scores: npt.ArrayLike, *, exponent: int | None = None, rng: Rng = None) -> float:
-        """A point of the line, with density proportional to e**(epsilon score / (2 sensitivity)), score constant between edges.
+    def choose_point(
+        self, edges: npt.ArrayLike, scores: npt.ArrayLike, *, exponent: int | None = None, rng: Rng = None
+    ) -> float:
+        """A point of the line, with density proportional to e**(epsilon score / (2 sensitivity)), score
+        constant between edges.
 
-        The candidates are the multiples of 2**exponent from the first to the last edge, both included; these two edges
-        and the exponent must be public, the edges between them and the scores may be private. An interval holds the
-        candidates from its lower edge on, below its upper one, and the last also its end.
+        The candidates are the multiples of 2**exponent from the first to the last edge, both included; these
+        two edges and the exponent must be public, the edges between them and the scores may be private. An
+        interval holds the candidates from its lower edge on, below its upper one, and the last also its end.
 
-        >>> Exponential.for_epsilon(2).choose_point([0, 1, 2, 10], [0, 100, 0], exponent=-3) in (1, 1.125, 1.25, 1.375, 1.5,
-        ...     1.625, 1.75, 1.875)
+        >>> Exponential.for_epsilon(2).choose_point([0, 1, 2, 10], [0, 100, 0], exponent=-3) in (
+        ...     1,
+        ...     1.125,
+        ...     1.25,
+        ...     1.375,
+        ...     1.5,
+        ...     1.625,
+        ...     1.75,
+        ...     1.875,
+        ... )
         True
         """
         source, found = check_rng(rng), read(edges, "edges")
@@ -130,12 +159,16 @@ class Exponential(Selection):
         spacing = _spacing(limits) if exponent is None else int(exponent)
         first = _first_steps(limits, spacing)
         if len(first) != np.size(scores) + 1:
-            refuse("`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals")
+            refuse(
+                "`edges` must be one more than `scores`", f"{len(first)} edges", "they enclose the intervals"
+            )
         counts = np.diff(first)
         if counts.min() < 0:
             refuse("`edges` must not decrease", "edges out of order", "sort them")
         if first[-1] == first[0]:
-            refuse("`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid")
+            refuse(
+                "`exponent` must leave a candidate between the outer edges", spacing, "choose a finer grid"
+            )
         chosen = _draw(Odds(_read_scores(scores), self.rate, counts), source)
         place = int(first[chosen]) + big_below(int(counts[chosen]), source)
         return float(Fraction(place) * Fraction(2) ** spacing)
@@ -157,12 +190,13 @@ class Exponential(Selection):
 
 @dataclass(frozen=True, repr=False)
 class PermuteAndFlip(Selection):
-    """Candidates in random order, each taken with probability e**(epsilon (score - best) / (2 sensitivity)): Pure(epsilon).
+    """Candidates in random order, each taken with probability e**(epsilon (score - best) / (2 sensitivity)):
+    Pure(epsilon).
 
-    Never worse than the exponential mechanism, at the same epsilon; its concentrated cost has no such discount: for two
-    candidates whose equal scores may move apart it is nearly epsilon**2 / 2 when epsilon is small. The first candidate
-    taken in random order is evenly one of all whose coins say yes, so all coins are flipped and one of those is drawn:
-    the time tells nothing of the scores.
+    Never worse than the exponential mechanism, at the same epsilon; its concentrated cost has no such
+    discount: for two candidates whose equal scores may move apart it is nearly epsilon**2 / 2 when epsilon is
+    small. The first candidate taken in random order is evenly one of all whose coins say yes, so all coins
+    are flipped and one of those is drawn: the time tells nothing of the scores.
 
     >>> PermuteAndFlip.for_epsilon(2).choose(["a", "b"], [100, 0])
     'a'
@@ -183,16 +217,20 @@ class PermuteAndFlip(Selection):
         uniform = words(len(logs), WORD, rng) >> np.uint64(WORD - UNIT_BITS)
         taken = uniform < lower_powers(logs + 2)
         for i in np.flatnonzero(~taken & (uniform < upper_powers(logs))):
-            taken[i] = falls_below(exp_of(odds.exponent(part.start + int(i))), int(uniform[i]), UNIT_BITS, rng)
+            taken[i] = falls_below(
+                exp_of(odds.exponent(part.start + int(i))), int(uniform[i]), UNIT_BITS, rng
+            )
         return np.flatnonzero(taken)
 
 
 @dataclass(frozen=True, repr=False)
 class NoisyMax(Selection):
-    """The candidate whose score is highest after Laplace noise of scale 2 sensitivity / epsilon on each: Pure(epsilon).
+    """The candidate whose score is highest after Laplace noise of scale 2 sensitivity / epsilon on each:
+    Pure(epsilon).
 
-    Only the winner is told, not its score; among equals the first. For fixed noise on the others a candidate wins when its
-    own noise reaches a threshold, which one person moves by at most twice the sensitivity; on a grid of whole steps, too.
+    Only the winner is told, not its score; among equals the first. For fixed noise on the others a candidate
+    wins when its own noise reaches a threshold, which one person moves by at most twice the sensitivity; on a
+    grid of whole steps, too.
 
     >>> NoisyMax.for_epsilon(2).choose(["a", "b"], [100, 0])
     'a'
@@ -208,9 +246,13 @@ class NoisyMax(Selection):
         reach = self.sensitivity if whole else charged(self.sensitivity / Fraction(2) ** exponent, 1, "l1")
         noise = discrete_laplace(2 * reach / Fraction(self.loss.amount), scores.size, rng)
         if scores.whole > whole or noise.dtype == object or np.abs(noise).max() > _EXACT:
-            steps = [steps_of(Fraction(score), exponent) + int(k) for score, k in zip(scores.entries.tolist(), noise, strict=True)]
+            steps = [
+                steps_of(Fraction(score), exponent) + int(k)
+                for score, k in zip(scores.entries.tolist(), noise, strict=True)
+            ]
             return steps.index(max(steps))
-        # Where noise - gap is above -2**50, as the best score's is, both are below 2**52 and so exact as floats.
+        # Where noise - gap is above -2**50, as the best score's is, both are below 2**52 and so exact as
+        # floats.
         return int(np.argmax(noise - gaps_in_steps(scores, exponent)))
 
 
@@ -221,7 +263,11 @@ def _read_scores(scores: object) -> Answer:
 
 def _check_lengths(candidates: Sequence[Any], scores: Answer) -> None:
     if len(candidates) != scores.size:
-        refuse("`candidates` must have one score each", f"{len(candidates)} and {scores.size} scores", "pair them first")
+        refuse(
+            "`candidates` must have one score each",
+            f"{len(candidates)} and {scores.size} scores",
+            "pair them first",
+        )
 
 
 def _item(candidates: Any, index: int) -> Any:
@@ -229,7 +275,9 @@ def _item(candidates: Any, index: int) -> Any:
 
 
 def _draw(odds: Odds, rng: Rng) -> int:
-    """A candidate in proportion to its weight: drawn by the envelope, kept by the share of it that is the weight."""
+    """A candidate in proportion to its weight: drawn by the envelope, kept by the share of it that is the
+    weight.
+    """
     total = int(odds.sums[-1])
     while True:
         chosen = odds.locate(int(below(total, 1, rng)[0]))
@@ -240,7 +288,9 @@ def _draw(odds: Odds, rng: Rng) -> int:
 
 
 def _spacing(edges: npt.NDArray[Any]) -> int:
-    """An exponent for the grid of points, from the outer edges: fine against their distance, not finer than floats there."""
+    """An exponent for the grid of points, from the outer edges: fine against their distance, not finer than
+    floats there.
+    """
     low, high = Fraction(edges[0].item()), Fraction(edges[-1].item())
     if low >= high:
         refuse("the outer `edges` must be apart", "none or reversed", "there is no point between them")
@@ -248,7 +298,9 @@ def _spacing(edges: npt.NDArray[Any]) -> int:
 
 
 def _first_steps(edges: npt.NDArray[Any], exponent: int) -> npt.NDArray[np.int64]:
-    """For each edge the first multiple of the grid not below it, in steps; the last edge belongs to the last interval."""
+    """For each edge the first multiple of the grid not below it, in steps; the last edge belongs to the last
+    interval.
+    """
     low, high = (Fraction(edges[i].item()) / Fraction(2) ** exponent for i in (0, -1))
     if max(abs(low), abs(high)) > 2**53:
         refuse("`exponent` must not be finer than 2**-53 of the outer edges", exponent, "floats are no finer")

@@ -1,10 +1,11 @@
 """How far one person can move a statistic: the sensitivity that noise is made to hide.
 
-Two tables are neighbours if they differ in one person. "replace": one person's record changes, the number of records n is
-public. "add_remove": one person comes or goes, n is private. Every function here asks which of the two is meant.
+Two tables are neighbours if they differ in one person. "replace": one person's record changes, the number of
+records n is public. "add_remove": one person comes or goes, n is private. Every function here asks which of
+the two is meant.
 
-Sensitivities are exact fractions. The L1 norm adds up the moves of all entries (for Laplace noise), the L2 norm is their
-length (for Gaussian noise).
+Sensitivities are exact fractions. The L1 norm adds up the moves of all entries (for Laplace noise), the L2
+norm is their length (for Gaussian noise).
 """
 
 import math
@@ -55,9 +56,11 @@ def count(*, neighbors: Neighbors) -> Sensitivity:
 
 
 def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
-    """Several counts together. Each group lists counts that exclude one another: a person is in at most one of a group.
+    """Several counts together. Each group lists counts that exclude one another: a person is in at most one
+    of a group.
 
-    Coming or going moves one count of each group by 1. A new answer moves a group of several by 2, from one to another.
+    Coming or going moves one count of each group by 1. A new answer moves a group of several by 2, from one
+    to another.
 
     >>> counts(["brown eyes"], neighbors="add_remove").l1
     Fraction(1, 1)
@@ -68,19 +71,27 @@ def counts(*groups: Sequence[str], neighbors: Neighbors) -> Sensitivity:
     """
     relation = check_neighbors(neighbors)
     if not groups or any(isinstance(group, str) or not len(group) for group in groups):
-        refuse("each group must be a list of counts", "no list", "a group is what excludes one another", TypeError)
+        refuse(
+            "each group must be a list of counts",
+            "no list",
+            "a group is what excludes one another",
+            TypeError,
+        )
     # Within a group a new answer moves two counts by one each: L1 and squared length are both 2.
     moves = sum(2 if relation == "replace" and len(group) > 1 else 1 for group in groups)
     return Sensitivity(Fraction(moves), Fraction(moves), relation)
 
 
 def histogram(*, neighbors: Neighbors) -> Sensitivity:
-    """Counts of all options of one question: 1 if a person comes or goes, 2 (length sqrt 2) if an answer changes."""
+    """Counts of all options of one question: 1 if a person comes or goes, 2 (length sqrt 2) if an answer
+    changes.
+    """
     return counts(["one option", "another"], neighbors=neighbors)
 
 
 def total(bounds: Bounds, *, neighbors: Neighbors) -> Sensitivity:
-    """The sum of numbers from low to high: high - low under "replace", the larger of |low| and |high| under "add_remove".
+    """The sum of numbers from low to high: high - low under "replace", the larger of |low| and |high| under
+    "add_remove".
 
     >>> total((-1, 3), neighbors="replace").l1, total((-1, 3), neighbors="add_remove").l1
     (Fraction(4, 1), Fraction(3, 1))
@@ -101,15 +112,19 @@ def mean(bounds: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
 
 
 def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> Sensitivity:
-    """The variance of n numbers from low to high under "replace": (high - low)**2 / n, or (n-1)/n of that with `ddof=0`.
+    """The variance of n numbers from low to high under "replace": (high - low)**2 / n, or (n-1)/n of that
+    with `ddof=0`.
 
-    n times the sum of squared deviations is the sum of (x_i - x_j)**2 over all pairs; one number is in n - 1 of them.
+    n times the sum of squared deviations is the sum of (x_i - x_j)**2 over all pairs; one number is in n - 1
+    of them.
     """
     low, high = _limits(bounds)
     size = whole(n, "n", least=2)
     if ddof not in (0, 1):
         refuse("`ddof` must be 0 or 1", ddof, "the sum of squares is divided by n - ddof")
-    return _scalar((high - low) ** 2 * (size - 1) / (size * (size - ddof)), _with_public_n(neighbors, "a variance"))
+    return _scalar(
+        (high - low) ** 2 * (size - 1) / (size * (size - ddof)), _with_public_n(neighbors, "a variance")
+    )
 
 
 def _scalar(reach: Fraction, relation: str) -> Sensitivity:
@@ -119,7 +134,11 @@ def _scalar(reach: Fraction, relation: str) -> Sensitivity:
 def _limits(bounds: Bounds) -> tuple[Fraction, Fraction]:
     low, high = (exact(limit, "bounds") for limit in bounds)
     if low >= high:
-        refuse("the lower of `bounds` must be below the upper", f"{float(low):g} and {float(high):g}", "values lie between them")
+        refuse(
+            "the lower of `bounds` must be below the upper",
+            f"{float(low):g} and {float(high):g}",
+            "values lie between them",
+        )
     return low, high
 
 

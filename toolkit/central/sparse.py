@@ -13,14 +13,16 @@ from toolkit.core.sampling.noise import discrete_laplace
 
 
 class AboveThreshold:
-    """Says for one number after the other whether it is above the threshold, give or take noise; stops after `count` yeses.
+    """Says for one number after the other whether it is above the threshold, give or take noise; stops after
+    `count` yeses.
 
-    Numbers below cost nothing further, however many are asked. With e = epsilon / count, each round has a threshold with
-    fresh Laplace noise of scale 2 sensitivity / e, and each number fresh noise of scale 4 sensitivity / e; a yes ends
-    the round, and the last one ends the object. All noise is on one grid; equal counts as above.
+    Numbers below cost nothing further, however many are asked. With e = epsilon / count, each round has a
+    threshold with fresh Laplace noise of scale 2 sensitivity / e, and each number fresh noise of scale 4
+    sensitivity / e; a yes ends the round, and the last one ends the object. All noise is on one grid; equal
+    counts as above.
 
-    The noisy threshold is a secret that must not be asked twice over: the object cannot be copied, pickled, or used in a
-    forked process, and two threads take turns.
+    The noisy threshold is a secret that must not be asked twice over: the object cannot be copied, pickled,
+    or used in a forked process, and two threads take turns.
 
     Parameters
     ----------
@@ -40,13 +42,19 @@ class AboveThreshold:
     Dwork and Roth (2014), algorithms 1 and 2; Lyu, Su and Li (2017) on the variants that are not private.
     """
 
-    def __init__(self, threshold: Number, *, epsilon: Number, sensitivity: Number = 1, count: int = 1, rng: Rng = None) -> None:
+    def __init__(
+        self, threshold: Number, *, epsilon: Number, sensitivity: Number = 1, count: int = 1, rng: Rng = None
+    ) -> None:
         self.loss = Pure(positive(epsilon, "epsilon", NO_END))
         self.sensitivity = sensible(sensitivity, "sensitivity", NO_NOISE)
         self.threshold = exact(threshold, "threshold")
         self.count = whole(count, "count")
         self._rng = check_rng(rng)
-        scale = sensible(2 * self.sensitivity * self.count / Fraction(self.loss.amount), "sensitivity * count / epsilon", NO_END)
+        scale = sensible(
+            2 * self.sensitivity * self.count / Fraction(self.loss.amount),
+            "sensitivity * count / epsilon",
+            NO_END,
+        )
         self._exponent = grid_exponent(self.sensitivity, scale)
         reach = charged(self.sensitivity / Fraction(2) ** self._exponent, 1, "l1")
         self._scale = 2 * reach * self.count / Fraction(self.loss.amount)
@@ -67,13 +75,22 @@ class AboveThreshold:
     def ask(self, value: object) -> bool:
         """Whether the number, with fresh noise, is at least the noisy threshold."""
         if os.getpid() != self._process:
-            refuse("`ask` must stay in the process that made the object", "another process", "both would spend one noise")
+            refuse(
+                "`ask` must stay in the process that made the object",
+                "another process",
+                "both would spend one noise",
+            )
         answer = read(value)
         if not answer.scalar:
             refuse("`value` must be one number", f"{answer.size} numbers", "ask for each in turn", TypeError)
         with self._lock:
             if not self.open:
-                refuse("`ask` must come before the last yes", "a question after it", "all of epsilon is spent", RuntimeError)
+                refuse(
+                    "`ask` must come before the last yes",
+                    "a question after it",
+                    "all of epsilon is spent",
+                    RuntimeError,
+                )
             noise = int(discrete_laplace(2 * self._scale, 1, self._rng)[0])
             above = steps_of(Fraction(answer.entries), self._exponent) + noise >= self._bar
             if above:
@@ -86,7 +103,12 @@ class AboveThreshold:
         return steps_of(self.threshold, self._exponent) + int(discrete_laplace(self._scale, 1, self._rng)[0])
 
     def __reduce__(self) -> NoReturn:
-        refuse("an AboveThreshold must not be copied or pickled", "a copy", "both would spend one noise", TypeError)
+        refuse(
+            "an AboveThreshold must not be copied or pickled",
+            "a copy",
+            "both would spend one noise",
+            TypeError,
+        )
 
     def __repr__(self) -> str:
         state = f"{self._left} of {self.count} yeses left" if self.open else "stopped"

@@ -1,7 +1,9 @@
-"""`Bounds`: limits that values are clamped to and a public grid that they are rounded to; sums of whole steps, exactly.
+"""`Bounds`: limits that values are clamped to and a public grid that they are rounded to; sums of whole
+steps, exactly.
 
-A person's step depends on their own value alone and lies in 0 … span, whatever the value: clamping, scaling and rounding
-keep the order of numbers, also in floating point, so that no value passes the steps of the two limits.
+A person's step depends on their own value alone and lies in 0 … span, whatever the value: clamping, scaling
+and rounding keep the order of numbers, also in floating point, so that no value passes the steps of the two
+limits.
 """
 
 from collections.abc import Iterator
@@ -31,7 +33,9 @@ _SQUARED = 2**18  # squares of so many steps, of so many rows, stay below 2**63
 
 @dataclass(frozen=True)
 class Sums:
-    """Of a column in steps: how many values, the sum of their steps, and of the squares if asked for; without a limit of size."""
+    """Of a column in steps: how many values, the sum of their steps, and of the squares if asked for; without
+    a limit of size.
+    """
 
     number: int
     first: int
@@ -40,7 +44,9 @@ class Sums:
 
 @dataclass(frozen=True)
 class Bounds:
-    """Limits that values are clamped to, and the grid that they are rounded to; public, and chosen without the data."""
+    """Limits that values are clamped to, and the grid that they are rounded to; public, and chosen without
+    the data.
+    """
 
     low: Fraction
     high: Fraction
@@ -51,30 +57,47 @@ class Bounds:
         try:
             low, high = (exact(limit, "bounds") for limit in bounds)
         except (TypeError, ValueError) as error:
-            refuse("`bounds` must be two finite numbers", _shown(bounds), f"values are clamped to them ({error})")
+            refuse(
+                "`bounds` must be two finite numbers", _shown(bounds), f"values are clamped to them ({error})"
+            )
         if low >= high:
-            refuse("the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them")
+            refuse(
+                "the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them"
+            )
         if max(abs(low), abs(high)) > _EXTREME or high - low < 1 / _EXTREME or float(low) >= float(high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
-            refuse(rule, _shown(bounds), "values between them are rounded to a fine grid; choose a larger or smaller unit")
+            refuse(
+                rule,
+                _shown(bounds),
+                "values between them are rounded to a fine grid; choose a larger or smaller unit",
+            )
         return cls(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
 
     def with_step(self, step: Number) -> "Bounds":
         """The same limits on a grid of the analyst's choice, of at most 2**20 steps."""
         width = positive(step, "step")
         if not (self.high - self.low) / 2**20 <= width <= self.high - self.low:
-            refuse("`step` must be between 2**-20 of the distance of the bounds and all of it", step, "it spaces the candidates")
+            refuse(
+                "`step` must be between 2**-20 of the distance of the bounds and all of it",
+                step,
+                "it spaces the candidates",
+            )
         return Bounds(self.low, self.high, width)
 
     @cached_property
     def _grid(self) -> tuple[float, float, float]:
-        """What is subtracted from a value, multiplied with it, and added to it, so that its last bits count whole steps.
+        """What is subtracted from a value, multiplied with it, and added to it, so that its last bits count
+        whole steps.
 
-        A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole units, ties to
-        even, exactly, and does not carry for any number of up to 2**51 units. A power of two needs no multiplication.
+        A float that is 1.5 * 2**52 units large has the unit as its last bit: adding that rounds to whole
+        units, ties to even, exactly, and does not carry for any number of up to 2**51 units. A power of two
+        needs no multiplication.
         """
         far = max(abs(self.low), abs(self.high)) / self.step > _STEPS
-        power = self.step.numerator & (self.step.numerator - 1) == 0 and self.step.denominator & (self.step.denominator - 1) == 0
+        power = (
+            self.step.numerator & (self.step.numerator - 1) == 0
+            and self.step.denominator & (self.step.denominator - 1) == 0
+        )
         rate, unit = (1.0, float(self.step)) if power else (float(1 / self.step), 1.0)
         return (float(self.low) if far else 0.0), rate, 1.5 * 2.0**52 * unit
 
@@ -111,11 +134,16 @@ class Bounds:
     def sums(self, values: Array, *, squares: bool = False, fill: Number | None = None) -> Sums:
         """Number, sum and sum of squares of the steps; a missing value is left out, or counted as `fill`."""
         if squares and self.span > _SQUARED:
-            refuse("squares need a coarser grid", f"{self.span:,} steps", f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly")
+            refuse(
+                "squares need a coarser grid",
+                f"{self.span:,} steps",
+                f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly",
+            )
         number, first, second = 0, 0, 0
         for _, bits, missing in self._parts(values):
             number += len(bits) - int(np.count_nonzero(missing))
-            # 64 bits wrap around, but the sum of at most 2**17 steps of at most 2**37 does not: its remainder is itself.
+            # 64 bits wrap around, but the sum of at most 2**17 steps of at most 2**37 does not: its remainder
+            # is itself.
             first += (int(np.add.reduce(bits)) - len(bits) * self._ends[0]) % 2**64
             if squares:
                 above = bits - self._ends[0]
@@ -126,7 +154,9 @@ class Bounds:
         return Sums(len(values), first + absent * step, second + absent * step**2)
 
     def _parts(self, values: Array) -> Iterator[tuple[slice, Steps, npt.NDArray[np.bool_]]]:
-        """Values as bits that count steps, missing ones as the lower limit, and where these are; some rows at a time."""
+        """Values as bits that count steps, missing ones as the lower limit, and where these are; some rows at
+        a time.
+        """
         buffer, mask = np.empty(min(_ROWS, len(values))), np.empty(min(_ROWS, len(values)), dtype=bool)
         for start in range(0, len(values), _ROWS):
             some = values[start : start + _ROWS]

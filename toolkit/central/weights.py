@@ -1,8 +1,9 @@
 """Odds of e**(c (score - best)) times a base measure, in integers: what exact selection draws with.
 
-A candidate's weight is enclosed between integers in units of 2**-40 of the largest. Only operations that IEEE 754 specifies
-to the last bit are used (subtract, multiply, compare, read the bits of a double), with a margin for each rounding;
-the powers of 2 come from tables of integers that are rounded up. Every candidate takes the same steps, whatever its score.
+A candidate's weight is enclosed between integers in units of 2**-40 of the largest. Only operations that IEEE
+754 specifies to the last bit are used (subtract, multiply, compare, read the bits of a double), with a margin
+for each rounding; the powers of 2 come from tables of integers that are rounded up. Every candidate takes the
+same steps, whatever its score.
 """
 
 from collections.abc import Iterator
@@ -30,7 +31,9 @@ _CURVE = 90_300  # more than 0.0861 * 2**20, and a unit for the lower half of th
 _PIECE = 1 << 14
 _SURE = 88 * 2**WORD // 100
 _MARGIN = 1 - 2.0**-48  # more than six roundings of 2**-53 each
-_LN2 = Decimal("0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687")
+_LN2 = Decimal(
+    "0.693147180559945309417232121458176568075500134360255254120680009493393621969694715605863326996418687"
+)
 
 
 @lru_cache(maxsize=1)
@@ -58,15 +61,17 @@ class Odds:
     def gaps(self, part: slice) -> npt.NDArray[np.float64]:
         """How far each score is below the best, rounded once or twice.
 
-        The difference of two int64 may wrap to a negative number; adding 2**64 to those takes the same time for all data,
-        which the processor's own conversion from unsigned integers does not.
+        The difference of two int64 may wrap to a negative number; adding 2**64 to those takes the same time
+        for all data, which the processor's own conversion from unsigned integers does not.
         """
         with np.errstate(over="ignore"):
             gaps = (self.best - self.scores.entries[part]).astype(np.float64)
         return np.asarray(gaps + (gaps < 0) * 2.0**64 if self.scores.whole else gaps)
 
     def logs(self, part: slice) -> npt.NDArray[np.int64]:
-        """Lower bounds of -log2 of e**(-rate * gap), in units of 2**-20: at most 2 below it, up to 2**46 units."""
+        """Lower bounds of -log2 of e**(-rate * gap), in units of 2**-20: at most 2 below it, up to 2**46
+        units.
+        """
         with np.errstate(over="ignore"):
             scaled = self.gaps(part) * self._rate
         # A gap is negative only where the base is 0; of whole numbers it is then very large.
@@ -76,8 +81,8 @@ class Odds:
     def levels(self) -> npt.NDArray[np.int64]:
         """Lower bounds of -log2 of the weights, in units of 2**-20, but for the constant `offset`.
 
-        The upper half of a double's bits is its logarithm with a straight line in place of the curve between powers
-        of 2. The line is never above the curve, and at most 0.0861 below.
+        The upper half of a double's bits is its logarithm with a straight line in place of the curve between
+        powers of 2. The line is never above the curve, and at most 0.0861 below.
         """
         levels = np.empty(len(self.scores.entries), dtype=np.int64)
         for part in self.parts():
@@ -96,9 +101,11 @@ class Odds:
         return 0 if self.base is None else _BIAS - _CURVE
 
     def envelope(self, part: slice) -> npt.NDArray[np.uint64]:
-        """Integers not below 2**unit_bits times the weights, in units of the largest; at least 2, also for a base of 0.
+        """Integers not below 2**unit_bits times the weights, in units of the largest; at least 2, also for a
+        base of 0.
 
-        Read backwards, the same line gives a power of 2 that is never below the true one, and at most 1.0615 times it.
+        Read backwards, the same line gives a power of 2 that is never below the true one, and at most 1.0615
+        times it.
         """
         top = (1023 + self.unit_bits) << _FRACTION
         bits = np.maximum(top + self.least - self.levels[part], _BIAS)
@@ -136,16 +143,16 @@ class Odds:
     def surely_keeps(self, i: int, word: int) -> bool:
         """Whether a uniform word is so low that candidate i is kept, whatever the digits of its share.
 
-        Where the envelope is not small, the share is at least 2**-0.0862 / 1.0616, the two lines for curves, and
-        1 - 2**-17, the units lost to rounding, together: more than 0.88.
+        Where the envelope is not small, the share is at least 2**-0.0862 / 1.0616, the two lines for curves,
+        and 1 - 2**-17, the units lost to rounding, together: more than 0.88.
         """
         return word < _SURE and int(self.envelope(slice(i, i + 1))[0]) >= 2**20
 
     def kept(self, i: int, bits: int) -> tuple[int, int]:
         """Bounds of 2**bits times the share of candidate i's envelope that is its weight.
 
-        The share is e**-x with x = exponent - ln2 * level / 2**20 - ln(base * 2**unit_bits / envelope). Each term is rounded to
-        at least 20 digits more than asked.
+        The share is e**-x with x = exponent - ln2 * level / 2**20 - ln(base * 2**unit_bits / envelope). Each
+        term is rounded to at least 20 digits more than asked.
         """
         if self.base is not None and self.base[i] <= 0:
             return 0, 0
@@ -157,14 +164,18 @@ class Odds:
         context = Context(prec=bits * 302 // 1000 + 30)
         level = context.divide(Decimal(self.least + self.offset), Decimal(2**_FRACTION))
         reference = context.multiply(context.ln(Decimal(2)), level)
-        power = context.subtract(context.add(context.ln(_quotient(context, factor)), reference), _quotient(context, exponent))
+        power = context.subtract(
+            context.add(context.ln(_quotient(context, factor)), reference), _quotient(context, exponent)
+        )
         numerator, denominator = context.exp(min(power, Decimal(0))).as_integer_ratio()
         middle = (numerator << bits) // denominator
         return max(middle - 1, 0), middle + 2
 
 
 def upper_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
-    """Integers above 2**(40 - log), each log in units of 2**-20, too large by a factor of 1 + 2**-20 and 2 at most."""
+    """Integers above 2**(40 - log), each log in units of 2**-20, too large by a factor of 1 + 2**-20 and 2 at
+    most.
+    """
     first, second = _tables()
     product = np.take(first, (logs >> _HALF) & _MASK) * np.take(second, logs & _MASK)
     shift = np.minimum((logs >> _FRACTION) + _SECOND, WORD - 1).view(np.uint64)
@@ -180,7 +191,11 @@ def lower_powers(logs: npt.NDArray[np.int64]) -> npt.NDArray[np.uint64]:
 def check_base(base: Answer, size: int) -> npt.NDArray[Any]:
     """Weights of the candidates before any score: not negative, not all 0."""
     if base.size != size:
-        refuse("`base` must have one weight for each candidate", f"{base.size} weights", f"there are {size} candidates")
+        refuse(
+            "`base` must have one weight for each candidate",
+            f"{base.size} weights",
+            f"there are {size} candidates",
+        )
     if base.entries.min() < 0 or base.entries.max() <= 0:
         refuse("`base` must not be negative, nor all 0", "such a weight", "it is a measure")
     found: npt.NDArray[Any] = base.entries

@@ -1,4 +1,5 @@
-"""What stands on a floor above, loaded by name when a person asks for it: a picture of results, a form in a notebook.
+"""What stands on a floor above, loaded by name when a person asks for it: a picture of results, a form in a
+notebook.
 
 Nothing below knows what is drawn there, and nothing of it is loaded before somebody wants to see it.
 """

@@ -1,7 +1,7 @@
 """Argument checks: the one place that words errors.
 
-Every message states the rule, what was received, and the consequence. What was received is always a *parameter*
-that the analyst wrote; a respondent's answer is never quoted, only counted.
+Every message states the rule, what was received, and the consequence. What was received is always a
+*parameter* that the analyst wrote; a respondent's answer is never quoted, only counted.
 """
 
 import math
@@ -14,7 +14,9 @@ import numpy as np
 Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 
 DENOMINATOR_LIMIT = 2**32
-"""Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a report."""
+"""Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a
+report.
+"""
 
 NEIGHBORS = ("replace", "add_remove")
 
@@ -25,9 +27,11 @@ def refuse(rule: str, received: object, consequence: str, error: type[Exception]
 
 
 def exact(value: Number, name: str) -> Fraction:
-    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal digits.
+    """The exact number that was written: a fraction, an integer, "2/3", "0.1", or a float read by its decimal
+    digits.
 
-    Reading 0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in 0.3.
+    Reading 0.1 as one tenth, rather than as the binary double just above it, is what makes 0.1 + 0.2 fit in
+    0.3.
 
     >>> exact(0.1, "p"), exact("2/3", "p")
     (Fraction(1, 10), Fraction(2, 3))
@@ -38,7 +42,11 @@ def exact(value: Number, name: str) -> Fraction:
         try:
             return Fraction(value.strip())
         except (ValueError, ZeroDivisionError):
-            refuse(f"`{name}` must be a number or a fraction such as '2/3'", repr(value), "it cannot be read as one")
+            refuse(
+                f"`{name}` must be a number or a fraction such as '2/3'",
+                repr(value),
+                "it cannot be read as one",
+            )
     if isinstance(value, int | np.integer | Fraction):
         return Fraction(int(value)) if not isinstance(value, Fraction) else value
     if isinstance(value, float | np.floating):
@@ -52,8 +60,8 @@ def exact(value: Number, name: str) -> Fraction:
 def probability(value: Number, name: str) -> Fraction:
     """A probability as an exact fraction.
 
-    A float that is the nearest double to a simple fraction is read as that fraction (2/3, not 0.6666666666666666);
-    any other float with many digits is rounded to a multiple of 2**-32.
+    A float that is the nearest double to a simple fraction is read as that fraction (2/3, not
+    0.6666666666666666); any other float with many digits is rounded to a multiple of 2**-32.
 
     >>> probability(2 / 3, "p"), probability(0.75, "p")
     (Fraction(2, 3), Fraction(3, 4))
@@ -69,7 +77,9 @@ def probability(value: Number, name: str) -> Fraction:
     return number
 
 
-def positive(value: Number, name: str, consequence: str = "only a positive number has a meaning here") -> Fraction:
+def positive(
+    value: Number, name: str, consequence: str = "only a positive number has a meaning here"
+) -> Fraction:
     """A finite number above zero, exact."""
     number = exact(value, name)
     if number <= 0:
@@ -87,7 +97,11 @@ def level(value: Number) -> float:
 
 def whole(value: object, name: str, *, least: int = 1) -> int:
     """A whole number of at least `least`; truth values and fractions are refused."""
-    number = int(value) if isinstance(value, int | np.integer | float | np.floating) and value == value // 1 else None
+    number = (
+        int(value)
+        if isinstance(value, int | np.integer | float | np.floating) and value == value // 1
+        else None
+    )
     if number is None or isinstance(value, bool | np.bool_):
         refuse(f"`{name}` must be a whole number", _shown(value), "it counts things", TypeError)
     if number < least:
@@ -103,31 +117,54 @@ def choice(value: object, name: str, allowed: Sequence[str]) -> str:
 
 
 def neighbors(value: object) -> str:
-    """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or goes)."""
+    """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or
+    goes).
+    """
     return choice(value, "neighbors", NEIGHBORS)
 
 
 def labels(values: Any, name: str) -> tuple[str | int, ...]:
     """Distinct labels, strings or whole numbers, at least two."""
     if isinstance(values, str):
-        refuse(f"`{name}` must be a list of labels", "one string", "its letters would become the options", TypeError)
+        refuse(
+            f"`{name}` must be a list of labels",
+            "one string",
+            "its letters would become the options",
+            TypeError,
+        )
     found = tuple(values)
-    if not {type(label) for label in found} <= {str, int}:  # a million labels of the usual types are not looked at one by one
+    if not {type(label) for label in found} <= {
+        str,
+        int,
+    }:  # a million labels of the usual types are not looked at one by one
         found = tuple(int(v) if isinstance(v, np.integer) else v for v in found)
         for label in found:
             if isinstance(label, bool) or not isinstance(label, str | int):
-                refuse(f"`{name}` must be strings or whole numbers", type(label).__name__, "labels are written to JSON", TypeError)
+                refuse(
+                    f"`{name}` must be strings or whole numbers",
+                    type(label).__name__,
+                    "labels are written to JSON",
+                    TypeError,
+                )
     if len(found) < 2:
         refuse(f"`{name}` must hold at least two labels", len(found), "one option has nothing to hide behind")
     mixed = len({isinstance(label, str) for label in found}) > 1  # then 1 and "1" are written alike
     if len(set(map(str, found) if mixed else found)) < len(found):
-        refuse(f"`{name}` must be distinct", f"{len(found)} labels with repetitions", "equal labels cannot be told apart")
+        refuse(
+            f"`{name}` must be distinct",
+            f"{len(found)} labels with repetitions",
+            "equal labels cannot be told apart",
+        )
     return found
 
 
 def is_missing(value: object) -> bool:
     """None, NaN, and what pandas calls NA and NaT, without importing pandas."""
-    return value is None or type(value).__name__ in ("NAType", "NaTType") or (isinstance(value, float) and value != value)
+    return (
+        value is None
+        or type(value).__name__ in ("NAType", "NaTType")
+        or (isinstance(value, float) and value != value)
+    )
 
 
 def _shown(value: object) -> str:

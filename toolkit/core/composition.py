@@ -1,7 +1,8 @@
 """Composition: what several losses come to together.
 
-The same person's data behind several releases lose more than behind one. How much more depends on how cleverly one
-counts: every rule below is valid, rounded up, and never below the truth; they differ in how far above it they are.
+The same person's data behind several releases lose more than behind one. How much more depends on how
+cleverly one counts: every rule below is valid, rounded up, and never below the truth; they differ in how far
+above it they are.
 """
 
 import math
@@ -22,19 +23,23 @@ from toolkit.core.rounding import exp_below, float_up, log_up, sum_up
 def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "best") -> Loss:
     """The loss of several releases from the same data; `delta` is that of the result, in total.
 
-    The losses must be fixed in advance; the releases may depend on the outcomes before them. Where the *loss* of a
-    later release depends on earlier outcomes, only sums are sure to hold: that is what a ledger keeps.
+    The losses must be fixed in advance; the releases may depend on the outcomes before them. Where the *loss*
+    of a later release depends on earlier outcomes, only sums are sure to hold: that is what a ledger keeps.
 
-    ==========  =================================================================================================
-    "basic"     sums of epsilons, deltas and rhos
-    "advanced"  sum of epsilon * tanh(epsilon/2) + sqrt(2 ln(1/delta) * sum of epsilon**2), or its variant for small
-                losses: Dwork, Rothblum and Vadhan (2010) as sharpened by Kairouz, Oh and Viswanath (2015, th. 3.5)
-    "optimal"   the exact optimum for pure losses of few kinds; of many kinds each is rounded up to a grid, which may cost
+    ==========
+    ================================================================================================= "basic"
+    sums of epsilons, deltas and rhos "advanced"  sum of epsilon * tanh(epsilon/2) + sqrt(2 ln(1/delta) * sum
+    of epsilon**2), or its variant for small
+                losses: Dwork, Rothblum and Vadhan (2010) as sharpened by Kairouz, Oh and Viswanath (2015, th.
+                3.5)
+    "optimal"   the exact optimum for pure losses of few kinds; of many kinds each is rounded up to a grid,
+    which may cost
                 more than it gains; some thousand kinds are refused. See `toolkit.core.optimal`
     "zcdp"      epsilon**2 / 2 of each, summed and converted; the sum itself when there is no delta
-    "pld"       privacy-loss distributions of Google's dp-accounting, an optional package; for many unequal losses
-    "best"      the smallest that applies, without "pld": a result must not depend on what is installed
-    ==========  =================================================================================================
+    "pld"       privacy-loss distributions of Google's dp-accounting, an optional package; for many unequal
+    losses "best"      the smallest that applies, without "pld": a result must not depend on what is installed
+    ==========
+    =================================================================================================
 
     An `Approx` enters with its epsilon; its delta is taken from `delta` first.
 
@@ -54,15 +59,17 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
         return parts.basic(target)
     names = parts.applicable(target) if rule == "best" else (rule,)
     found = [Approx(_RULES[name](parts, target - parts.delta), target) for name in names]
-    return found[0] if rule != "best" else min([parts.basic(target), *found], key=operator.attrgetter("amount"))
+    return (
+        found[0] if rule != "best" else min([parts.basic(target), *found], key=operator.attrgetter("amount"))
+    )
 
 
 def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
     """The loss of releases that each look at one group of people, when nobody is in two groups.
 
-    "add_remove": one person's coming or going touches one group, so the largest loss is the loss of all together.
-    "replace": one person's new record may move them from one group to another and touch both, so the two largest add
-    up; each loss must then cover a person who enters or leaves its group.
+    "add_remove": one person's coming or going touches one group, so the largest loss is the loss of all
+    together. "replace": one person's new record may move them from one group to another and touch both, so
+    the two largest add up; each loss must then cover a person who enters or leaves its group.
 
     >>> parallel([Pure(0.1)] * 5, neighbors="add_remove"), parallel([Pure(0.1)] * 5, neighbors="replace")
     (Pure(0.1), Pure(0.2))
@@ -74,7 +81,12 @@ def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
         pure = Pure(_largest((loss.amount for loss in group), touched))
         return pure.to_approx(min(Fraction(1), Fraction(_largest(deltas, touched)))) if deltas else pure
     if deltas:
-        refuse("Approx and Zcdp have no common measure", "both", "convert the Zcdp first with .to_approx(delta)", TypeError)
+        refuse(
+            "Approx and Zcdp have no common measure",
+            "both",
+            "convert the Zcdp first with .to_approx(delta)",
+            TypeError,
+        )
     return Zcdp(_largest(((Zcdp(0) + loss).amount for loss in group), touched))
 
 
@@ -84,7 +96,9 @@ def _largest(amounts: Iterable[Amount], count: int) -> Amount:
 
 @dataclass(frozen=True)
 class _Parts:
-    """Losses taken apart: how many of each epsilon, the sums of deltas and rhos, and the currencies that they came in."""
+    """Losses taken apart: how many of each epsilon, the sums of deltas and rhos, and the currencies that they
+    came in.
+    """
 
     steps: Mapping[Fraction, int]
     delta: Fraction
@@ -126,7 +140,12 @@ def _taken_apart(losses: tuple[Loss, ...]) -> _Parts:
 def _checked(losses: tuple[Loss, ...]) -> tuple[Loss, ...]:
     for loss in losses:
         if not isinstance(loss, Pure | Approx | Zcdp):
-            refuse("`losses` must be Pure, Approx or Zcdp", type(loss).__name__, "nothing else can be added up", TypeError)
+            refuse(
+                "`losses` must be Pure, Approx or Zcdp",
+                type(loss).__name__,
+                "nothing else can be added up",
+                TypeError,
+            )
     return losses
 
 
@@ -137,7 +156,9 @@ def _without_delta(parts: _Parts, rule: str) -> Loss:
         return parts.plain() + Zcdp(parts.rho) if Approx in parts.currencies else Zcdp(_rho(parts))
     if rule == "zcdp" and not parts.delta:
         return Zcdp(_rho(parts))
-    refuse(f"rule='{rule}' needs `delta`", "none", "it buys a smaller epsilon with a small delta; try delta=1e-6")
+    refuse(
+        f"rule='{rule}' needs `delta`", "none", "it buys a smaller epsilon with a small delta; try delta=1e-6"
+    )
 
 
 def _rho(parts: _Parts) -> Fraction:
@@ -161,13 +182,21 @@ def _optimal(parts: _Parts, spare: Fraction) -> Fraction:
     steps = manageable(parts.steps)
     if steps is None:
         kinds = f"{sum(parts.steps.values())} of {len(parts.steps)} kinds"
-        refuse("rule='optimal' takes some 100,000 losses, few of them different", kinds, "use rule='best', or 'pld' for many kinds")
+        refuse(
+            "rule='optimal' takes some 100,000 losses, few of them different",
+            kinds,
+            "use rule='best', or 'pld' for many kinds",
+        )
     return optimal_epsilon(steps, spare)
 
 
 def _zcdp(parts: _Parts, spare: Fraction) -> Fraction:
     if not spare:
-        refuse("`delta` must exceed the sum of the losses' own", float(parts.delta), "rule='zcdp' pays with what is left of it")
+        refuse(
+            "`delta` must exceed the sum of the losses' own",
+            float(parts.delta),
+            "rule='zcdp' pays with what is left of it",
+        )
     return Fraction(Zcdp(_rho(parts)).to_approx(spare).amount)
 
 
@@ -180,11 +209,17 @@ def _need(parts: _Parts, spare: Fraction, rule: str) -> None:
     if parts.rho:
         refuse(f"rule='{rule}' takes Pure and Approx", "a Zcdp", "rule='zcdp' and rule='best' take all three")
     if not spare:
-        refuse("`delta` must exceed the sum of the losses' own", float(parts.delta), f"rule='{rule}' pays with what is left of it")
+        refuse(
+            "`delta` must exceed the sum of the losses' own",
+            float(parts.delta),
+            f"rule='{rule}' pays with what is left of it",
+        )
 
 
 def _tanh_half_up(epsilon: Fraction) -> Fraction:
-    """(e**epsilon - 1) / (e**epsilon + 1), the mean loss of a coin in units of epsilon, to 200 bits; at most epsilon / 2 and 1."""
+    """(e**epsilon - 1) / (e**epsilon + 1), the mean loss of a coin in units of epsilon, to 200 bits; at most
+    epsilon / 2 and 1.
+    """
     if epsilon > 100:
         return Fraction(1)
     part, whole = exp_below(-epsilon).as_integer_ratio()

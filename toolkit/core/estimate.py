@@ -57,13 +57,14 @@ class Estimate:
     def interval(self, level: float = 0.95, method: str | None = None) -> Interval:
         """An interval of the given level: `low, high = estimate.interval()`.
 
-        For shares seen through a design: "wilson" (the default), "exact" (Clopper and Pearson: coverage guaranteed),
-        "bayes" (the shortest that holds the level of the posterior from a flat prior: never empty) and "wald". For means
-        whose error comes from the same answers it is "t".
+        For shares seen through a design: "wilson" (the default), "exact" (Clopper and Pearson: coverage
+        guaranteed), "bayes" (the shortest that holds the level of the posterior from a flat prior: never
+        empty) and "wald". For means whose error comes from the same answers it is "t".
 
-        Where the data contradict every share at this level the interval is `empty` and has no limits: they are NaN, and no
-        share is covered. Coverage of the nominal 95 % intervals of Warner's design, by enumeration of all counts, over epsilon
-        0.5, 1, 2, seven n from 50 to 5000 and ten prevalences from 0 to 0.5, and how often an interval is empty at most:
+        Where the data contradict every share at this level the interval is `empty` and has no limits: they
+        are NaN, and no share is covered. Coverage of the nominal 95 % intervals of Warner's design, by
+        enumeration of all counts, over epsilon 0.5, 1, 2, seven n from 50 to 5000 and ten prevalences from 0
+        to 0.5, and how often an interval is empty at most:
 
         ======  =====  =====  =====
         method  least  mean   empty
@@ -74,11 +75,12 @@ class Estimate:
         wald    0.885  0.946  0.053
         ======  =====  =====  =====
 
-        The prior of "bayes" is flat on 0 to 1 where a share has reports of its own: of two options, of the forced form, of
-        oracles and boxes; each share is then judged by its own reports. Through any other matrix it is flat on all shares that
-        sum to one, for up to 16 options, and the posterior is that of all together, by draws from a fixed seed. Coverage of two
-        Warner questions (3/4) asked jointly, over the four shares, 500 simulated surveys of 3000 people: shares of (0.6,
-        0.15, 0.1, 0.15), and of (0.7, 0.25, 0.05, 0), where a flat prior pulls away from the edge:
+        The prior of "bayes" is flat on 0 to 1 where a share has reports of its own: of two options, of the
+        forced form, of oracles and boxes; each share is then judged by its own reports. Through any other
+        matrix it is flat on all shares that sum to one, for up to 16 options, and the posterior is that of
+        all together, by draws from a fixed seed. Coverage of two Warner questions (3/4) asked jointly, over
+        the four shares, 500 simulated surveys of 3000 people: shares of (0.6, 0.15, 0.1, 0.15), and of (0.7,
+        0.25, 0.05, 0), where a flat prior pulls away from the edge:
 
         ==========  =====  =====
         shares      least  mean
@@ -89,17 +91,21 @@ class Estimate:
         """
         return interval_from(self._basis, level, method)
 
-    def test(self, null: Number = 0, sides: int = 2, *, direction: str | None = None, method: str | None = None) -> Significance:
-        """A test of one value: its p-value is at most 1 - level exactly when the interval of that level leaves the value out.
+    def test(
+        self, null: Number = 0, sides: int = 2, *, direction: str | None = None, method: str | None = None
+    ) -> Significance:
+        """A test of one value: its p-value is at most 1 - level exactly when the interval of that level
+        leaves the value out.
 
-        Of an interval that is cut to 0 … 1 the limits before the cut are meant; so zero can be tested, too. For shares
-        seen through a design it is the score test, which belongs to "wilson"; "exact" doubles the smaller binomial tail.
+        Of an interval that is cut to 0 … 1 the limits before the cut are meant; so zero can be tested, too.
+        For shares seen through a design it is the score test, which belongs to "wilson"; "exact" doubles the
+        smaller binomial tail.
 
         Parameters
         ----------
-        null : the value that is tested; each entry of an estimate with several is tested against it, for itself.
-        sides : 2, or 1 with a `direction`: "greater" (the default: is the truth above the null?) or "less".
-        method : as for `interval`; "bayes" has no test.
+        null : the value that is tested; each entry of an estimate with several is tested against it, for
+        itself. sides : 2, or 1 with a `direction`: "greater" (the default: is the truth above the null?) or
+        "less". method : as for `interval`; "bayes" has no test.
 
         >>> from toolkit import forced
         >>> found = forced("1/6", "1/6").estimate_counts([1538, 862]).test(0.25)
@@ -114,7 +120,9 @@ class Estimate:
 
     @property
     def contradicted(self) -> bool:
-        """Whether the reports contradict their design: some 95 % interval is empty, or the fit has a p-value below 0.05."""
+        """Whether the reports contradict their design: some 95 % interval is empty, or the fit has a p-value
+        below 0.05.
+        """
         return bool(np.any(self.interval().empty)) or (self.fit is not None and self.fit.doubtful)
 
     def rescaled(self, factor: float, offset: float = 0.0) -> "Estimate":
@@ -128,13 +136,19 @@ class Estimate:
         )
 
     def map(self, function: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> "Estimate":
-        """A monotone function of the estimate: the standard error by the delta method, the interval by its limits.
+        """A monotone function of the estimate: the standard error by the delta method, the interval by its
+        limits.
 
-        `function` and `derivative` take and return arrays, entry by entry. The interval keeps its coverage, as a monotone
-        function leaves in and out what was in and out; the function of an unbiased estimate is as a rule not unbiased.
+        `function` and `derivative` take and return arrays, entry by entry. The interval keeps its coverage,
+        as a monotone function leaves in and out what was in and out; the function of an unbiased estimate is
+        as a rule not unbiased.
 
         >>> from toolkit import warner
-        >>> odds = warner("3/4").estimate_counts([600, 400]).map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2)
+        >>> odds = (
+        ...     warner("3/4")
+        ...     .estimate_counts([600, 400])
+        ...     .map(lambda p: p / (1 - p), lambda p: 1 / (1 - p) ** 2)
+        ... )
         >>> round(odds.value, 4), round(odds.se, 4)
         (0.4286, 0.0633)
         """
@@ -154,14 +168,17 @@ class Estimate:
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """One row a label: estimate, standard error, limits of the interval.
 
-        Of reports that could contradict their design there are two more columns: "empty", where no share agrees with the reports
-        at this level, so that there are no limits (they are NaN), and "fit p", the p-value of `fit`.
+        Of reports that could contradict their design there are two more columns: "empty", where no share
+        agrees with the reports at this level, so that there are no limits (they are NaN), and "fit p", the
+        p-value of `fit`.
         """
         pd = extra("pandas")
 
         rows = self._rows(level)
         names = ("estimate", "se", "low", "high", "empty")
-        frame = pd.DataFrame([row[1:] for row in rows], columns=names, index=pd.Index([row[0] for row in rows]))
+        frame = pd.DataFrame(
+            [row[1:] for row in rows], columns=names, index=pd.Index([row[0] for row in rows])
+        )
         return frame.drop(columns="empty") if self.fit is None else frame.assign(**{"fit p": self.fit.p})
 
     def __float__(self) -> float:
@@ -174,7 +191,8 @@ class Estimate:
         if np.ndim(self.value) == 0:
             return f"<Estimate {self._one(*rows[0][1:])}; {self._footing()}>"
         parts = [
-            f"{label}: {value} ± {se}{f' ({limits})' if limits.startswith('no ') else ''}" for label, value, se, limits in rows
+            f"{label}: {value} ± {se}{f' ({limits})' if limits.startswith('no ') else ''}"
+            for label, value, se, limits in rows
         ]
         more = [f"… {len(self.labels) - 6} more"] if len(self.labels) > 6 else []
         doubt = [f"fits badly: {self.fit.words()}"] if self.fit is not None and self.fit.doubtful else []
@@ -195,16 +213,22 @@ class Estimate:
             for label, value, se, interval in self.text_rows(_SHOWN)
         )
         if len(self.labels) > _SHOWN:
-            cells += f"<tr><td colspan='4' style='text-align:left'>… {len(self.labels) - _SHOWN:,} more: see to_frame()</td></tr>"
+            cells += (
+                f"<tr><td colspan='4' style='text-align:left'>… {len(self.labels) - _SHOWN:,} more: "
+                "see to_frame()</td></tr>"
+            )
         head = "<tr><th></th><th>estimate</th><th>standard error</th><th>95 % interval</th></tr>"
         notes = "".join(f"<br>Note: {html.escape(note)}" for note in self.notes)
         return (
             f"<table><thead>{head}</thead><tbody>{cells}</tbody>"
-            f"<tfoot><tr><td colspan='4' style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
+            "<tfoot><tr><td colspan='4' "
+            f"style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
         )
 
     def text_rows(self, most: int | None = None) -> list[tuple[str | int, str, str, str]]:
-        """Label, value, standard error and 95 % interval of the first rows, as text with the digits that the error allows."""
+        """Label, value, standard error and 95 % interval of the first rows, as text with the digits that the
+        error allows.
+        """
         return [
             (label, written(value, se), written(se, se), self._none(i) if empty else between(low, high, se))
             for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95, most))
@@ -223,11 +247,18 @@ class Estimate:
         size = "n private" if self.n is None else f"n = {self.n:,}"
         return "; ".join(part for part in (size, f"covers {self.covers}", privacy, self.method) if part)
 
-    def _rows(self, level: float, most: int | None = None) -> list[tuple[str | int, float, float, float, float, bool]]:
+    def _rows(
+        self, level: float, most: int | None = None
+    ) -> list[tuple[str | int, float, float, float, float, bool]]:
         interval = self.interval(level)
-        columns = (np.atleast_1d(part)[:most].tolist() for part in (self.value, self.se, interval.low, interval.high))
+        columns = (
+            np.atleast_1d(part)[:most].tolist() for part in (self.value, self.se, interval.low, interval.high)
+        )
         empty = np.broadcast_to(interval.empty, len(self.labels))[:most].tolist()
-        return [(label, *map(float, row), gone) for label, *row, gone in zip(self.labels[:most], *columns, empty, strict=True)]
+        return [
+            (label, *map(float, row), gone)
+            for label, *row, gone in zip(self.labels[:most], *columns, empty, strict=True)
+        ]
 
 
 def written(number: float, se: float) -> str:
@@ -244,7 +275,8 @@ def written(number: float, se: float) -> str:
 
 
 def between(low: float, high: float, se: float) -> str:
-    """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as a point.
+    """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as
+    a point.
 
     >>> between(0.25, 0.75, 0.1), between(0.0, 0.0004, 0.016)
     ('0.25 to 0.75', '0.0000 to 0.0004')
@@ -261,4 +293,9 @@ def boundary_note(value: float | Array, inside: str = "mle") -> tuple[str, ...]:
     if not outside or math.isnan(float(np.sum(value))):
         return ()
     which = "the estimate lies" if np.ndim(value) == 0 else f"{outside} of {np.size(value)} estimates lie"
-    return (f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages, and method='{inside}' for display",)
+    return (
+        (
+            f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages, and method='{inside}' "
+            "for display"
+        ),
+    )

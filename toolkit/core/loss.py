@@ -2,12 +2,14 @@
 
 `Pure(epsilon)`: no outcome becomes more than e**epsilon times likelier through one person's data.
 `Approx(epsilon, delta)`: the same but for outcomes of total probability at most delta.
-`Zcdp(rho)`: zero-concentrated differential privacy (Bun and Steinke 2016), the natural currency of Gaussian noise.
+`Zcdp(rho)`: zero-concentrated differential privacy (Bun and Steinke 2016), the natural currency of Gaussian
+noise.
 
-Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be exact are
-rounded up, also when an amount is read as a float. `a <= b` reads "whoever may lose b may lose a": True proves that
-everything a-private is b-private, False only says that no rule here shows it, so two losses may be incomparable.
-`+` is plain sequential composition; sharper rules take several losses at once (`toolkit.core.composition`).
+Amounts are exact fractions, so that ten releases at 0.1 cost 1 and not a little more; results that cannot be
+exact are rounded up, also when an amount is read as a float. `a <= b` reads "whoever may lose b may lose a":
+True proves that everything a-private is b-private, False only says that no rule here shows it, so two losses
+may be incomparable. `+` is plain sequential composition; sharper rules take several losses at once
+(`toolkit.core.composition`).
 """
 
 import math
@@ -23,7 +25,9 @@ Amount: TypeAlias = Fraction | float
 """An exact fraction, or math.inf."""
 
 _PRECISE = Context(prec=60)
-_ERROR = Fraction(1, 10**35)  # more than every error of a logarithm below, each of which is under 10**-58 before division
+_ERROR = Fraction(
+    1, 10**35
+)  # more than every error of a logarithm below, each of which is under 10**-58 before division
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -95,13 +99,23 @@ class Approx:
         return _float(self.slack)
 
     def group(self, k: int) -> "Approx":
-        """Epsilon times k, and delta * (1 + e**epsilon + … + e**((k-1) epsilon)), rounded up; delta is at most 1."""
+        """Epsilon times k, and delta * (1 + e**epsilon + … + e**((k-1) epsilon)), rounded up; delta is at
+        most 1.
+        """
         people = whole(k, "k")
-        return Approx(self.amount * people, min(Fraction(1), self.slack * _geometric_up(self.amount, people)) if self.slack else 0)
+        return Approx(
+            self.amount * people,
+            min(Fraction(1), self.slack * _geometric_up(self.amount, people)) if self.slack else 0,
+        )
 
     def __add__(self, other: "Loss") -> "Loss":
         if isinstance(other, Zcdp):
-            refuse("Approx and Zcdp have no sum", "both", "convert the Zcdp first with .to_approx(delta)", TypeError)
+            refuse(
+                "Approx and Zcdp have no sum",
+                "both",
+                "convert the Zcdp first with .to_approx(delta)",
+                TypeError,
+            )
         if isinstance(other, Pure):
             return Approx(self.amount + other.amount, self.slack)
         if isinstance(other, Approx):
@@ -111,7 +125,11 @@ class Approx:
     def __le__(self, other: "Loss") -> bool:
         if isinstance(other, Approx):
             return self.amount <= other.amount and self.slack <= other.slack
-        return self.slack == 0 and Pure(self.amount) <= other if isinstance(other, Pure | Zcdp) else NotImplemented
+        return (
+            self.slack == 0 and Pure(self.amount) <= other
+            if isinstance(other, Pure | Zcdp)
+            else NotImplemented
+        )
 
     def __repr__(self) -> str:
         return f"Approx({self.epsilon!r}, {self.delta!r})"
@@ -142,14 +160,17 @@ class Zcdp:
         return Zcdp(self.amount * whole(k, "k") ** 2)
 
     def to_approx(self, delta: Number) -> Approx:
-        """The smallest epsilon that the conversion of Canonne, Kamath and Steinke (2020, corollary 13) allows.
+        """The smallest epsilon that the conversion of Canonne, Kamath and Steinke (2020, corollary 13)
+        allows.
 
-        For every order a > 1, epsilon = a rho + (ln(1/delta) + (a-1) ln(1-1/a) - ln a) / (a-1) holds; any order is
-        safe, so a search over orders needs no proof of its own.
+        For every order a > 1, epsilon = a rho + (ln(1/delta) + (a-1) ln(1-1/a) - ln a) / (a-1) holds; any
+        order is safe, so a search over orders needs no proof of its own.
         """
         slack = _delta(delta)
         if slack == 0:
-            refuse("`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0")
+            refuse(
+                "`delta` must be above 0 to convert a Zcdp", delta, "no finite epsilon bounds it at delta 0"
+            )
         if self.amount == 0 or self.rho == math.inf:
             return Approx(self.rho, slack)
         extra = Fraction(_best_order(self.rho, log_up(1 / slack)))
@@ -157,13 +178,18 @@ class Zcdp:
 
     @classmethod
     def within(cls, target: Approx) -> "Zcdp":
-        """The largest rho, to twelve digits, whose conversion stays within `target`: a ceiling in the sharper currency.
+        """The largest rho, to twelve digits, whose conversion stays within `target`: a ceiling in the sharper
+        currency.
 
         >>> Zcdp.within(Approx(1, 1e-6)), Zcdp.within(Approx(1, 1e-6)) <= Approx(1, 1e-6)
         (Zcdp(0.02435...), True)
         """
         if target.slack == 0 or target.amount == math.inf:
-            refuse("`target` must have a finite epsilon and a delta above 0", target, "no finite rho is the largest within it")
+            refuse(
+                "`target` must have a finite epsilon and a delta above 0",
+                target,
+                "no finite rho is the largest within it",
+            )
         low, high = 0.0, 1.0
         while cls(high) <= target:
             low, high = high, 2 * high
@@ -184,7 +210,11 @@ class Zcdp:
             return self.amount <= other.amount
         if isinstance(other, Approx) and other.slack > 0:
             return self.to_approx(other.slack).amount <= other.amount
-        return self.amount == 0 or other.amount == math.inf if isinstance(other, Pure | Approx) else NotImplemented
+        return (
+            self.amount == 0 or other.amount == math.inf
+            if isinstance(other, Pure | Approx)
+            else NotImplemented
+        )
 
     def __repr__(self) -> str:
         return f"Zcdp({self.rho!r})"
@@ -223,17 +253,23 @@ def _delta(value: Number) -> Fraction:
 
 
 def _geometric_up(epsilon: Amount, terms: int) -> Fraction:
-    """1 + e**epsilon + … + e**((terms-1) epsilon), or a little more; at most 10**400, which stands for all beyond."""
+    """1 + e**epsilon + … + e**((terms-1) epsilon), or a little more; at most 10**400, which stands for all
+    beyond.
+    """
     exponent = epsilon * terms
     if exponent > 700:  # beyond every float
         return Fraction(10**400)
-    if exponent < Fraction(1, 10**6):  # here e**x is at most 1 + 2 x, and the quotient below would lose its digits
+    if exponent < Fraction(
+        1, 10**6
+    ):  # here e**x is at most 1 + 2 x, and the quotient below would lose its digits
         return terms * (1 + 2 * Fraction(exponent))
     return Fraction(math.expm1(exponent) / math.expm1(epsilon)) * (1 + Fraction(1, 10**9))
 
 
 def _best_order(rho: float, log_inverse_delta: float) -> float:
-    """The order, less 1, with about the smallest epsilon: golden-section search on the logarithm; there is one valley."""
+    """The order, less 1, with about the smallest epsilon: golden-section search on the logarithm; there is
+    one valley.
+    """
 
     def at(position: float) -> float:
         extra = math.exp(position)

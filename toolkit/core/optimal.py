@@ -1,10 +1,10 @@
 """The exact cost of many pure losses together: what no analysis that knows only their epsilons can improve.
 
-The worst mechanism of loss epsilon is a coin that shows the truth with odds e**epsilon. Of k coins only the number of
-true ones matters, so the worst k-fold mechanism is a binomial law and its mirror image, and the smallest epsilon at a
-given delta is a maximum over tails of the binomial: finite sums, computed here with all roundings to the private side
-(Kairouz, Oh and Viswanath 2015; for unequal losses Murtagh and Vadhan 2016: their sums may be too many to be listed,
-and are then rounded up to a grid).
+The worst mechanism of loss epsilon is a coin that shows the truth with odds e**epsilon. Of k coins only the
+number of true ones matters, so the worst k-fold mechanism is a binomial law and its mirror image, and the
+smallest epsilon at a given delta is a maximum over tails of the binomial: finite sums, computed here with all
+roundings to the private side (Kairouz, Oh and Viswanath 2015; for unequal losses Murtagh and Vadhan 2016:
+their sums may be too many to be listed, and are then rounded up to a grid).
 """
 
 import math
@@ -23,11 +23,15 @@ _FEWEST_POINTS = 1000  # a grid coarser than this is not worth the time
 _LARGEST = 100_000  # beyond this epsilon there is no privacy left to account for
 
 Law: TypeAlias = dict[int, tuple[Decimal, Decimal]]
-"""Privacy loss in whole units, and its probability under the one truth (rounded up) and the other (rounded down)."""
+"""Privacy loss in whole units, and its probability under the one truth (rounded up) and the other (rounded
+down).
+"""
 
 
 def manageable(steps: Mapping[Fraction, int]) -> Mapping[Fraction, int] | None:
-    """The losses {epsilon: how many of them}, if need be rounded up to a grid on which their sums are few; else None."""
+    """The losses {epsilon: how many of them}, if need be rounded up to a grid on which their sums are few;
+    else None.
+    """
     if not steps or max(steps) > _LARGEST:
         return None
     if _least_work(steps) <= _WORK_LIMIT and _work(steps) <= _WORK_LIMIT:
@@ -98,7 +102,9 @@ def _work(steps: Mapping[Fraction, int]) -> int:
 
 
 def _least_work(steps: Mapping[Fraction, int]) -> int:
-    """Not above `_work`, and found without a common unit, which has a digit or more for every different loss."""
+    """Not above `_work`, and found without a common unit, which has a digit or more for every different
+    loss.
+    """
     work, coins = 0, 0
     for times in steps.values():
         work += (coins + 1 + 10) * (times + 1)  # so many coins have at least one sum more than they are
@@ -131,14 +137,22 @@ def _power(base: Decimal, exponent: int, rounding: Context) -> Decimal:
 
 
 def unit(steps: Mapping[Fraction, int]) -> Fraction:
-    """The largest amount that every epsilon is a whole multiple of; of fractions in lowest terms it has this form."""
-    return Fraction(math.gcd(*(epsilon.numerator for epsilon in steps)), math.lcm(*(epsilon.denominator for epsilon in steps)))
+    """The largest amount that every epsilon is a whole multiple of; of fractions in lowest terms it has this
+    form.
+    """
+    return Fraction(
+        math.gcd(*(epsilon.numerator for epsilon in steps)),
+        math.lcm(*(epsilon.denominator for epsilon in steps)),
+    )
 
 
 def _in_units(steps: Mapping[Fraction, int]) -> Iterator[int]:
     """Every epsilon as a whole number of units."""
     grain = unit(steps)
-    return ((epsilon.numerator // grain.numerator) * (grain.denominator // epsilon.denominator) for epsilon in steps)
+    return (
+        (epsilon.numerator // grain.numerator) * (grain.denominator // epsilon.denominator)
+        for epsilon in steps
+    )
 
 
 def _decimal(value: Fraction, rounding: Context) -> Decimal:

@@ -24,7 +24,9 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
     """The epsilon at `delta` of losses {epsilon: how many of them}; each loss is rounded up to the grid."""
     if delta < 100 * _TAIL_ERROR:
         refuse(
-            f"rule='pld' needs a delta of at least {float(100 * _TAIL_ERROR)}", float(delta), "its tails are floating-point sums"
+            f"rule='pld' needs a delta of at least {float(100 * _TAIL_ERROR)}",
+            float(delta),
+            "its tails are floating-point sums",
         )
     tool, parameters = _module("privacy_loss_distribution"), _module("common").DifferentialPrivacyParameters
     kinds, interval = _on_grid(steps)
@@ -32,13 +34,17 @@ def pld_epsilon(steps: Mapping[Fraction, int], delta: Fraction) -> Fraction:
     for epsilon, times in kinds.items():
         one = tool.from_privacy_parameters(parameters(epsilon, 0.0), value_discretization_interval=interval)
         composed = composed.compose(one.self_compose(times))
-    return Fraction(repr(float_up(Fraction(float(composed.get_epsilon_for_delta(float(delta - _TAIL_ERROR)))))))
+    return Fraction(
+        repr(float_up(Fraction(float(composed.get_epsilon_for_delta(float(delta - _TAIL_ERROR))))))
+    )
 
 
 def _on_grid(steps: Mapping[Fraction, int]) -> tuple[Mapping[float, int], float]:
-    """The losses as whole multiples of an interval, and that interval; of many different losses few kinds are left.
+    """The losses as whole multiples of an interval, and that interval; of many different losses few kinds are
+    left.
 
-    The interval is their common unit, or where that is too fine a number of so few digits that its multiples are floats.
+    The interval is their common unit, or where that is too fine a number of so few digits that its multiples
+    are floats.
     """
     if not steps:
         return {}, 1.0

@@ -1,7 +1,7 @@
 """Numbers rounded to the private side: logarithms up, designs down, distributions to integers.
 
-Privacy is claimed with a logarithm and kept with integers. These few functions are the bridge; each says on which
-side of the truth its result lies, and uses enough digits to prove it.
+Privacy is claimed with a logarithm and kept with integers. These few functions are the bridge; each says on
+which side of the truth its result lies, and uses enough digits to prove it.
 """
 
 import math
@@ -11,8 +11,12 @@ from fractions import Fraction
 
 _DIGITS = 60
 _UP, _DOWN = Context(prec=_DIGITS, rounding=ROUND_CEILING), Context(prec=_DIGITS, rounding=ROUND_FLOOR)
-_SLACK = Fraction(1, 10**50)  # libmpdec's ln and exp are within one unit of the 60th digit: this is 10**8 of them
-_SHORT = 2**1024  # sums stay exact while their denominator is not above this, or not above that of one of their terms
+_SLACK = Fraction(
+    1, 10**50
+)  # libmpdec's ln and exp are within one unit of the 60th digit: this is 10**8 of them
+_SHORT = (
+    2**1024
+)  # sums stay exact while their denominator is not above this, or not above that of one of their terms
 _BITS = 256  # beyond it, terms are rounded up to this many binary digits of the largest
 
 
@@ -38,10 +42,12 @@ def float_up(value: Fraction) -> float:
 
 
 def sum_up(terms: Iterable[Fraction]) -> Fraction:
-    """The sum of terms not below 0, in a time that grows as their number does: exact if its denominator is short, else above.
+    """The sum of terms not below 0, in a time that grows as their number does: exact if its denominator is
+    short, else above.
 
-    Fractions of ever new denominators would grow with every addition. Where they would, each term is rounded up to a
-    grid, and the result is above the sum by less than the number of terms times 2**-255 of the largest.
+    Fractions of ever new denominators would grow with every addition. Where they would, each term is rounded
+    up to a grid, and the result is above the sum by less than the number of terms times 2**-255 of the
+    largest.
 
     >>> sum_up([Fraction(1, 10), Fraction(1, 5)])
     Fraction(3, 10)
@@ -57,7 +63,9 @@ def sum_up(terms: Iterable[Fraction]) -> Fraction:
     largest = max(amounts)
     bits = _BITS + largest.denominator.bit_length() - largest.numerator.bit_length()
     up, down = max(bits, 0), max(-bits, 0)
-    return Fraction(sum(-(-(term.numerator << up) // (term.denominator << down)) for term in amounts) << down, 1 << up)
+    return Fraction(
+        sum(-(-(term.numerator << up) // (term.denominator << down)) for term in amounts) << down, 1 << up
+    )
 
 
 def exp_below(exponent: Fraction) -> Fraction:
@@ -67,10 +75,11 @@ def exp_below(exponent: Fraction) -> Fraction:
 
 
 def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
-    """The largest a/b not above `target` (at least 1) with a + others * b <= limit: a walk down the Stern-Brocot tree.
+    """The largest a/b not above `target` (at least 1) with a + others * b <= limit: a walk down the
+    Stern-Brocot tree.
 
-    Every fraction strictly between two neighbours of the tree is at least as large, in this sense, as both together;
-    so when both together pass the limit, the lower one is the best there is.
+    Every fraction strictly between two neighbours of the tree is at least as large, in this sense, as both
+    together; so when both together pass the limit, the lower one is the best there is.
 
     >>> best_below(Fraction(314159, 100000), others=1, limit=200)
     (135, 43)
@@ -92,7 +101,8 @@ def best_below(target: Fraction, *, others: int, limit: int) -> tuple[int, int]:
 
 
 def integer_rows(rows: Sequence[Sequence[Fraction]], limit: int) -> tuple[list[list[int]], int]:
-    """Distributions as integer weights over one denominator: exact if that fits under `limit`, else rounded to `limit`.
+    """Distributions as integer weights over one denominator: exact if that fits under `limit`, else rounded
+    to `limit`.
 
     >>> integer_rows([[Fraction(1, 3), Fraction(2, 3)], [Fraction(1, 2), Fraction(1, 2)]], 100)
     ([[2, 4], [3, 3]], 6)

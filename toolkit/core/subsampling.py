@@ -12,11 +12,12 @@ from toolkit.core.rounding import exp_below, log_up
 
 
 def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
-    """What a release from a secret random sample costs: ln(1 + rate (e**epsilon - 1)), and rate * delta; rounded up.
+    """What a release from a secret random sample costs: ln(1 + rate (e**epsilon - 1)), and rate * delta;
+    rounded up.
 
-    Either everybody is in the sample with probability `rate`, independently, and neighbours are "add_remove"; or the sample
-    is a fixed number of a known population, `rate` is the quotient, and neighbours are "replace".
-    See the head of this module for when the result may be claimed.
+    Either everybody is in the sample with probability `rate`, independently, and neighbours are "add_remove";
+    or the sample is a fixed number of a known population, `rate` is the quotient, and neighbours are
+    "replace". See the head of this module for when the result may be claimed.
 
     >>> subsampled(Pure(1.0), rate=0.01)
     Pure(0.01703686...)
@@ -27,7 +28,12 @@ def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     if not 0 <= share <= 1:
         refuse("`rate` must lie between 0 and 1", rate, "it is the chance to be in the sample")
     if isinstance(loss, Zcdp) or not isinstance(loss, Pure | Approx):
-        refuse("`loss` must be Pure or Approx", type(loss).__name__, "convert a Zcdp first with .to_approx(delta)", TypeError)
+        refuse(
+            "`loss` must be Pure or Approx",
+            type(loss).__name__,
+            "convert a Zcdp first with .to_approx(delta)",
+            TypeError,
+        )
     epsilon = math.inf if share else 0.0
     if loss.amount != math.inf and loss.amount < 700:
         above = 1 / exp_below(-Fraction(loss.amount))

@@ -1,11 +1,23 @@
-"""Each person randomizes the answer before it leaves their hands: the designs of the field, and estimates from reports."""
+"""Each person randomizes the answer before it leaves their hands: the designs of the field, and estimates
+from reports.
+"""
 
 from toolkit.local import numeric, oracles
 from toolkit.local.anchor import attention, corrected
 from toolkit.local.compliance import Compliance
 from toolkit.local.design import Design
 from toolkit.local.protocol import Randomizer
-from toolkit.local.questions import crosswise, forced, forced_options, k_ary, kuk, mangat, triangular, unrelated, warner
+from toolkit.local.questions import (
+    crosswise,
+    forced,
+    forced_options,
+    k_ary,
+    kuk,
+    mangat,
+    triangular,
+    unrelated,
+    warner,
+)
 from toolkit.local.shuffling import shuffled
 
 __all__ = [

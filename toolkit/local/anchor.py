@@ -1,8 +1,9 @@
-"""An anchor question: everybody's true answer to it is known, so its reports tell who followed the instructions.
+"""An anchor question: everybody's true answer to it is known, so its reports tell who followed the
+instructions.
 
-"I have been to the moon" is one. Those who answer at random pull every estimate towards what random answers alone would
-give; the anchor measures how many they are, and takes that out again. It cannot see those who protect themselves with a "no",
-for the truth about the moon is nothing to be afraid of.
+"I have been to the moon" is one. Those who answer at random pull every estimate towards what random answers
+alone would give; the anchor measures how many they are, and takes that out again. It cannot see those who
+protect themselves with a "no", for the truth about the moon is nothing to be afraid of.
 """
 
 from typing import Any
@@ -19,15 +20,19 @@ from toolkit.local.compliance import report_scores
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts, encode, tally
 
-_ASSUMED = "those who did not follow the instructions are taken to answer at random, the anchor and the question alike"
+_ASSUMED = (
+    "those who did not follow the instructions are taken to answer at random, the anchor and the "
+    "question alike"
+)
 _COVERS = "sampling, randomization and the anchor"
 
 
 def attention(design: Design, reports: Any, *, truth: str | int | None = None) -> Estimate:
     """The share of people who followed the instructions of an anchor question, from their reports to it.
 
-    Followers report by the row of the true answer, those who answer at random by even shares u. With d the row less u, a report's
-    score is its entry of d over the squared length of d: 1 on average for followers, 0 for the others.
+    Followers report by the row of the true answer, those who answer at random by even shares u. With d the
+    row less u, a report's score is its entry of d over the squared length of d: 1 on average for followers, 0
+    for the others.
 
     Parameters
     ----------
@@ -65,7 +70,9 @@ def attention_counts(design: Design, counts: npt.ArrayLike, *, truth: str | int 
 
 
 def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: float) -> Shares:
-    """The share who follow is a share like others: its reports are a mixture of the true row and of even shares."""
+    """The share who follow is a share like others: its reports are a mixture of the true row and of even
+    shares.
+    """
     even = np.full(len(row), 1 / len(row))
     speaks = even[row > even].sum()
     return Shares(
@@ -82,12 +89,18 @@ def _interval_basis(counts: Array, care: Array, row: Array, value: float, se: fl
 
 
 def corrected(
-    design: Design, reports: Any, anchor: Any, *, anchor_design: Design | None = None, truth: str | int | None = None
+    design: Design,
+    reports: Any,
+    anchor: Any,
+    *,
+    anchor_design: Design | None = None,
+    truth: str | int | None = None,
 ) -> Estimate:
-    """The estimate of a design, corrected for people who answer at random, whose share an anchor question measures.
+    """The estimate of a design, corrected for people who answer at random, whose share an anchor question
+    measures.
 
-    With c what random answers alone would lead to, x the uncorrected estimate and g the share who follow, it is
-    c + (x - c) / g. Its error covers both questions, and that one person answers both (delta method).
+    With c what random answers alone would lead to, x the uncorrected estimate and g the share who follow, it
+    is c + (x - c) / g. Its error covers both questions, and that one person answers both (delta method).
 
     Parameters
     ----------
@@ -99,36 +112,57 @@ def corrected(
     >>> corrected(warner("3/4"), [True] * 40 + [False] * 60, [True, False, False, False] * 25).value
     0.3
 
-    References: Y. Atsusaka and R. T. Stevenson, A bias-corrected estimator for the crosswise model with inattentive
-    respondents, Political Analysis 31 (2023), for Warner's matrix.
+    References: Y. Atsusaka and R. T. Stevenson, A bias-corrected estimator for the crosswise model with
+    inattentive respondents, Political Analysis 31 (2023), for Warner's matrix.
     """
     other = design if anchor_design is None else anchor_design
     first = encode(reports, design.report_options, "reports").codes
     second = encode(anchor, other.report_options, "anchor").codes
     if len(first) != len(second):
-        refuse("`reports` and `anchor` must be of the same people", f"{len(first)} and {len(second)}", "they are read in pairs")
+        refuse(
+            "`reports` and `anchor` must be of the same people",
+            f"{len(first)} and {len(second)}",
+            "they are read in pairs",
+        )
     shape = (len(design.report_options), len(other.report_options))
     pairs = np.bincount(first.astype(np.intp) * shape[1] + second, minlength=shape[0] * shape[1])
     return corrected_counts(design, pairs.reshape(shape), anchor_design=other, truth=truth)
 
 
 def corrected_counts(
-    design: Design, table: npt.ArrayLike, *, anchor_design: Design | None = None, truth: str | int | None = None
+    design: Design,
+    table: npt.ArrayLike,
+    *,
+    anchor_design: Design | None = None,
+    truth: str | int | None = None,
 ) -> Estimate:
-    """The same from the number of people with each pair of reports: rows are the question's, columns the anchor's."""
+    """The same from the number of people with each pair of reports: rows are the question's, columns the
+    anchor's.
+    """
     other = design if anchor_design is None else anchor_design
     shape, given = (len(design.report_options), len(other.report_options)), np.asarray(table)
     if given.shape != shape:
-        refuse(f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports", f"{given.shape}", "it counts people")
+        refuse(
+            f"`table` must be {shape[0]} by {shape[1]}, reports by anchor reports",
+            f"{given.shape}",
+            "it counts people",
+        )
     people = checked_counts(given.ravel(), given.size)
     n, worth, care = int(people.sum()), report_scores(design), _care(other, truth)
-    naive, follow = (people.reshape(shape).sum(axis=1) @ worth) / n, float(people.reshape(shape).sum(axis=0) @ care) / n
+    naive, follow = (
+        (people.reshape(shape).sum(axis=1) @ worth) / n,
+        float(people.reshape(shape).sum(axis=0) @ care) / n,
+    )
     if follow <= 0:
-        refuse("the anchor must show that some followed the instructions", "none", "the reports then say nothing")
+        refuse(
+            "the anchor must show that some followed the instructions", "none", "the reports then say nothing"
+        )
     random = worth.mean(axis=0)
     value = random + (naive - random) / follow
     # What one person adds to the error: their own score, and their part in the correction of everybody's.
-    part = ((worth - naive)[:, None] - (value - random) * (care - follow)[None, :, None]).reshape(len(people), -1) / follow
+    part = ((worth - naive)[:, None] - (value - random) * (care - follow)[None, :, None]).reshape(
+        len(people), -1
+    ) / follow
     cov = (part * people[:, None]).T @ part / n / (n - 1) if n > 1 else np.full((len(value),) * 2, np.nan)
     kept = slice(1, None) if len(value) == 2 else slice(None)
     words = f"{design.name} design, corrected by an anchor: {100 * follow:.3g} % followed the instructions"
@@ -136,11 +170,17 @@ def corrected_counts(
 
 
 def _care(design: Design, truth: str | int | None) -> Array:
-    """The score of each report to the anchor: 1 on average for followers, 0 for those who answer at random."""
+    """The score of each report to the anchor: 1 on average for followers, 0 for those who answer at
+    random.
+    """
     row = _row(design, truth)
     apart = row - 1 / len(row)
     if float(apart @ apart) < 1e-12:
-        refuse("the anchor must tell followers from the others", "an even row", "its reports look like random ones")
+        refuse(
+            "the anchor must tell followers from the others",
+            "an even row",
+            "its reports look like random ones",
+        )
     return np.asarray(apart / (apart @ apart))
 
 
@@ -158,4 +198,6 @@ def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, me
     basis = Normal(shown, known if len(value) > 1 else float(known[0]), within=(0.0, 1.0))
     fit = wald_fit(basis)
     said = fit_notes(fit, basis) or boundary_note(shown)
-    return Estimate(shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*said, _ASSUMED), basis, fit)
+    return Estimate(
+        shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*said, _ASSUMED), basis, fit
+    )

@@ -1,4 +1,6 @@
-"""Integer odds from an epsilon, rounded to the private side: the bridge from a promise to the draws that keep it."""
+"""Integer odds from an epsilon, rounded to the private side: the bridge from a promise to the draws that keep
+it.
+"""
 
 import math
 from collections.abc import Sequence
@@ -19,14 +21,19 @@ _MOST = 22
 def checked_epsilon(epsilon: Number) -> Fraction:
     """The epsilon that was asked for, within what 32-bit draws can keep, as the decimal digits of a float.
 
-    A third has no float, and a randomizer must not say that it costs more than it was given: it gets a little less.
+    A third has no float, and a randomizer must not say that it costs more than it was given: it gets a little
+    less.
 
     >>> checked_epsilon(0.1), checked_epsilon("1/3") < Fraction(1, 3)
     (Fraction(1, 10), True)
     """
     asked = positive(epsilon, "epsilon", "at 0 a report says nothing about the answer")
     if asked > _MOST:
-        refuse(f"`epsilon` must be at most {_MOST}", epsilon, "beyond it a 32-bit draw almost never hides anything")
+        refuse(
+            f"`epsilon` must be at most {_MOST}",
+            epsilon,
+            "beyond it a 32-bit draw almost never hides anything",
+        )
     number = float(asked)
     while Fraction(repr(number)) > asked:
         number = math.nextafter(number, 0)
@@ -42,12 +49,18 @@ def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
     factor = exp_below(checked_epsilon(epsilon))
     a, b = best_below(factor, others=-(-outside // inside), limit=DENOMINATOR_LIMIT // inside)
     if a == b:
-        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer")
+        refuse(
+            "`epsilon` must be large enough for 32-bit odds",
+            epsilon,
+            "the report would say nothing about the answer",
+        )
     return a, b
 
 
 def threshold_above(factor: Fraction) -> int:
-    """The least whole t with t / 2**32 at least 1 / (factor + 1): a probability of lying, rounded to the private side."""
+    """The least whole t with t / 2**32 at least 1 / (factor + 1): a probability of lying, rounded to the
+    private side.
+    """
     return -(-DENOMINATOR_LIMIT * factor.denominator // (factor.numerator + factor.denominator))
 
 

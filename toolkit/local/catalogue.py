@@ -1,4 +1,6 @@
-"""One list of all randomizers by name: what a survey file and the command line may call for, and what data is turned back into."""
+"""One list of all randomizers by name: what a survey file and the command line may call for, and what data is
+turned back into.
+"""
 
 import inspect
 from collections.abc import Callable, Collection, Mapping
@@ -23,7 +25,9 @@ Maker: TypeAlias = Callable[..., Randomizer]
 
 @dataclass(frozen=True)
 class Listed:
-    """What can be called for by name: its maker, arguments for an example, and what it makes besides designs."""
+    """What can be called for by name: its maker, arguments for an example, and what it makes besides
+    designs.
+    """
 
     maker: Maker
     example: Mapping[str, Any]
@@ -42,7 +46,9 @@ CATALOGUE: dict[str, Listed] = {
     "crosswise": Listed(questions.crosswise, {"p": "1/4"}),
     "triangular": Listed(questions.triangular, {"p": "1/4"}),
     "k_ary": Listed(questions.k_ary, {"options": ["never", "once", "often"], "epsilon": 1.0}),
-    "forced_options": Listed(questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}),
+    "forced_options": Listed(
+        questions.forced_options, {"options": 3, "probabilities": ["1/6", "1/6", "1/6"]}
+    ),
     "best": Listed(oracles.best, _EIGHT),
     "subset": Listed(oracles.subset, _EIGHT, (Subset,)),
     "unary": Listed(oracles.unary, _EIGHT, (Unary,)),
@@ -53,12 +59,20 @@ CATALOGUE: dict[str, Listed] = {
     "piecewise": Listed(numeric.piecewise, _HOURS, (Piecewise,)),
     "hybrid": Listed(numeric.hybrid, _HOURS, (Hybrid,)),
     "local_laplace": Listed(numeric.local_laplace, _HOURS, (LocalLaplace,)),
-    "additive": Listed(numeric.additive, {"bounds": [0, 20], "noise": {"-3": "1/4", "0": "1/2", "3": "1/4"}}, (Scrambled,)),
-    "multiplicative": Listed(numeric.multiplicative, {"bounds": [1, 30], "noise": {"1/2": "1/2", "3/2": "1/2"}}, (Scrambled,)),
+    "additive": Listed(
+        numeric.additive, {"bounds": [0, 20], "noise": {"-3": "1/4", "0": "1/2", "3": "1/4"}}, (Scrambled,)
+    ),
+    "multiplicative": Listed(
+        numeric.multiplicative, {"bounds": [1, 30], "noise": {"1/2": "1/2", "3/2": "1/2"}}, (Scrambled,)
+    ),
     "square_wave": Listed(numeric.square_wave, _HOURS, (SquareWave,)),
-    "matrix": Listed(Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}),
+    "matrix": Listed(
+        Design.from_matrix, {"matrix": [["3/4", "1/4"], ["1/4", "3/4"]], "options": ["no", "yes"]}
+    ),
 }
-"""Everything that makes a randomizer; `matrix` is for those who know their own. A new one is a line here, and no other list."""
+"""Everything that makes a randomizer; `matrix` is for those who know their own. A new one is a line here, and
+no other list.
+"""
 
 
 def makers() -> dict[str, Maker]:
@@ -85,7 +99,9 @@ def parameters(maker: Maker) -> dict[str, bool]:
 
 
 def check_arguments(maker: Maker, given: Collection[str], *, said: str, example: str) -> None:
-    """Refuse a name that the maker does not know, and a call that lacks one; `said` and `example` are the writer's words."""
+    """Refuse a name that the maker does not know, and a call that lacks one; `said` and `example` are the
+    writer's words.
+    """
     known = parameters(maker)
     for name in given:
         if name not in known:
@@ -103,7 +119,12 @@ def restore(data: dict[str, Any]) -> Randomizer:
     True
     """
     if not isinstance(data, dict):
-        refuse("a randomizer's data must be a dictionary", type(data).__name__, "write it with to_dict()", TypeError)
+        refuse(
+            "a randomizer's data must be a dictionary",
+            type(data).__name__,
+            "write it with to_dict()",
+            TypeError,
+        )
     if "kind" not in data:
         return Design.from_dict(data)
     kinds = {cls.name: cls for listed in CATALOGUE.values() for cls in listed.kinds}
@@ -111,4 +132,8 @@ def restore(data: dict[str, Any]) -> Randomizer:
         if name == data["kind"]:
             made: Randomizer = cls.from_dict(data)
             return made
-    refuse(f"`kind` must be one of {', '.join(sorted(kinds))}", repr(data["kind"])[:40], "nothing else is defined")
+    refuse(
+        f"`kind` must be one of {', '.join(sorted(kinds))}",
+        repr(data["kind"])[:40],
+        "nothing else is defined",
+    )

@@ -1,8 +1,9 @@
 """People who do not follow the instructions, and how far they move an estimate.
 
-Randomized answers are right on average only if people do as they were told. Some say the harmless thing whatever the
-die shows, some answer anything, some forget the die and tell the truth. No interval covers that: so say beforehand how much
-of it an estimate could bear, and measure it with an anchor question (`toolkit.local.anchor`).
+Randomized answers are right on average only if people do as they were told. Some say the harmless thing
+whatever the die shows, some answer anything, some forget the die and tell the truth. No interval covers that:
+so say beforehand how much of it an estimate could bear, and measure it with an anchor question
+(`toolkit.local.anchor`).
 """
 
 from dataclasses import dataclass
@@ -25,15 +26,18 @@ WAYS = ("self_protective", "random", "candid")
 class Compliance:
     """Shares of people who do not follow the instructions; the others do.
 
-    self_protective : report what speaks most for the first option, as a plain "no", whatever the device shows.
-    random : report anything, evenly.
-    candid : leave the device aside, and report what speaks most for their true answer.
+    self_protective : report what speaks most for the first option, as a plain "no", whatever the device
+    shows. random : report anything, evenly. candid : leave the device aside, and report what speaks most for
+    their true answer.
 
     >>> from toolkit import forced
-    >>> round(Compliance(self_protective=0.2).bias(forced("1/6", "1/6"), 0.05), 3)  # of 5 %, so -1 % is estimated
+    >>> round(
+    ...     Compliance(self_protective=0.2).bias(forced("1/6", "1/6"), 0.05), 3
+    ... )  # of 5 %, so -1 % is estimated
     -0.06
 
-    References: L. K. John et al., Organizational Behavior and Human Decision Processes 148 (2018), for such estimates.
+    References: L. K. John et al., Organizational Behavior and Human Decision Processes 148 (2018), for such
+    estimates.
     """
 
     self_protective: float = 0.0
@@ -44,17 +48,26 @@ class Compliance:
         for way in WAYS:
             object.__setattr__(self, way, float(probability(getattr(self, way), way)))
         if self.followers <= 0:
-            refuse("some people must follow the instructions", f"{self.followers:.3g} of them", "else the reports say nothing")
+            refuse(
+                "some people must follow the instructions",
+                f"{self.followers:.3g} of them",
+                "else the reports say nothing",
+            )
 
     @property
     def followers(self) -> float:
         return 1 - self.self_protective - self.random - self.candid
 
     def seen_through(self, design: Design) -> Design:
-        """The design that the reports really come from: its estimates are right for the people as they behave."""
+        """The design that the reports really come from: its estimates are right for the people as they
+        behave.
+        """
         told, lost = _telling(design), [exact(getattr(self, way), way) for way in WAYS]
         protective, random, candid = lost
-        rows = [[(1 - sum(lost)) * Fraction(weight, design.denominator) for weight in row] for row in design.weights.tolist()]
+        rows = [
+            [(1 - sum(lost)) * Fraction(weight, design.denominator) for weight in row]
+            for row in design.weights.tolist()
+        ]
         for row, candidly in zip(rows, told, strict=True):
             row[:] = [share + random / len(row) for share in row]
             row[told[0]] += protective
@@ -74,10 +87,13 @@ class Compliance:
 
 
 def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
-    """How far one person in a hundred moves the estimate, by what they do instead of following the instructions.
+    """How far one person in a hundred moves the estimate, by what they do instead of following the
+    instructions.
 
     >>> from toolkit import warner
-    >>> {way: round(100 * shift, 2) for way, shift in one_percent(warner("3/4"), 0.1).items()}  # in percentage points
+    >>> {
+    ...     way: round(100 * shift, 2) for way, shift in one_percent(warner("3/4"), 0.1).items()
+    ... }  # in percentage points
     {'self_protective': -0.6, 'random': 0.4, 'candid': -0.4}
     """
     return {way: Compliance(**{way: 0.01}).bias(design, prevalence) for way in WAYS}
@@ -86,8 +102,9 @@ def one_percent(design: Design, prevalence: Any) -> dict[str, float]:
 def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> float:
     """How far a share of liars who agree on what to send can move the estimate, at most.
 
-    Every report has a score, and the estimate is the mean score; liars send the score farthest from the truth. Of several
-    options, the one that can be moved farthest is told. Infinite where a report has no bound, as with Laplace noise.
+    Every report has a score, and the estimate is the mean score; liars send the score farthest from the
+    truth. Of several options, the one that can be moved farthest is told. Infinite where a report has no
+    bound, as with Laplace noise.
 
     Parameters
     ----------
@@ -96,7 +113,9 @@ def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> 
     share : of liars among the people.
 
     >>> from toolkit import warner
-    >>> [round(100 * worst_shift(warner(epsilon=epsilon), 0.1), 1) for epsilon in (1.0, 0.2)]  # in percentage points
+    >>> [
+    ...     round(100 * worst_shift(warner(epsilon=epsilon), 0.1), 1) for epsilon in (1.0, 0.2)
+    ... ]  # in percentage points
     [1.5, 5.4]
 
     References: A. Cheu, A. Smith and J. Ullman, Manipulation attacks in local differential privacy (2021).
@@ -110,12 +129,16 @@ def worst_shift(randomizer: Randomizer, truth: Any, share: Number = "1/100") -> 
 
 
 def report_scores(design: Design) -> Array:
-    """What each report adds to the estimate, one row a report and one column an option: the estimate is the mean row."""
+    """What each report adds to the estimate, one row a report and one column an option: the estimate is the
+    mean row.
+    """
     return scores(design.matrix, forced_form(design.weights), design.denominator)
 
 
 def _telling(design: Design) -> npt.NDArray[np.intp]:
-    """For each truth the report that speaks most for it: the largest likelihood against the likeliest other truth."""
+    """For each truth the report that speaks most for it: the largest likelihood against the likeliest other
+    truth.
+    """
     rest = [np.delete(design.matrix, i, axis=0).max(axis=0) for i in range(len(design.options))]
     with np.errstate(divide="ignore"):
         return np.asarray(np.argmax(design.matrix / np.array(rest), axis=1))

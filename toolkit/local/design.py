@@ -1,4 +1,6 @@
-"""`Design`: how one answer is randomized before it leaves a person's hands. It is a matrix, and all follows from it."""
+"""`Design`: how one answer is randomized before it leaves a person's hands. It is a matrix, and all follows
+from it.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,7 +22,14 @@ from toolkit.core.rounding import log_up
 from toolkit.local.devices import Device, nearest_devices
 from toolkit.local.matrix import fit, moments
 from toolkit.local.matrix.drawing import draw_reports
-from toolkit.local.matrix.encoding import checked_counts, checked_times, distribution, encode, tally, times_each
+from toolkit.local.matrix.encoding import (
+    checked_counts,
+    checked_times,
+    distribution,
+    encode,
+    tally,
+    times_each,
+)
 from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
 from toolkit.local.matrix.tables import in_lowest_terms, private_rows, rows_of_probabilities
 from toolkit.local.protocol import AnswerKind, Randomizer
@@ -34,7 +43,8 @@ Method = Literal["moment", "mle", "simplex"]
 class Design:
     """A stochastic matrix in integers: Pr(report | truth) = weights[truth, report] / denominator.
 
-    The integers are the design: they are what the phone draws with, and epsilon is computed from them exactly.
+    The integers are the design: they are what the phone draws with, and epsilon is computed from them
+    exactly.
 
     Parameters
     ----------
@@ -70,7 +80,11 @@ class Design:
         object.__setattr__(self, "weights", table)
         object.__setattr__(self, "denominator", total)
         object.__setattr__(self, "options", labels(options, "options"))
-        object.__setattr__(self, "report_options", labels(options if report_options is None else report_options, "report_options"))
+        object.__setattr__(
+            self,
+            "report_options",
+            labels(options if report_options is None else report_options, "report_options"),
+        )
         object.__setattr__(self, "name", str(name))
         self._check()
 
@@ -82,7 +96,8 @@ class Design:
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
     ) -> "Design":
-        """A design from probabilities (fractions, "2/3", floats): exact up to a denominator of 2**32, else to the private side.
+        """A design from probabilities (fractions, "2/3", floats): exact up to a denominator of 2**32, else to
+        the private side.
 
         >>> Design.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], ("no", "yes")).denominator
         3
@@ -99,16 +114,32 @@ class Design:
                 "each label needs its cell",
             )
         if self.denominator > DENOMINATOR_LIMIT:
-            refuse("`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a report")
+            refuse(
+                "`denominator` must be at most 2**32",
+                self.denominator,
+                "one 32-bit word must be enough to draw a report",
+            )
         if self.weights.min() < 0:
-            refuse("`weights` must not be negative", int(self.weights.min()), "they are probabilities times the denominator")
+            refuse(
+                "`weights` must not be negative",
+                int(self.weights.min()),
+                "they are probabilities times the denominator",
+            )
         if np.any(self.weights.sum(axis=1) != self.denominator):
-            refuse("each row of `weights` must sum to `denominator`", "another sum", "a person sends exactly one report")
+            refuse(
+                "each row of `weights` must sum to `denominator`",
+                "another sum",
+                "a person sends exactly one report",
+            )
         if np.any(self.weights.sum(axis=0) == 0):
             refuse("each report must be possible", "a column of zeros", "leave that report out")
         identified = self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == shape[0]
         if not identified:
-            refuse("the rows must tell the truths apart", "dependent rows", "the reports would say nothing about some answers")
+            refuse(
+                "the rows must tell the truths apart",
+                "dependent rows",
+                "the reports would say nothing about some answers",
+            )
 
     @cached_property
     def matrix(self) -> Array:
@@ -126,7 +157,9 @@ class Design:
         most, least = self.weights.max(axis=0), self.weights.min(axis=0)
         if np.any(least == 0):
             return float("inf")
-        return log_up(max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True))))
+        return log_up(
+            max(Fraction(int(a), int(b)) for a, b in set(zip(most.tolist(), least.tolist(), strict=True)))
+        )
 
     @property
     def loss(self) -> Pure:
@@ -149,7 +182,9 @@ class Design:
         answers : one answer, a list, a NumPy array, a pandas or polars Series.
         rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
 
-        >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).randomize(["yes", "no", "yes"], rng=np.random.default_rng(0))
+        >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).randomize(
+        ...     ["yes", "no", "yes"], rng=np.random.default_rng(0)
+        ... )
         array(['yes', 'no', 'yes'], dtype='<U3')
         """
         generator = check_rng(rng)
@@ -176,8 +211,8 @@ class Design:
     def estimate(self, reports: Any, method: Method = "moment") -> Estimate:
         """Shares of the truths behind the reports; of a binary design the prevalence of the last option.
 
-        "moment" is unbiased and may leave 0 to 1; "mle" and "simplex" stay inside, for display. The intervals are
-        made from the unbiased one.
+        "moment" is unbiased and may leave 0 to 1; "mle" and "simplex" stay inside, for display. The intervals
+        are made from the unbiased one.
 
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).estimate([True, False, True, True]).value
         1.0
@@ -197,10 +232,18 @@ class Design:
         if choice(method, "method", ("moment", "mle", "simplex")) == "simplex":
             shares = project_onto_simplex(shares)
         elif method == "mle":
-            form = None if self._form is None else (self._form.truth / self.denominator, self._form.forced / self.denominator)
+            form = (
+                None
+                if self._form is None
+                else (self._form.truth / self.denominator, self._form.forced / self.denominator)
+            )
             shares = likeliest(self.matrix, numbers, form)
             square = self._form is not None  # then the maximum and the unbiased estimate have one covariance
-            cov = self.covariance(shares, n) if square else moments.information_covariance(self.matrix, shares) / n
+            cov = (
+                self.covariance(shares, n)
+                if square
+                else moments.information_covariance(self.matrix, shares) / n
+            )
         return self._as_estimate(shares, cov, method, numbers, basis)
 
     def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array, basis: Shares) -> Estimate:
@@ -226,16 +269,21 @@ class Design:
             fit=agreement,
         )
 
-    def estimate_sent(self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment") -> Estimate:
+    def estimate_sent(
+        self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment"
+    ) -> Estimate:
         """The estimate from codes as they were sent; with `times`, each of them came so many times."""
         counts = None if times is None else checked_times(times, len(reports))
         return self.estimate_counts(times_each(np.asarray(reports), counts, len(self.report_options)), method)
 
-    def variance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> float | Array:
-        """Variance of the unbiased estimate, in theory, at the true prevalence (one share, or one for each option).
+    def variance(
+        self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
+    ) -> float | Array:
+        """Variance of the unbiased estimate, in theory, at the true prevalence (one share, or one for each
+        option).
 
-        `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are asked, and
-        only the randomization varies; this is what papers on local differential privacy print.
+        `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are
+        asked, and only the randomization varies; this is what papers on local differential privacy print.
 
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).variance(0.5, n=100)
         0.01
@@ -243,11 +291,15 @@ class Design:
         variances = np.diag(self.covariance(prevalence, n, respondents=respondents))
         return float(variances[1]) if len(self.options) == 2 else variances
 
-    def covariance(self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample") -> Array:
+    def covariance(
+        self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
+    ) -> Array:
         """Covariance matrix of the unbiased shares of all options."""
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         shares = distribution(prevalence, len(self.options), "prevalence")
-        return moments.covariance(self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed) / whole(n, "n")
+        return moments.covariance(
+            self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed
+        ) / whole(n, "n")
 
     def posterior(self, prior: Any) -> Array:
         """Pr(truth | report) for someone who held `prior` before: rows are truths, columns are reports.
@@ -262,8 +314,9 @@ class Design:
     def joint(self, other: "Design") -> "Design":
         """Two questions, randomized independently, as one: the Kronecker product.
 
-        Code a of this design and code b of the other become code a * (number of the other's options) + b; labels are
-        joined by " / ". Epsilons add, or come to a little less: see `from_matrix` for denominators whose product is large.
+        Code a of this design and code b of the other become code a * (number of the other's options) + b;
+        labels are joined by " / ". Epsilons add, or come to a little less: see `from_matrix` for denominators
+        whose product is large.
         """
         rows = [
             [Fraction(int(a) * int(b), self.denominator * other.denominator) for a in first for b in second]
@@ -287,7 +340,9 @@ class Design:
         def realised(weights: list[list[int]], outcomes: int) -> Design:
             return Design(weights, outcomes, self.options, self.report_options, self.name)
 
-        return nearest_devices(self.weights, self.denominator, self.options, self.report_options, self._form, realised)
+        return nearest_devices(
+            self.weights, self.denominator, self.options, self.report_options, self._form, realised
+        )
 
     @property
     def reach(self) -> float:
@@ -325,7 +380,11 @@ class Design:
         """The design that `to_dict` wrote."""
         fields = {"name", "options", "report_options", "denominator", "weights"}
         if not isinstance(data, dict) or set(data) != fields:
-            refuse(f"a design must have the fields {', '.join(sorted(fields))}", "others", "write it with to_dict()")
+            refuse(
+                f"a design must have the fields {', '.join(sorted(fields))}",
+                "others",
+                "write it with to_dict()",
+            )
         return cls(**data)
 
     def __eq__(self, other: object) -> bool:
@@ -335,7 +394,10 @@ class Design:
         return hash((self.weights.tobytes(), self.denominator, self.options, self.report_options))
 
     def __repr__(self) -> str:
-        return f"<Design {self.name}: {len(self.options)} options, {len(self.report_options)} reports, epsilon {self.epsilon:.4g}>"
+        return (
+            f"<Design {self.name}: {len(self.options)} options, {len(self.report_options)} reports, "
+            f"epsilon {self.epsilon:.4g}>"
+        )
 
 
 def _fused(first: Labels, second: Labels) -> list[str]:
@@ -343,5 +405,7 @@ def _fused(first: Labels, second: Labels) -> list[str]:
 
 
 def has_matrix(randomizer: Randomizer) -> TypeGuard[Design]:
-    """Whether a table holds its probabilities: then it has devices, and people who do not comply have a known effect."""
+    """Whether a table holds its probabilities: then it has devices, and people who do not comply have a known
+    effect.
+    """
     return randomizer.matrix is not None

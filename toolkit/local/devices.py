@@ -1,4 +1,6 @@
-"""Coins, dice, cards, digits and birthdays: what a respondent can hold in the hand instead of trusting a screen."""
+"""Coins, dice, cards, digits and birthdays: what a respondent can hold in the hand instead of trusting a
+screen.
+"""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -38,7 +40,8 @@ _UNEVEN = {"a month of birth": "months differ by a few per cent in length and bi
 class Device(Generic[D]):
     """A device with equally likely outcomes, what to do on each, and the design it really is.
 
-    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realises them.
+    `distance` is the largest difference between its probabilities and the wanted ones; 0 means it realises
+    them.
     """
 
     name: str
@@ -70,7 +73,9 @@ def nearest_devices(
     form: Forced | None,
     realised: Callable[[list[list[int]], int], D],
 ) -> tuple[Device[D], ...]:
-    """Every device of the catalogue that can tell the answers apart, nearest first, fewest outcomes first among equals."""
+    """Every device of the catalogue that can tell the answers apart, nearest first, fewest outcomes first
+    among equals.
+    """
     found = []
     for name, outcomes in _CATALOGUE:
         parts = _parts(weights, denominator, form, len(outcomes))
@@ -88,7 +93,9 @@ def nearest_devices(
             for t, w in zip(row, want, strict=True)
         ]
         instructions = wording(outcomes, options, report_options)
-        found.append(Device(name, len(outcomes), instructions, design, float(max(gaps)), _UNEVEN.get(name, "")))
+        found.append(
+            Device(name, len(outcomes), instructions, design, float(max(gaps)), _UNEVEN.get(name, ""))
+        )
     return tuple(sorted(found, key=lambda device: (device.distance, device.outcomes)))
 
 
@@ -108,7 +115,9 @@ def _parts(
         return (
             table,
             lambda outcomes, options, reports: (
-                _forced_words(outcomes, forced, options) if options == reports else _row_words(outcomes, table, options, reports)
+                _forced_words(outcomes, forced, options)
+                if options == reports
+                else _row_words(outcomes, table, options, reports)
             ),
         )
     rows = weights.tolist()
@@ -127,9 +136,12 @@ def _forced_words(outcomes: Sequence[str], forced: Sequence[int], options: Label
     return " ".join([*steps, f"{_span(outcomes[start:])}: answer truthfully."])
 
 
-def _row_words(outcomes: Sequence[str], table: Sequence[Sequence[int]], options: Labels, reports: Labels) -> str:
+def _row_words(
+    outcomes: Sequence[str], table: Sequence[Sequence[int]], options: Labels, reports: Labels
+) -> str:
     return " ".join(
-        f'If your answer is "{option}": {_row_steps(outcomes, row, reports)}.' for option, row in zip(options, table, strict=True)
+        f'If your answer is "{option}": {_row_steps(outcomes, row, reports)}.'
+        for option, row in zip(options, table, strict=True)
     )
 
 

@@ -41,8 +41,11 @@ class Drawn(ABC):
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """What the reports say of the people behind them; with `times`, each of them came so many times."""
 
-    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None, _method: str = "moment") -> Estimate:
-        """The estimate from reports as they were sent; with `times`, as many rows as there are different ones are enough.
+    def estimate_sent(
+        self, reports: Sequence[Any], times: Sequence[int] | None = None, _method: str = "moment"
+    ) -> Estimate:
+        """The estimate from reports as they were sent; with `times`, as many rows as there are different ones
+        are enough.
 
         There is one estimator, whatever the method that is asked for; the estimate's `method` says it.
         """
@@ -50,7 +53,12 @@ class Drawn(ABC):
 
     def score_limits(self) -> tuple[Array, Array]:
         """The least and the greatest score of a report, for each thing that is estimated."""
-        refuse("`randomizer` must have reports with scores", type(self).__name__, "its estimate is no mean", TypeError)
+        refuse(
+            "`randomizer` must have reports with scores",
+            type(self).__name__,
+            "its estimate is no mean",
+            TypeError,
+        )
 
     def weight_of_liars(self, share: float) -> float:
         """Everybody weighs the same, whatever they say."""
@@ -65,7 +73,9 @@ class Drawn(ABC):
         return plain(self, self.name)
 
     def browser_data(self) -> dict[str, Any]:
-        """What `to_dict` writes, and beside it the integers that follow from it, so that a browser need not derive them."""
+        """What `to_dict` writes, and beside it the integers that follow from it, so that a browser need not
+        derive them.
+        """
         return self.to_dict()
 
     @classmethod
@@ -84,5 +94,7 @@ class DrawnAtOdds(Drawn):
 
     @cached_property
     def epsilon(self) -> float:
-        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor e**epsilon."""
+        """ln(odds), rounded up: a report can shift the odds between two answers by at most a factor
+        e**epsilon.
+        """
         return log_up(self.odds)

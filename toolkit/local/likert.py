@@ -1,4 +1,6 @@
-"""Likert questions, "strongly disagree" to "strongly agree": the distribution or the mean alone, and which to ask for."""
+"""Likert questions, "strongly disagree" to "strongly agree": the distribution or the mean alone, and which to
+ask for.
+"""
 
 from dataclasses import dataclass
 
@@ -13,10 +15,12 @@ from toolkit.local.questions import k_ary
 
 @dataclass(frozen=True)
 class Likert:
-    """Two ways to ask a question on points 1 … k at one epsilon: `distribution` keeps all shares, `mean` the mean alone.
+    """Two ways to ask a question on points 1 … k at one epsilon: `distribution` keeps all shares, `mean` the
+    mean alone.
 
-    `saving_spread` and `saving_ends` say how many times the respondents the mean needs when it is taken from the distribution:
-    when answers are spread evenly over the points, and when half of them are at either end, its worst case.
+    `saving_spread` and `saving_ends` say how many times the respondents the mean needs when it is taken from
+    the distribution: when answers are spread evenly over the points, and when half of them are at either end,
+    its worst case.
     """
 
     distribution: Design
@@ -28,12 +32,18 @@ class Likert:
         """Which to use, in one sentence.
 
         >>> likert(5, 1.0).advice()
-        'Use k_ary for the share of each point; for the mean alone use one_bit, which needs 1.6 to 2.0 times fewer respondents.'
+        'Use k_ary for the share of each point; for the mean alone use one_bit, which needs 1.6 to 2.0 times
+        fewer respondents.'
         """
         if self.saving_spread > 1:
             gain = f"{self.saving_spread:.1f} to {self.saving_ends:.1f} times fewer respondents"
-            return f"Use k_ary for the share of each point; for the mean alone use one_bit, which needs {gain}."
-        return "Use k_ary: it gives each point's share and, unless answers crowd at the ends, the mean as precisely as one_bit."
+            return (
+                f"Use k_ary for the share of each point; for the mean alone use one_bit, which needs {gain}."
+            )
+        return (
+            "Use k_ary: it gives each point's share and, unless answers crowd at the ends, the mean as "
+            "precisely as one_bit."
+        )
 
 
 def likert(points: int, epsilon: Number) -> Likert:

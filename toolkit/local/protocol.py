@@ -1,4 +1,6 @@
-"""`Randomizer`: what every way of hiding an answer can do, so that planning, audits and collection need no special case."""
+"""`Randomizer`: what every way of hiding an answer can do, so that planning, audits and collection need no
+special case.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -10,7 +12,9 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng
 
 Respondents = Literal["sample", "fixed"]
-"""Whether people are a random sample, as in a survey, or always the same, so that only the randomization varies."""
+"""Whether people are a random sample, as in a survey, or always the same, so that only the randomization
+varies.
+"""
 AnswerKind = Literal["choice", "ticks", "number"]
 """What the answer to a question is."""
 
@@ -21,7 +25,8 @@ class Randomizer(Protocol):
 
     `Design` and everything that `toolkit.local.oracles` and `toolkit.local.numeric` make is one.
     Most also have `estimate_counts`, where counts suffice, and `simulate_counts`, a whole survey at a stroke.
-    What one of them lacks is said by its value (no options, no bounds, no matrix), so that nobody asks for its type.
+    What one of them lacks is said by its value (no options, no bounds, no matrix), so that nobody asks for
+    its type.
     """
 
     @property
@@ -50,11 +55,15 @@ class Randomizer(Protocol):
 
     @property
     def reach(self) -> float:
-        """How far one person's answer can move the sum that a curator would publish: in L1, when it is replaced."""
+        """How far one person's answer can move the sum that a curator would publish: in L1, when it is
+        replaced.
+        """
 
     @property
     def epsilon(self) -> float:
-        """The largest logarithm of a likelihood ratio between two answers, computed exactly and rounded up."""
+        """The largest logarithm of a likelihood ratio between two answers, computed exactly and rounded
+        up.
+        """
 
     @property
     def loss(self) -> Pure:
@@ -64,31 +73,41 @@ class Randomizer(Protocol):
         """Reports for answers; `rng=None` is the operating system's randomness, for real answers."""
 
     def report(self, truth: Any, draw: Below) -> Any:
-        """What is sent for a truth (a code, a list of ticked codes, a point of the grid), as plain data for JSON.
+        """What is sent for a truth (a code, a list of ticked codes, a point of the grid), as plain data for
+        JSON.
 
         The rule that Python shares with the browser: the same draws give the same report.
         """
 
     def accepts(self, report: object) -> bool:
-        """Whether a plain JSON value is a report that could have been sent; what arrives from a stranger must be."""
+        """Whether a plain JSON value is a report that could have been sent; what arrives from a stranger must
+        be.
+        """
 
     def estimate(self, reports: Any, /) -> Estimate:
         """What the reports say of the people behind them, with its error."""
 
-    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /) -> Estimate:
+    def estimate_sent(
+        self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
+    ) -> Estimate:
         """The estimate from reports as they were sent; with `times`, each of them came so many times.
 
-        `method` is "moment", "mle" or "simplex"; who has no such estimator takes the nearest one, and says so in the estimate.
+        `method` is "moment", "mle" or "simplex"; who has no such estimator takes the nearest one, and says so
+        in the estimate.
         """
 
     def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
         """Variance of the estimate, in theory, when the truth is as given and n people answer."""
 
     def score_limits(self) -> tuple[Array, Array]:
-        """The least and the greatest score of a report, for each thing that is estimated; the estimate is the mean score."""
+        """The least and the greatest score of a report, for each thing that is estimated; the estimate is the
+        mean score.
+        """
 
     def weight_of_liars(self, share: float) -> float:
-        """The weight of that share of the people in the estimate that they can move most, if they act in concert."""
+        """The weight of that share of the people in the estimate that they can move most, if they act in
+        concert.
+        """
 
     def describe(self) -> str:
         """The randomizer in plain words, for a consent form."""

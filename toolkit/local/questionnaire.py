@@ -1,9 +1,11 @@
-"""Several questions to the same people: ask each person a few of them, drawn at random, and hide those answers well.
+"""Several questions to the same people: ask each person a few of them, drawn at random, and hide those
+answers well.
 
-Answering all d questions shares the budget: each gets epsilon / d, and variances grow like d**2. Answering one random
-question keeps the whole budget for it; a d-th of the people answer each, and variances grow like d. Survey people know
-the second as a split questionnaire. Filling up the questions not asked with invented answers is not offered: it hides which
-question was asked, but then costs more than epsilon when whole records are compared.
+Answering all d questions shares the budget: each gets epsilon / d, and variances grow like d**2. Answering
+one random question keeps the whole budget for it; a d-th of the people answer each, and variances grow like
+d. Survey people know the second as a split questionnaire. Filling up the questions not asked with invented
+answers is not offered: it hides which question was asked, but then costs more than epsilon when whole records
+are compared.
 """
 
 from collections.abc import Callable, Mapping
@@ -33,8 +35,9 @@ Maker = Callable[[Fraction], Randomizer]
 class Questionnaire:
     """Each person is asked `asked` of the questions, an even choice, and answers each by its own randomizer.
 
-    To draw a person's reports: the numbers of the questions, `asked` of d, by Floyd's rule: for j = d-asked, …, d-1 a
-    uniform integer t below j + 1; take t, or j if t was taken before. Then each question in order by its own rule.
+    To draw a person's reports: the numbers of the questions, `asked` of d, by Floyd's rule: for j = d-asked,
+    …, d-1 a uniform integer t below j + 1; take t, or j if t was taken before. Then each question in order by
+    its own rule.
     """
 
     questions: tuple[tuple[str, Randomizer], ...]
@@ -42,15 +45,27 @@ class Questionnaire:
 
     def __post_init__(self) -> None:
         if not self.questions or len(dict(self.questions)) < len(self.questions):
-            refuse("a questionnaire must have questions, each with a name of its own", len(self.questions), "reports go by name")
+            refuse(
+                "a questionnaire must have questions, each with a name of its own",
+                len(self.questions),
+                "reports go by name",
+            )
         keep_whole(self, asked=1)
         if self.asked > len(self.questions):
-            refuse(f"`asked` must be at most {len(self.questions)}, the number of questions", self.asked, "nobody is asked twice")
+            refuse(
+                f"`asked` must be at most {len(self.questions)}, the number of questions",
+                self.asked,
+                "nobody is asked twice",
+            )
 
     @property
     def loss(self) -> Pure:
-        """What one person spends at most: the losses of the costliest questions that can be asked together, added up."""
-        costliest = sorted((question.loss.amount for _, question in self.questions), reverse=True)[: self.asked]
+        """What one person spends at most: the losses of the costliest questions that can be asked together,
+        added up.
+        """
+        costliest = sorted((question.loss.amount for _, question in self.questions), reverse=True)[
+            : self.asked
+        ]
         return Pure(sum(costliest, Fraction(0)))
 
     @property
@@ -70,15 +85,23 @@ class Questionnaire:
     def randomize(self, answers: Mapping[str, Any], rng: Rng = None) -> dict[str, Any]:
         """For each question the reports of those who were asked.
 
-        `answers` holds everybody's answers to every question, as a mapping or a frame with a column a question. All are
-        checked, and all are randomized; what was not asked for is then forgotten, and leaves no trace.
+        `answers` holds everybody's answers to every question, as a mapping or a frame with a column a
+        question. All are checked, and all are randomized; what was not asked for is then forgotten, and
+        leaves no trace.
         """
         generator = check_rng(rng)
         self._refuse_other_names(answers)
-        drawn = {name: np.atleast_1d(question.randomize(answers[name], generator)) for name, question in self.questions}
+        drawn = {
+            name: np.atleast_1d(question.randomize(answers[name], generator))
+            for name, question in self.questions
+        }
         people = {len(reports) for reports in drawn.values()}
         if len(people) != 1:
-            refuse("every question must have an answer of every person", "columns of different lengths", "drop the incomplete")
+            refuse(
+                "every question must have an answer of every person",
+                "columns of different lengths",
+                "drop the incomplete",
+            )
         asked = self._choices(people.pop(), generator)
         return {name: drawn[name][asked[:, number]] for number, (name, _) in enumerate(self.questions)}
 
@@ -103,17 +126,24 @@ class Questionnaire:
         self._refuse_other_names(reports)
         return {name: question.estimate(reports[name]) for name, question in self.questions}
 
-    def variance(self, truths: Mapping[str, Any], n: int, *, respondents: Respondents = "sample") -> dict[str, float | Array]:
+    def variance(
+        self, truths: Mapping[str, Any], n: int, *, respondents: Respondents = "sample"
+    ) -> dict[str, float | Array]:
         """Variance of each question's estimate when n people take part, so that n * asked / d answer it.
 
-        `truths` describes each question's answers as its own `variance` takes them: a prevalence, shares, or a mean. With
-        fixed respondents it is still left to chance who is asked what.
+        `truths` describes each question's answers as its own `variance` takes them: a prevalence, shares, or
+        a mean. With fixed respondents it is still left to chance who is asked what.
         """
         self._refuse_other_names(truths)
         people = Fraction(whole(n, "n") * self.asked, len(self.questions))
-        return {name: self._variance(question, truths[name], people, n, respondents) for name, question in self.questions}
+        return {
+            name: self._variance(question, truths[name], people, n, respondents)
+            for name, question in self.questions
+        }
 
-    def _variance(self, question: Randomizer, truth: Any, people: Fraction, n: int, respondents: Respondents) -> float | Array:
+    def _variance(
+        self, question: Randomizer, truth: Any, people: Fraction, n: int, respondents: Respondents
+    ) -> float | Array:
         near = max(1, round(people))
         survey = question.variance(truth, near) * float(near / people)
         if respondents == "sample":
@@ -134,16 +164,30 @@ class Questionnaire:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "Questionnaire":
         """The questionnaire that `to_dict` wrote."""
-        if not isinstance(data, dict) or set(data) != {"kind", "asked", "questions"} or data["kind"] != "questionnaire":
-            refuse("a questionnaire must have the fields kind, asked and questions", "others", "write it with to_dict()")
-        return cls(tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"])
+        if (
+            not isinstance(data, dict)
+            or set(data) != {"kind", "asked", "questions"}
+            or data["kind"] != "questionnaire"
+        ):
+            refuse(
+                "a questionnaire must have the fields kind, asked and questions",
+                "others",
+                "write it with to_dict()",
+            )
+        return cls(
+            tuple((name, restore(question)) for name, question in data["questions"].items()), data["asked"]
+        )
 
     def __repr__(self) -> str:
-        return f"<Questionnaire of {len(self.questions)} questions, {self.asked} asked: epsilon {self.epsilon:.4g}>"
+        return (
+            f"<Questionnaire of {len(self.questions)} questions, {self.asked} asked: epsilon "
+            f"{self.epsilon:.4g}>"
+        )
 
 
 def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
-    """A questionnaire that costs each person at most epsilon: `asked` random questions, at epsilon / asked each.
+    """A questionnaire that costs each person at most epsilon: `asked` random questions, at epsilon / asked
+    each.
 
     Parameters
     ----------
@@ -157,16 +201,19 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
     >>> questionnaire(makers, 1.0)
     <Questionnaire of 2 questions, 1 asked: epsilon 1>
 
-    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential
-    privacy (2016).
+    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local
+    differential privacy (2016).
     """
     total, count = checked_epsilon(epsilon), whole(asked, "asked")
     each = checked_epsilon(total / count)
     return Questionnaire(tuple((name, make(each)) for name, make in makers.items()), count)
 
 
-def compare(makers: Mapping[str, Maker], epsilon: Number, truths: Mapping[str, Any], n: int) -> dict[str, dict[str, Any]]:
-    """For each question the variance when one random question is asked, and when all are and the budget is split.
+def compare(
+    makers: Mapping[str, Maker], epsilon: Number, truths: Mapping[str, Any], n: int
+) -> dict[str, dict[str, Any]]:
+    """For each question the variance when one random question is asked, and when all are and the budget is
+    split.
 
     >>> from toolkit import warner
     >>> makers = {name: lambda e: warner(epsilon=e) for name in ("cheated", "lied", "stole", "copied")}

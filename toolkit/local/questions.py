@@ -21,8 +21,9 @@ _YES_NO = ("no", "yes")
 def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Warner's design: with probability p answer truthfully, else the opposite.
 
-    With epsilon instead of p, p is the largest probability with ln(p / (1 - p)) <= epsilon: rounded to the private side.
-    No yes/no design with the same epsilon has a smaller variance, which is (x(1-x) + e**epsilon / (e**epsilon - 1)**2) / n.
+    With epsilon instead of p, p is the largest probability with ln(p / (1 - p)) <= epsilon: rounded to the
+    private side. No yes/no design with the same epsilon has a smaller variance, which is (x(1-x) + e**epsilon
+    / (e**epsilon - 1)**2) / n.
 
     >>> warner(p="2/3").matrix.round(3).tolist()
     [[0.667, 0.333], [0.333, 0.667]]
@@ -55,7 +56,8 @@ def forced(yes: Number, no: Number) -> Design:
 
 
 def unrelated(p: Number, prevalence: Number) -> Design:
-    """Unrelated question: the sensitive question with probability p, else an innocuous one answered yes by a known share.
+    """Unrelated question: the sensitive question with probability p, else an innocuous one answered yes by a
+    known share.
 
     The same as `forced` with yes = (1-p) * prevalence and no = (1-p) * (1-prevalence).
 
@@ -73,7 +75,8 @@ def unrelated(p: Number, prevalence: Number) -> Design:
 def mangat(p: Number) -> Design:
     """Mangat's improvement: those who have the trait say yes; the others say no with probability p, else yes.
 
-    A no proves that the answer is no, so epsilon is infinite: efficient, but it protects only one of the answers.
+    A no proves that the answer is no, so epsilon is infinite: efficient, but it protects only one of the
+    answers.
 
     >>> mangat(0.7).epsilon
     inf
@@ -89,9 +92,10 @@ def mangat(p: Number) -> Design:
 def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """Kuk's cards: draw from the deck of your answer and report how many of `draws` cards are red.
 
-    p_yes and p_no are the shares of red cards in the deck for yes and for no. Epsilon is `draws` times that of one card.
-    With several cards the unbiased estimate weighs the reports by their information, not by the number of red cards as
-    Kuk did: its variance is up to 44 % smaller, and nowhere more than 2 % larger, for the decks that were tried.
+    p_yes and p_no are the shares of red cards in the deck for yes and for no. Epsilon is `draws` times that
+    of one card. With several cards the unbiased estimate weighs the reports by their information, not by the
+    number of red cards as Kuk did: its variance is up to 44 % smaller, and nowhere more than 2 % larger, for
+    the decks that were tried.
 
     >>> kuk("4/5", "1/5", draws=2).weights.tolist()
     [[16, 8, 1], [1, 8, 16]]
@@ -100,19 +104,27 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """
     red_yes, red_no = probability(p_yes, "p_yes"), probability(p_no, "p_no")
     if red_yes == red_no:
-        refuse("`p_yes` must differ from `p_no`", red_yes, "with equal decks a report says nothing about the answer")
+        refuse(
+            "`p_yes` must differ from `p_no`",
+            red_yes,
+            "with equal decks a report says nothing about the answer",
+        )
     count = whole(draws, "draws")
-    rows = [[math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)] for red in (red_no, red_yes)]
+    rows = [
+        [math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)]
+        for red in (red_no, red_yes)
+    ]
     possible = [r for r in range(count + 1) if rows[0][r] or rows[1][r]]
     weights, denominator = private_rows([[row[r] for r in possible] for row in rows], DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, possible, "kuk")
 
 
 def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
-    """Crosswise model: "are your answers to both questions the same?", beside a question with known prevalence p of yes.
+    """Crosswise model: "are your answers to both questions the same?", beside a question with known
+    prevalence p of yes.
 
-    Nobody needs a device; Pr(same | yes) = p, so the matrix is Warner's. With epsilon instead of p, p is the smallest
-    probability with ln((1 - p) / p) <= epsilon: rounded to the private side.
+    Nobody needs a device; Pr(same | yes) = p, so the matrix is Warner's. With epsilon instead of p, p is the
+    smallest probability with ln((1 - p) / p) <= epsilon: rounded to the private side.
 
     >>> crosswise("1/6").report_options
     ('different', 'same')
@@ -123,13 +135,16 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
     """
     if epsilon is not None and p is None:
         often, seldom = odds(epsilon, inside=1, outside=1)
-        return Design([[seldom, often], [often, seldom]], often + seldom, _YES_NO, ("different", "same"), "crosswise")
+        return Design(
+            [[seldom, often], [often, seldom]], often + seldom, _YES_NO, ("different", "same"), "crosswise"
+        )
     share = _share(p, epsilon)
     return _binary(share, 1 - share, "crosswise", ("different", "same"))
 
 
 def triangular(p: Number) -> Design:
-    """Triangular model: "do you answer yes to neither, or to at least one?", beside a question with known prevalence p.
+    """Triangular model: "do you answer yes to neither, or to at least one?", beside a question with known
+    prevalence p.
 
     "Neither" proves that the answer is no, so epsilon is infinite.
 
@@ -145,15 +160,17 @@ def triangular(p: Number) -> Design:
 
 
 def k_ary(options: Options, *, epsilon: Number) -> Design:
-    """k-ary randomized response: keep the answer with probability e**epsilon / (e**epsilon + k - 1), else any other evenly.
+    """k-ary randomized response: keep the answer with probability e**epsilon / (e**epsilon + k - 1), else any
+    other evenly.
 
-    `options` are the labels, or their number: up to 2048, as the design is a table. `toolkit.local.oracles.best` serves any
-    number. Epsilon is rounded to the private side.
+    `options` are the labels, or their number: up to 2048, as the design is a table.
+    `toolkit.local.oracles.best` serves any number. Epsilon is rounded to the private side.
 
     >>> k_ary(["bus", "car", "bike"], epsilon=1.0)
     <Design k_ary: 3 options, 3 reports, epsilon 1>
 
-    References: P. Kairouz, K. Bonawitz and D. Ramage, Discrete distribution estimation under local privacy (2016).
+    References: P. Kairouz, K. Bonawitz and D. Ramage, Discrete distribution estimation under local privacy
+    (2016).
     """
     names = _table_of(options, f"use toolkit.local.oracles.best(options, {epsilon!r})")
     k = len(names)
@@ -166,12 +183,17 @@ def _table_of(options: Options, instead: str) -> Labels:
     """The labels of so many options that a table with a row and a column for each fits into the memory."""
     count = options if isinstance(options, int | np.integer) else len(options)
     if count > TABLE_LIMIT:
-        refuse(f"`options` must be at most {TABLE_LIMIT} for a design, which is a table", f"{count} options", instead)
+        refuse(
+            f"`options` must be at most {TABLE_LIMIT} for a design, which is a table",
+            f"{count} options",
+            instead,
+        )
     return named(options)
 
 
 def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
-    """Forced response for k options: option j is forced with its probability, else the answer is given truthfully.
+    """Forced response for k options: option j is forced with its probability, else the answer is given
+    truthfully.
 
     >>> forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"]).weights.tolist()
     [[4, 1, 1], [1, 4, 1], [1, 1, 4]]
@@ -181,34 +203,50 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     names = _table_of(options, "use toolkit.local.oracles.best, which keeps no table")
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
-            refuse("`probabilities` must name every option once", "other names", "each option needs its share")
+            refuse(
+                "`probabilities` must name every option once", "other names", "each option needs its share"
+            )
         probabilities = [probabilities[name] for name in names]
     shares = [probability(p, "probabilities") for p in probabilities]
     if len(shares) != len(names):
         refuse(f"`probabilities` must hold {len(names)} numbers", len(shares), "each option needs its share")
     truth = 1 - sum(shares, Fraction(0))
     if truth <= 0:
-        refuse("`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully")
+        refuse(
+            "`probabilities` must sum to less than 1", 1 - truth, "someone must be left to answer truthfully"
+        )
     denominator = min(math.lcm(*(share.denominator for share in shares)), DENOMINATOR_LIMIT)
     others = [math.ceil(share * denominator) for share in shares]  # exact, or up: to the private side
     kept = denominator - sum(others)
     if kept <= 0:
-        refuse("`probabilities` must leave more than 2**-32 for the truth", 1 - truth, "32-bit draws would hide every answer")
-    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + kept * np.eye(len(names), dtype=np.int64)
+        refuse(
+            "`probabilities` must leave more than 2**-32 for the truth",
+            1 - truth,
+            "32-bit draws would hide every answer",
+        )
+    weights = np.tile(np.array(others, dtype=np.int64), (len(names), 1)) + kept * np.eye(
+        len(names), dtype=np.int64
+    )
     return Design(weights, denominator, names, name="forced")
 
 
 def _share(p: Number | None, epsilon: Number | None) -> Fraction:
     """The probability p of a design that takes it or an epsilon, where no epsilon took its place."""
     if p is None or epsilon is not None:
-        refuse("exactly one of `p` and `epsilon` must be given", "both" if p is not None else "none", "each determines the other")
+        refuse(
+            "exactly one of `p` and `epsilon` must be given",
+            "both" if p is not None else "none",
+            "each determines the other",
+        )
     share = probability(p, "p")
     if share == Fraction(1, 2):
         refuse("`p` must differ from 1/2", share, "at 1/2 a report says nothing about the answer")
     return share
 
 
-def _binary(yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO) -> Design:
+def _binary(
+    yes_if_yes: Fraction, yes_if_no: Fraction, name: str, report_options: Sequence[str] = _YES_NO
+) -> Design:
     rows = [[1 - yes_if_no, yes_if_no], [1 - yes_if_yes, yes_if_yes]]
     weights, denominator = private_rows(rows, DENOMINATOR_LIMIT)
     return Design(weights, denominator, _YES_NO, report_options, name)

@@ -9,9 +9,13 @@ import numpy.typing as npt
 from toolkit.core.arrays import Labels
 
 
-def describe(weights: npt.NDArray[np.int64], denominator: int, options: Labels, report_options: Labels, epsilon: float) -> str:
+def describe(
+    weights: npt.NDArray[np.int64], denominator: int, options: Labels, report_options: Labels, epsilon: float
+) -> str:
     """What is received for each answer, how often, and what that proves at most."""
-    sentences = [_row(option, row, denominator, report_options) for option, row in zip(options, weights, strict=True)]
+    sentences = [
+        _row(option, row, denominator, report_options) for option, row in zip(options, weights, strict=True)
+    ]
     return " ".join([*sentences, *_what_it_proves(weights, options, report_options, epsilon)])
 
 
@@ -43,7 +47,10 @@ def frequency(share: Fraction) -> tuple[int, int, bool]:
 
 def bound_in_words(epsilon: float) -> str:
     """What a report can prove at most."""
-    bound = f"at most {math.exp(epsilon):.3g} times as likely under one answer as under another (epsilon {epsilon:.3g})"
+    bound = (
+        f"at most {math.exp(epsilon):.3g} times as likely under one answer as under another (epsilon "
+        f"{epsilon:.3g})"
+    )
     return f"Whatever we receive, it is {bound}, so it proves no answer."
 
 
@@ -55,7 +62,9 @@ def _row(option: str | int, row: npt.NDArray[np.int64], denominator: int, report
     return f"If your answer is “{option}”, we receive {_listed(shown)}."
 
 
-def _what_it_proves(weights: npt.NDArray[np.int64], options: Labels, report_options: Labels, epsilon: float) -> list[str]:
+def _what_it_proves(
+    weights: npt.NDArray[np.int64], options: Labels, report_options: Labels, epsilon: float
+) -> list[str]:
     """One sentence a report that rules answers out; else the largest shift of the odds."""
     if math.isfinite(epsilon):
         return [bound_in_words(epsilon)]
@@ -63,7 +72,8 @@ def _what_it_proves(weights: npt.NDArray[np.int64], options: Labels, report_opti
     for j in np.flatnonzero(weights.min(axis=0) == 0):
         possible = [str(options[i]) for i in np.flatnonzero(weights[:, j])]
         proofs.append(
-            f"If we receive “{report_options[j]}”, your answer can only be {_listed([f'“{p}”' for p in possible], 'or')}."
+            f"If we receive “{report_options[j]}”, your answer can only be "
+            f"{_listed([f'“{p}”' for p in possible], 'or')}."
         )
     return proofs[:4]
 

@@ -1,4 +1,6 @@
-"""Before anybody is asked: how many people, how private, how precise, with which device, and what an observer would learn."""
+"""Before anybody is asked: how many people, how private, how precise, with which device, and what an observer
+would learn.
+"""
 
 from toolkit.planning.conditions import Field
 from toolkit.planning.disclosure import Learned, bet, guess_rate, learned, people_at_equal_epsilon, roc_limit

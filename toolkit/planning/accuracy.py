@@ -1,4 +1,6 @@
-"""How precise a survey is: margin and power as functions of epsilon and n, for every randomizer by one protocol."""
+"""How precise a survey is: margin and power as functions of epsilon and n, for every randomizer by one
+protocol.
+"""
 
 import inspect
 import math
@@ -36,8 +38,8 @@ class Precision(Protocol):
 class Spread:
     """The variance of one person's contribution, by its sources; one entry for each option.
 
-    `alike` is the noise of a mean if all gave the same answer, where their standard deviation is not known: the noise of
-    some randomizers is largest then, and a finite population spares none of it.
+    `alike` is the noise of a mean if all gave the same answer, where their standard deviation is not known:
+    the noise of some randomizers is largest then, and a finite population spares none of it.
     """
 
     noise: Array
@@ -45,7 +47,9 @@ class Spread:
     alike: Array | None = None
 
     def left(self, part: Any) -> Array:
-        """The variance when so much of the sampling variance is left, at the spread of answers that makes it largest."""
+        """The variance when so much of the sampling variance is left, at the spread of answers that makes it
+        largest.
+        """
         found = self.noise + self.sampling * part
         return np.asarray(found if self.alike is None else np.maximum(found, self.alike))
 
@@ -54,8 +58,8 @@ class Spread:
 class Accuracy:
     """What n people are worth with one randomizer. `shift` is the distance to tell, `other` the spread there.
 
-    `counted` is the test whose power is counted from the binomial law, where there is one; `counted_directly` is that of
-    direct questioning.
+    `counted` is the test whose power is counted from the binomial law, where there is one; `counted_directly`
+    is that of direct questioning.
     """
 
     field: Field
@@ -78,7 +82,9 @@ class Accuracy:
         return float(found) if np.ndim(n) == 0 else found
 
     def power(self, n: Any) -> Any:
-        """Probability that the test of the given level tells `detect` from `prevalence`: counted, or by the normal formula."""
+        """Probability that the test of the given level tells `detect` from `prevalence`: counted, or by the
+        normal formula.
+        """
         if np.ndim(n):
             return np.array([self.power(people) for people in np.asarray(n).tolist()])
         if self.counted is not None and n <= MOST_COUNTED:
@@ -140,13 +146,18 @@ class Case:
         here = spread_of(randomizer, self.prevalence, self.sd)
         if self.detect is None:
             return Accuracy(self.field, self.level, here)
-        gap = np.abs(np.atleast_1d(np.asarray(self.detect, dtype=float)) - np.atleast_1d(np.asarray(self.prevalence, dtype=float)))
+        gap = np.abs(
+            np.atleast_1d(np.asarray(self.detect, dtype=float))
+            - np.atleast_1d(np.asarray(self.prevalence, dtype=float))
+        )
         counted, direct = self._counted(randomizer) or (None, None)
         other = spread_of(randomizer, self.detect, self.sd)
         return Accuracy(self.field, self.level, here, other, gap, self.sides, counted, direct)
 
     def _counted(self, randomizer: Randomizer) -> tuple[ScoreTest, ScoreTest] | None:
-        """The tests whose reports are binomial: those of one yes/no question to n people of a large population."""
+        """The tests whose reports are binomial: those of one yes/no question to n people of a large
+        population.
+        """
         if not has_matrix(randomizer) or not self.field.plain:
             return None
         before, after = (float(np.atleast_1d(truth)[-1]) for truth in (self.prevalence, self.detect))
@@ -156,15 +167,20 @@ class Case:
         if self.field.compliance is None:
             return randomizer
         if not has_matrix(randomizer):
-            refuse("`compliance` needs a design with a matrix", type(randomizer).__name__, "leave it out, or ask a yes/no question")
+            refuse(
+                "`compliance` needs a design with a matrix",
+                type(randomizer).__name__,
+                "leave it out, or ask a yes/no question",
+            )
         return self.field.compliance.seen_through(randomizer)
 
 
 def spread_of(randomizer: Randomizer, truth: Any, sd: Number | None) -> Spread:
     """Noise and sampling variance of one person, through `variance` alone.
 
-    Of a mean whose standard deviation is not known both ends are kept: answers as far apart as the bounds allow, and all
-    alike. The variance is linear in between, whatever part of the sampling variance is left, so one of them is the worst.
+    Of a mean whose standard deviation is not known both ends are kept: answers as far apart as the bounds
+    allow, and all alike. The variance is linear in between, whatever part of the sampling variance is left,
+    so one of them is the worst.
     """
     if randomizer.bounds is None:
         return _split(randomizer, truth)
@@ -186,10 +202,14 @@ def _split(randomizer: Randomizer, truth: Any, **sd: Any) -> Spread:
 
 
 def _noise(randomizer: Randomizer, truth: Any, **sd: Any) -> Array:
-    return np.atleast_1d(np.asarray(randomizer.variance(truth, 1, respondents="fixed", **sd), dtype=np.float64))
+    return np.atleast_1d(
+        np.asarray(randomizer.variance(truth, 1, respondents="fixed", **sd), dtype=np.float64)
+    )
 
 
-def margin_grid(family: Family, prevalence: Any, *, epsilons: npt.ArrayLike, ns: npt.ArrayLike, level: float = 0.95) -> Array:
+def margin_grid(
+    family: Family, prevalence: Any, *, epsilons: npt.ArrayLike, ns: npt.ArrayLike, level: float = 0.95
+) -> Array:
     """Margins for many epsilons (rows) and numbers of people (columns): for contours and sliders.
 
     >>> from toolkit import warner
@@ -197,4 +217,6 @@ def margin_grid(family: Family, prevalence: Any, *, epsilons: npt.ArrayLike, ns:
     [[0.4, 0.2], [0.212, 0.106]]
     """
     people = np.asarray(ns, dtype=np.float64)
-    return np.array([Case(family, prevalence, level).accuracy(float(e)).margin(people) for e in np.asarray(epsilons)])
+    return np.array(
+        [Case(family, prevalence, level).accuracy(float(e)).margin(people) for e in np.asarray(epsilons)]
+    )

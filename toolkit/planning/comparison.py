@@ -1,4 +1,6 @@
-"""The same promise kept in four ways: asked directly, hidden by each person, shuffled, or noised by a curator."""
+"""The same promise kept in four ways: asked directly, hidden by each person, shuffled, or noised by a
+curator.
+"""
 
 import math
 from collections.abc import Callable
@@ -16,7 +18,8 @@ from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, OutOfReach, Targ
 TRUST = {
     "direct": "whoever receives the answers, with all of them",
     "local": "nobody: each person hides the answer before it is sent",
-    "shuffled": "a shuffler that mixes the reports and does not tell whose is whose, nor collude with the analyst",
+    "shuffled": "a shuffler that mixes the reports and does not tell whose is whose, nor collude with the "
+    "analyst",
     "central": "a curator, with every true answer, to add the noise and publish nothing else",
 }
 _MOST_LOCAL = 16.0
@@ -51,11 +54,21 @@ def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) 
     )
 
 
-def _way(name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float) -> Way:
+def _way(
+    name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float
+) -> Way:
     variance = accuracy.variance(n)
     widest = int(np.argmax(variance))
     noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
-    return Way(name, *losses, math.sqrt(noise), math.sqrt(float(variance[widest])), accuracy.margin(n), needed, TRUST[name])
+    return Way(
+        name,
+        *losses,
+        math.sqrt(noise),
+        math.sqrt(float(variance[widest])),
+        accuracy.margin(n),
+        needed,
+        TRUST[name],
+    )
 
 
 def _people(accuracy: Precision, target: Target) -> float:
@@ -72,12 +85,18 @@ class _Hidden:
 
 
 def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[_Hidden, float]:
-    """What each person may use locally if the reports are shuffled, and how many people the target then needs."""
+    """What each person may use locally if the reports are shuffled, and how many people the target then
+    needs.
+    """
     if case.fixed:
-        return _Hidden(epsilon, shuffled(case.randomizer(None), n, delta).epsilon), _people(case.accuracy(epsilon), target)
+        return _Hidden(epsilon, shuffled(case.randomizer(None), n, delta).epsilon), _people(
+            case.accuracy(epsilon), target
+        )
 
     def cost(local: float, people: int) -> float:
-        one = shuffled(case.randomizer(local), max(1, int(case.field.behind(people) / case.field.smallest)), delta).epsilon
+        one = shuffled(
+            case.randomizer(local), max(1, int(case.field.behind(people) / case.field.smallest)), delta
+        ).epsilon
         return one if case.field.one_each else one * case.field.questions
 
     best = largest_local(lambda local: cost(local, n), epsilon, most=_MOST_LOCAL, tolerance=1e-3)
@@ -87,10 +106,14 @@ def _shuffled(case: Case, epsilon: float, n: int, target: Target, delta: float) 
             needed = epsilon_for(case, target, people)
         except OutOfReach:
             return False
-        return needed <= epsilon or (needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon)
+        return needed <= epsilon or (
+            needed < _MOST_LOCAL and cost(max(needed, LEAST_EPSILON), people) <= epsilon
+        )
 
     reachable = case.field.reachable()
-    return _Hidden(best, epsilon), _search(enough, max(2, n // 4), MOST_PEOPLE if reachable is None else reachable, digits=3)
+    return _Hidden(best, epsilon), _search(
+        enough, max(2, n // 4), MOST_PEOPLE if reachable is None else reachable, digits=3
+    )
 
 
 def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -> float:
@@ -107,7 +130,9 @@ def _search(enough: Callable[[int], bool], start: int, most: int, digits: int) -
 
 
 def other_guesses(prevalence: Any) -> tuple[Any, ...]:
-    """Other truths than the guessed one: a share halved to doubled, and one half; shares nearer to and farther from even."""
+    """Other truths than the guessed one: a share halved to doubled, and one half; shares nearer to and
+    farther from even.
+    """
     shares = np.asarray(prevalence, dtype=np.float64)
     if shares.ndim == 0:
         guess = float(shares)
@@ -120,7 +145,9 @@ def other_guesses(prevalence: Any) -> tuple[Any, ...]:
     return tuple((part * shares + (1 - part) * even).tolist() for part in (0.0, 0.5, 1.0))
 
 
-def answers_at(case: Case, solved: str, epsilon: float, n: int, target: Target, guesses: tuple[Any, ...]) -> list[float]:
+def answers_at(
+    case: Case, solved: str, epsilon: float, n: int, target: Target, guesses: tuple[Any, ...]
+) -> list[float]:
     """The solved quantity if the truth were each of the guesses; NaN where it cannot be reached."""
     return [_answer(replace(case, prevalence=guess), solved, epsilon, n, target) for guess in guesses]
 
@@ -139,5 +166,7 @@ def _answer(case: Case, solved: str, epsilon: float, n: int, target: Target) -> 
 
 def check_delta(delta: float) -> float:
     if not 0 < delta < 1:
-        refuse("`delta` must lie strictly between 0 and 1", delta, "shuffling gains nothing at 0; 1e-6 is usual")
+        refuse(
+            "`delta` must lie strictly between 0 and 1", delta, "shuffling gains nothing at 0; 1e-6 is usual"
+        )
     return float(delta)

@@ -32,8 +32,12 @@ class Field:
 
     @property
     def plain(self) -> bool:
-        """Whether n people who follow the instructions, drawn from many, all stand behind the one estimate."""
-        return self.smallest == 1 and self.population is None and self.questions == 1 and self.compliance is None
+        """Whether n people who follow the instructions, drawn from many, all stand behind the one
+        estimate.
+        """
+        return (
+            self.smallest == 1 and self.population is None and self.questions == 1 and self.compliance is None
+        )
 
     @property
     def at_once(self) -> int:
@@ -64,7 +68,11 @@ class Field:
 
 
 def checked_field(
-    smallest: Number, population: int | None, response: Number, questions: int, compliance: Mapping[str, Number] | Compliance | None
+    smallest: Number,
+    population: int | None,
+    response: Number,
+    questions: int,
+    compliance: Mapping[str, Number] | Compliance | None,
 ) -> Field:
     """Field conditions from what an analyst wrote."""
     people = None if population is None else whole(population, "population", least=2)
@@ -81,7 +89,9 @@ def checked_field(
 def _share(value: Number, name: str) -> float:
     number = exact(value, name)
     if not 0 < number <= 1:
-        refuse(f"`{name}` must be a share above 0 and at most 1", value, "it says how many of the people count")
+        refuse(
+            f"`{name}` must be a share above 0 and at most 1", value, "it says how many of the people count"
+        )
     return float(number)
 
 
@@ -89,5 +99,9 @@ def _conduct(given: Mapping[str, Number] | Compliance | None) -> Compliance | No
     if given is None or isinstance(given, Compliance):
         return given
     if not isinstance(given, Mapping) or not set(given) <= set(WAYS):
-        refuse(f"`compliance` must map {', '.join(WAYS)} to shares", "something else", "they are the ways not to comply")
+        refuse(
+            f"`compliance` must map {', '.join(WAYS)} to shares",
+            "something else",
+            "they are the ways not to comply",
+        )
     return Compliance(**dict(given))  # type: ignore[arg-type]

@@ -1,4 +1,6 @@
-"""What n people are worth to a curator, who knows their answers and adds Laplace noise to the share or the mean."""
+"""What n people are worth to a curator, who knows their answers and adds Laplace noise to the share or the
+mean.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -16,10 +18,12 @@ _LEAST = 1e-12  # a standard deviation of so little of the noise is none
 
 @dataclass(frozen=True)
 class Curated:
-    """The error is that of asking directly, by the normal approximation, plus Laplace noise of scale `total` / n, as it is.
+    """The error is that of asking directly, by the normal approximation, plus Laplace noise of scale `total`
+    / n, as it is.
 
-    Its quantiles are those of the sum of the two, not of a bell curve of the same variance: where the noise governs, a
-    95 % margin is up to 8 % wider than 1.96 standard errors, and an 80 % margin up to 11 % narrower than 1.28.
+    Its quantiles are those of the sum of the two, not of a bell curve of the same variance: where the noise
+    governs, a 95 % margin is up to 8 % wider than 1.96 standard errors, and an 80 % margin up to 11 %
+    narrower than 1.28.
     """
 
     direct: Accuracy
@@ -48,13 +52,16 @@ class Curated:
     def power(self, n: Any) -> float:
         """Probability that the test tells `detect` from `prevalence`, by the option that tells best."""
         shift = np.asarray(self.direct.shift)
-        before, after = (np.sqrt(self.direct.variance(n, spread)) for spread in (self.direct.here, self.direct.other))
+        before, after = (
+            np.sqrt(self.direct.variance(n, spread)) for spread in (self.direct.here, self.direct.other)
+        )
         edge = quantile((1 - self.direct.level) / self.direct.sides, before, self.scale(n))
         return float(np.where(shift > 0, tail(edge - shift, after, self.scale(n)), 0).max())
 
 
 def tail(x: Any, sd: Any, scale: float) -> Array:
-    """Probability that a normal number of this standard deviation plus a Laplace number of this scale is above x.
+    """Probability that a normal number of this standard deviation plus a Laplace number of this scale is
+    above x.
 
     >>> float(tail(0.0, 1.0, 1.0)), round(float(tail(3.0, 0.0, 1.0)), 4)
     (0.5, 0.0249)
@@ -65,7 +72,8 @@ def tail(x: Any, sd: Any, scale: float) -> Array:
             return np.asarray(np.nan_to_num(ndtr(-x / sd)))
     ratio = np.maximum(sd / scale, _LEAST)
     far = np.abs(x) / (ratio * scale)
-    # An exponential that grows times a probability that vanishes is written with erfcx, so that neither over- nor underflows.
+    # An exponential that grows times a probability that vanishes is written with erfcx, so that neither over-
+    # nor underflows.
     bell = np.exp(-far * far / 2) / 2
     behind = bell * erfcx((far + ratio) / _ROOT)
     close = bell * erfcx(np.maximum(ratio - far, 0) / _ROOT)

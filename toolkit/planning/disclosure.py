@@ -1,4 +1,6 @@
-"""What an observer learns from one report: as odds, as a bet, as a guess, as a test. All four are epsilon, said differently."""
+"""What an observer learns from one report: as odds, as a bet, as a guess, as a test. All four are epsilon,
+said differently.
+"""
 
 import math
 from dataclasses import dataclass
@@ -17,8 +19,9 @@ from toolkit.local.questions import warner
 class Learned:
     """What one report does to an observer's belief in the last option, yes.
 
-    `chance` : how often this report is received. `odds_factor` : by how much it multiplies the odds of yes; within e**epsilon
-    and its inverse. `stake_factor` : what a fair bet of 1 on yes, placed before the report came, is worth after it.
+    `chance` : how often this report is received. `odds_factor` : by how much it multiplies the odds of yes;
+    within e**epsilon and its inverse. `stake_factor` : what a fair bet of 1 on yes, placed before the report
+    came, is worth after it.
     """
 
     report: str | int
@@ -34,7 +37,10 @@ class Learned:
     def __str__(self) -> str:
         """In the words of someone with an interest in the answer, as an insurer."""
         chance = f"of people who report “{self.report}”, about {100 * self.after:.0f} in 100 have it"
-        return f"{chance}; before the report it was {100 * self.before:.0f}. Nothing more can be concluded about this person."
+        return (
+            f"{chance}; before the report it was {100 * self.before:.0f}. Nothing more can be concluded "
+            "about this person."
+        )
 
 
 def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
@@ -54,7 +60,8 @@ def learned(design: Design, prior: Number) -> tuple[Learned, ...]:
 
 
 def guess_rate(epsilon: Number) -> float:
-    """How often the best guess of a yes or no is right, from one report and no other knowledge: at most e**e / (1 + e**e).
+    """How often the best guess of a yes or no is right, from one report and no other knowledge: at most e**e
+    / (1 + e**e).
 
     >>> round(guess_rate(1.0), 3)
     0.731
@@ -63,16 +70,20 @@ def guess_rate(epsilon: Number) -> float:
 
 
 def guess_rate_of(design: Design, prior: Number = 0.5) -> float:
-    """How often the best guess of the answer is right after a report, for an observer who held `prior` before."""
+    """How often the best guess of the answer is right after a report, for an observer who held `prior`
+    before.
+    """
     belief = _belief(design, prior)
     joint = np.array([[1 - belief], [belief]]) * design.matrix
     return float(joint.max(axis=0).sum())
 
 
 def bet(epsilon: Number) -> float:
-    """The most that a stake of 1 on somebody's answer, at odds that were fair before the report, is worth after it.
+    """The most that a stake of 1 on somebody's answer, at odds that were fair before the report, is worth
+    after it.
 
-    Who bets on a person's answer can multiply the stake by e**epsilon at the very most, whatever was known before.
+    Who bets on a person's answer can multiply the stake by e**epsilon at the very most, whatever was known
+    before.
 
     >>> round(bet(1.0), 3)
     2.718
@@ -92,7 +103,9 @@ def roc_limit(false_alarms: npt.ArrayLike, epsilon: Number) -> Array:
 
 
 def roc(design: Design) -> Array:
-    """The corners of what tests can do with this design: rows of (false alarms, yes found), from (0, 0) to (1, 1)."""
+    """The corners of what tests can do with this design: rows of (false alarms, yes found), from (0, 0) to
+    (1, 1).
+    """
     if len(design.options) != 2:
         refuse("`design` must have two options", len(design.options), "a test tells two answers apart")
     no, yes = design.matrix
@@ -102,16 +115,22 @@ def roc(design: Design) -> Array:
 
 
 def people_at_equal_epsilon(design: Design, prevalence: Any) -> float:
-    """How many times as many people this yes/no design needs as Warner's with the same epsilon: never below 1.
+    """How many times as many people this yes/no design needs as Warner's with the same epsilon: never below
+    1.
 
     >>> from toolkit import unrelated
     >>> round(people_at_equal_epsilon(unrelated(p=0.7, prevalence=0.3), 0.1), 2)
     1.17
 
-    References: N. Holohan, D. J. Leith and O. Mason, Optimal differentially private mechanisms for randomised response (2017).
+    References: N. Holohan, D. J. Leith and O. Mason, Optimal differentially private mechanisms for randomised
+    response (2017).
     """
     if len(design.options) != 2 or not math.isfinite(design.epsilon):
-        refuse("`design` must have two options and a finite epsilon", design, "only then is there a Warner design beside it")
+        refuse(
+            "`design` must have two options and a finite epsilon",
+            design,
+            "only then is there a Warner design beside it",
+        )
     best = warner(epsilon=design.epsilon)
     return float(design.variance(prevalence, 1)) / float(best.variance(prevalence, 1))
 

@@ -1,4 +1,6 @@
-"""Families of randomizers, one for each epsilon: declared by the keyword `epsilon`, and held to it whenever one is made."""
+"""Families of randomizers, one for each epsilon: declared by the keyword `epsilon`, and held to it whenever
+one is made.
+"""
 
 import inspect
 import math
@@ -19,7 +21,9 @@ def is_randomizer(source: object) -> bool:
 
 
 def check_family(family: Any) -> None:
-    """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a place."""
+    """Refuse what does not say by its signature that it is made from an epsilon; nothing is guessed from a
+    place.
+    """
     name = _name(family)
     if not callable(family):
         refuse(
@@ -36,13 +40,24 @@ def check_family(family: Any) -> None:
     epsilon = parameters.get("epsilon")
     if epsilon is None or epsilon.kind not in (epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY):
         own = ", ".join(f"{key}=…" for key in parameters) or "…"
-        advice = f"give the design itself, {name}({own}), which has its own epsilon; or a function with the parameter `epsilon`"
+        advice = (
+            f"give the design itself, {name}({own}), which has its own epsilon; or a function with the "
+            "parameter `epsilon`"
+        )
         refuse("a family must take the keyword `epsilon`", said, advice)
     single = (epsilon.POSITIONAL_ONLY, epsilon.POSITIONAL_OR_KEYWORD, epsilon.KEYWORD_ONLY)
-    needed = [key for key, one in parameters.items() if key != "epsilon" and one.default is one.empty and one.kind in single]
+    needed = [
+        key
+        for key, one in parameters.items()
+        if key != "epsilon" and one.default is one.empty and one.kind in single
+    ]
     if needed:
         filled = ", ".join(f"{key}=…" for key in needed)
-        refuse("a family must need nothing but `epsilon`", said, f"fill in the rest: functools.partial({name}, {filled})")
+        refuse(
+            "a family must need nothing but `epsilon`",
+            said,
+            f"fill in the rest: functools.partial({name}, {filled})",
+        )
 
 
 def member(family: Family, epsilon: float) -> Randomizer:
@@ -55,10 +70,16 @@ def member(family: Family, epsilon: float) -> Randomizer:
     check_family(family)
     made = family(epsilon=epsilon)
     if not is_randomizer(made):
-        refuse("a family must make a randomizer", type(made).__name__, "warner(epsilon=1.0) is one", TypeError)
+        refuse(
+            "a family must make a randomizer", type(made).__name__, "warner(epsilon=1.0) is one", TypeError
+        )
     if not made.epsilon <= epsilon:
         rule = "a family must make a randomizer that costs at most the epsilon it is given"
-        refuse(rule, f"{made.epsilon:.6g} for {epsilon:.6g} from {_name(family)}", "nothing can be promised with it")
+        refuse(
+            rule,
+            f"{made.epsilon:.6g} for {epsilon:.6g} from {_name(family)}",
+            "nothing can be promised with it",
+        )
     return made
 
 

@@ -1,4 +1,6 @@
-"""From a wanted epsilon to a coin, a die or a birthday: the devices that come near, and what each costs in people."""
+"""From a wanted epsilon to a coin, a die or a birthday: the devices that come near, and what each costs in
+people.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -11,7 +13,9 @@ from toolkit.planning.families import Family, member, not_above
 
 @dataclass(frozen=True, repr=False)
 class Snapped:
-    """A device near the wanted design. `people` is how many times as many are needed as with the wanted design."""
+    """A device near the wanted design. `people` is how many times as many are needed as with the wanted
+    design.
+    """
 
     device: Device[Design]
     wanted: float
@@ -30,12 +34,14 @@ class Snapped:
         side = "keeps" if self.keeps else "passes"
         cost = f"{self.people:.3g} times the people"
         return (
-            f"<Snapped {self.device.name}: epsilon {self.epsilon:.3g} {side} {self.wanted:.3g}; {cost}; {self.device.instructions}>"
+            f"<Snapped {self.device.name}: epsilon {self.epsilon:.3g} {side} {self.wanted:.3g}; {cost}; "
+            f"{self.device.instructions}>"
         )
 
 
 def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...]:
-    """Devices for a family of designs: first those that keep epsilon, fewest people first; then those that pass it, nearest first.
+    """Devices for a family of designs: first those that keep epsilon, fewest people first; then those that
+    pass it, nearest first.
 
     >>> from toolkit import warner
     >>> snap(warner, 1.2, 0.1)[0]
@@ -46,10 +52,21 @@ def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...
     wanted = not_above(positive(epsilon, "epsilon"))
     design = member(family, wanted)
     if not has_matrix(design):
-        refuse("only designs with a matrix have devices", type(design).__name__, "use k_ary, warner or another design")
+        refuse(
+            "only designs with a matrix have devices",
+            type(design).__name__,
+            "use k_ary, warner or another design",
+        )
     before = _worst(design, prevalence)
-    found = [Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()]
-    return tuple(sorted(found, key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon)))
+    found = [
+        Snapped(device, wanted, _worst(device.design, prevalence) / before) for device in design.devices()
+    ]
+    return tuple(
+        sorted(
+            found,
+            key=lambda snapped: (not snapped.keeps, snapped.people if snapped.keeps else snapped.epsilon),
+        )
+    )
 
 
 def _worst(design: Design, prevalence: Any) -> float:

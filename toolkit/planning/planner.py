@@ -1,4 +1,6 @@
-"""`plan`: how many people must I ask, how private can I be, how precise will it be? Give two, get the third."""
+"""`plan`: how many people must I ask, how private can I be, how precise will it be? Give two, get the
+third.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -35,24 +37,24 @@ def plan(
     questions: int = 1,
     compliance: Mapping[str, Number] | Compliance | None = None,
 ) -> Plan:
-    """Solve for the one of epsilon, n and margin that is left out: n is rounded up, and what is asked for is reached.
+    """Solve for the one of epsilon, n and margin that is left out: n is rounded up, and what is asked for is
+    reached.
 
-    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is the test that
-    agrees with the default interval. For one yes/no question to up to a million people its power is counted from the binomial
-    law of the reports, and n people are enough if every larger number is, too. Margins, and any other power, are by the
-    normal approximation; a note says how a power was found.
+    With `detect`, a test is planned instead of a margin: then one of epsilon, n and power is left out. It is
+    the test that agrees with the default interval. For one yes/no question to up to a million people its
+    power is counted from the binomial law of the reports, and n people are enough if every larger number is,
+    too. Margins, and any other power, are by the normal approximation; a note says how a power was found.
 
     Parameters
     ----------
-    design : a family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its own epsilon.
-    prevalence : a guess of the truth: a share, one share an option, or a mean.
-    margin : half the width of the interval, on the scale of the estimate: 0.03 is 3 percentage points.
-    detect, power : another truth, and the probability that a test of nominal size 1 - `level` tells it from `prevalence`.
-    sides : of the test: 2, or 1 if only a truth on the side of `detect` would be looked for.
-    sd : of a mean, the guessed standard deviation of the answers; the worst possible if left out.
-    subgroup : share of the smallest subgroup that needs this precision. population : its finite size.
-    response : share of the invited who answer; nobody of a population is invited twice.
-    questions : how many are asked of the same people.
+    design : a family (a function with the parameter `epsilon`, as `warner`), or one randomizer, which has its
+    own epsilon. prevalence : a guess of the truth: a share, one share an option, or a mean. margin : half the
+    width of the interval, on the scale of the estimate: 0.03 is 3 percentage points. detect, power : another
+    truth, and the probability that a test of nominal size 1 - `level` tells it from `prevalence`. sides : of
+    the test: 2, or 1 if only a truth on the side of `detect` would be looked for. sd : of a mean, the guessed
+    standard deviation of the answers; the worst possible if left out. subgroup : share of the smallest
+    subgroup that needs this precision. population : its finite size. response : share of the invited who
+    answer; nobody of a population is invited twice. questions : how many are asked of the same people.
     compliance : {"self_protective": share, "random": share} of people who do not follow the instructions.
 
     >>> from toolkit import warner
@@ -61,7 +63,9 @@ def plan(
     >>> from toolkit import forced
     >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8).n
     277
-    >>> plan(forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1).n  # 212 by the literature's normal formula
+    >>> plan(
+    ...     forced("1/6", "1/6"), prevalence=0, detect=0.1, power=0.8, sides=1
+    ... ).n  # 212 by the literature's normal formula
     223
     """
     given = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
@@ -97,7 +101,9 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
     if is_randomizer(design):
         if given["epsilon"] is not None:
             refuse(
-                "`epsilon` must be left out when the design is given", given["epsilon"], "the design has its own; or give a family"
+                "`epsilon` must be left out when the design is given",
+                given["epsilon"],
+                "the design has its own; or give a family",
             )
         names.remove("epsilon")
     else:
@@ -113,22 +119,40 @@ def _unknown(design: Any, given: Mapping[str, Any], *, testing: bool) -> str:
 
 def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
     """The given quantities as numbers; contradictions are refused here."""
-    margin = None if given["margin"] is None else float(positive(given["margin"], "margin", "no number of people has no error"))
+    margin = (
+        None
+        if given["margin"] is None
+        else float(positive(given["margin"], "margin", "no number of people has no error"))
+    )
     people = None if given["n"] is None else whole(given["n"], "n")
-    epsilon = None if given["epsilon"] is None else not_above(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
+    epsilon = (
+        None
+        if given["epsilon"] is None
+        else not_above(positive(given["epsilon"], "epsilon", "at 0 a report says nothing"))
+    )
     if case.fixed:
         epsilon = float(case.source.epsilon)  # type: ignore[union-attr]
     power = None if given["power"] is None else exact(given["power"], "power")
     if power is not None and not 1 - case.level < power < 1:
         refuse(
-            f"`power` must lie between {1 - case.level:.3g} and 1", given["power"], "a test that ignores the reports has the first"
+            f"`power` must lie between {1 - case.level:.3g} and 1",
+            given["power"],
+            "a test that ignores the reports has the first",
         )
     _check_people(case.field, people)
     shares = case.randomizer(epsilon or 1.0).bounds is None
     if margin is not None and shares and margin >= 1:
-        refuse("`margin` must be below 1", given["margin"], "a share lies between 0 and 1: every survey has a smaller one")
+        refuse(
+            "`margin` must be below 1",
+            given["margin"],
+            "a share lies between 0 and 1: every survey has a smaller one",
+        )
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
-        refuse("`detect` must be written as `prevalence` is", "another number of shares", "each is compared with its own")
+        refuse(
+            "`detect` must be written as `prevalence` is",
+            "another number of shares",
+            "each is compared with its own",
+        )
     accuracy = case.accuracy(epsilon or 1.0)  # checks the prevalence, before any search
     if accuracy.shift is not None and not np.any(accuracy.shift > 0):
         refuse("`detect` must differ from `prevalence`", case.detect, "there is nothing to detect")
@@ -144,12 +168,18 @@ def _check_people(field: Field, n: int | None) -> None:
     if n > (field.population or 0):
         refuse(f"`n` must be at most the population, {field.population:,}", f"{n:,}", "nobody is asked twice")
     consequence = f"{field.invited(n):,} would have to be invited, and nobody is invited twice"
-    refuse(f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited", f"{n:,}", consequence)
+    refuse(
+        f"`n` must be at most {most:,}, as many as answer when all {field.population:,} are invited",
+        f"{n:,}",
+        consequence,
+    )
 
 
 def _planned(case: Case, goal: _Goal) -> Plan:
     solved, target = goal.solved, goal.target
-    epsilon = goal.epsilon or epsilon_for(case, target, goal.n or 0)  # of the two only the one to solve for is missing
+    epsilon = goal.epsilon or epsilon_for(
+        case, target, goal.n or 0
+    )  # of the two only the one to solve for is missing
     accuracy = case.accuracy(epsilon)
     people = goal.n or people_for(accuracy, target)
     power = None if case.detect is None else power_of(accuracy, people)
@@ -171,12 +201,18 @@ def _planned(case: Case, goal: _Goal) -> Plan:
         bias=bias,
         notes=(*_notes(case), *_test_note(case, accuracy, target, people)),
         case=case,
-        target=replace(target, power=power) if solved == "power" else replace(target, margin=margin) if power is None else target,
+        target=replace(target, power=power)
+        if solved == "power"
+        else replace(target, margin=margin)
+        if power is None
+        else target,
     )
 
 
 def _better(case: Case, goal: _Goal) -> Plan:
-    """Several questions: one random question for each person, or all with the budget split; the better, and by how much."""
+    """Several questions: one random question for each person, or all with the budget split; the better, and
+    by how much.
+    """
     solved = goal.solved
     found: list[Plan] = []
     for one_each in (True, False):
@@ -188,9 +224,17 @@ def _better(case: Case, goal: _Goal) -> Plan:
         raise failure
     found.sort(key=lambda plan: -(plan.power or 0) if solved == "power" else getattr(plan, solved))
     if len(found) == 1:
-        return replace(found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this"))
+        return replace(
+            found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this")
+        )
     other = getattr(found[1], solved)
-    words = in_words(other, shares=goal.target.shares) if solved == "margin" else f"{other:,}" if solved == "n" else f"{other:.3g}"
+    words = (
+        in_words(other, shares=goal.target.shares)
+        if solved == "margin"
+        else f"{other:,}"
+        if solved == "n"
+        else f"{other:.3g}"
+    )
     way = "all questions to everybody" if found[0].case.field.one_each else "one random question each"
     return replace(found[0], notes=(*found[0].notes, f"{way} would have {solved} {words}"))
 
@@ -211,13 +255,16 @@ def _notes(case: Case) -> tuple[str, ...]:
         notes.append(f"drawn from a population of {field.population:,}")
     if field.compliance:
         notes.append(
-            f"{100 * (1 - field.compliance.followers):.3g} % do not follow the instructions, and the estimate corrects for it"
+            f"{100 * (1 - field.compliance.followers):.3g} % do not follow the instructions, and the "
+            "estimate corrects for it"
         )
     return tuple(notes)
 
 
 def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[str, ...]:
-    """Which test it is, and how its power was found; for counted powers, where they first reach what was asked for."""
+    """Which test it is, and how its power was found; for counted powers, where they first reach what was
+    asked for.
+    """
     if case.detect is None:
         return ()
     test = f"{'two-sided' if case.sides == 2 else 'one-sided'} test at {100 * (1 - case.level):.3g} %"
@@ -227,7 +274,9 @@ def _test_note(case: Case, accuracy: Accuracy, target: Target, n: int) -> tuple[
     if target.power is None or accuracy.counted is None:
         return (counted,)
     first, stays = accuracy.counted.first(target.power), accuracy.counted.stays(target.power)
-    return (f"{counted}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",)
+    return (
+        f"{counted}: {target.power:.3g} is first reached with {first:,} people and kept from {stays:,} on",
+    )
 
 
 def _sides(sides: object) -> int:

@@ -16,11 +16,12 @@ _ROUNDING = 1e-12  # forty times what the incomplete beta function was seen to b
 class ScoreTest:
     """Tells one share from another by the number of reports that speak for the other.
 
-    It rejects when the Wilson interval, before it is cut to [0, 1], lies beyond the first share on the side of the other:
-    when more than n * null + critical * sqrt(n * null * (1 - null)) reports speak for the other.
+    It rejects when the Wilson interval, before it is cut to [0, 1], lies beyond the first share on the side
+    of the other: when more than n * null + critical * sqrt(n * null * (1 - null)) reports speak for the
+    other.
 
-    Power rises with n and falls whenever the number of reports to reject rises, as the teeth of a saw: n people may be
-    enough, and n + 1 not.
+    Power rises with n and falls whenever the number of reports to reject rises, as the teeth of a saw: n
+    people may be enough, and n + 1 not.
 
     null, truth : probability of such a report at the first share, and at the other; null < truth.
     critical : at least 0, in standard errors: 1.96 for a two-sided test at 5 %, 1.645 for a one-sided one.
@@ -35,7 +36,9 @@ class ScoreTest:
         return self._rejects(n, self._accepted(n))
 
     def envelope(self, n: int) -> float:
-        """What the power of n people is at least, without the teeth: the threshold is not rounded down to whole reports."""
+        """What the power of n people is at least, without the teeth: the threshold is not rounded down to
+        whole reports.
+        """
         return self._rejects(n, self._edge(n))
 
     def ceiling(self, n: int) -> float:
@@ -51,7 +54,9 @@ class ScoreTest:
         return edge + 1e-12 * (1 + edge)  # a count on the edge does not reject
 
     def _rejects(self, n: int, accepted: float) -> float:
-        """Probability that more of n reports than `accepted` speak for the other share, never above the truth by rounding."""
+        """Probability that more of n reports than `accepted` speak for the other share, never above the truth
+        by rounding.
+        """
         if accepted >= n:
             return 0.0
         return max(float(betainc(accepted + 1, n - accepted, self.truth)) - _ROUNDING, 0.0)
@@ -59,7 +64,8 @@ class ScoreTest:
     def first(self, power: float) -> int:
         """The smallest n that reaches this power; larger ones may miss it again.
 
-        Blocks of n are dismissed together: none in a block has more power than its largest n with the mildest threshold.
+        Blocks of n are dismissed together: none in a block has more power than its largest n with the mildest
+        threshold.
         """
         n, step = 1, 1
         while True:
@@ -96,11 +102,15 @@ class ScoreTest:
         return True
 
     def _block(self, least: int, most: int) -> float:
-        """No n from least to most has less power than this: the fewest people with the strictest threshold."""
+        """No n from least to most has less power than this: the fewest people with the strictest
+        threshold.
+        """
         return self._rejects(least, self._accepted(most))
 
     def _surely(self, power: float) -> int:
-        """An n from which on Chernoff's bound, exp(-n KL(threshold / n || truth)), keeps the power: it falls as n grows."""
+        """An n from which on Chernoff's bound, exp(-n KL(threshold / n || truth)), keeps the power: it falls
+        as n grows.
+        """
         n = 1
         while True:
             edge = self.null + self.critical * math.sqrt(self.null * (1 - self.null) / n)
@@ -114,7 +124,8 @@ class ScoreTest:
 def score_tests(
     matrix: npt.NDArray[np.float64], prevalence: float, detect: float, critical: float
 ) -> tuple[ScoreTest, ScoreTest] | None:
-    """The test by reports of two kinds on two answers, and the test if people were asked directly; None where it is another.
+    """The test by reports of two kinds on two answers, and the test if people were asked directly; None where
+    it is another.
 
     >>> test, direct = score_tests(np.array([[0.75, 0.25], [0.25, 0.75]]), 0.0, 0.1, 1.96)
     >>> round(test.null, 3), round(test.truth, 3), direct.null, direct.truth

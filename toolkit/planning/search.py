@@ -1,4 +1,6 @@
-"""Solve for the one unknown, so that the target is reached; what cannot be reached is explained before any search."""
+"""Solve for the one unknown, so that the target is reached; what cannot be reached is explained before any
+search.
+"""
 
 import math
 from collections.abc import Callable
@@ -42,7 +44,9 @@ class Target:
         return self.shortfall(accuracy, n) <= 0
 
     def kept(self, accuracy: Precision, n: int) -> bool:
-        """Whether n people reach the target, and so does every larger number: a counted power may fall again."""
+        """Whether n people reach the target, and so does every larger number: a counted power may fall
+        again.
+        """
         reached = self.reached(accuracy, n)
         return reached and (not self.counts(accuracy, n) or accuracy.counted.keeps(float(self.power or 0), n))  # type: ignore[union-attr]
 
@@ -51,11 +55,19 @@ class Target:
         return self.margin is None and accuracy.counted is not None and n <= MOST_COUNTED
 
     def __str__(self) -> str:
-        return f"a power of {self.power:.3g}" if self.margin is None else in_words(self.margin, shares=self.shares)
+        return (
+            f"a power of {self.power:.3g}"
+            if self.margin is None
+            else in_words(self.margin, shares=self.shares)
+        )
 
     def attained(self, accuracy: Precision, n: int) -> str:
         """What n people really give, in words."""
-        return str(replace(self, margin=accuracy.margin(n)) if self.margin is not None else replace(self, power=accuracy.power(n)))
+        return str(
+            replace(self, margin=accuracy.margin(n))
+            if self.margin is not None
+            else replace(self, power=accuracy.power(n))
+        )
 
 
 def margin_of(accuracy: Precision, n: int) -> float:
@@ -101,21 +113,29 @@ def _explain_people(accuracy: Precision, target: Target, most: int) -> None:
     if field.population:
         who = f"all {most:,} people of the population"
         if most < field.population:
-            who = f"the {most:,} people who answer when all {field.population:,} of the population are invited"
-    gives = f"with this privacy they give {target.attained(accuracy, most)}; allow a larger epsilon" if most else "nobody answers"
+            who = (
+                f"the {most:,} people who answer when all {field.population:,} of the population are invited"
+            )
+    gives = (
+        f"with this privacy they give {target.attained(accuracy, most)}; allow a larger epsilon"
+        if most
+        else "nobody answers"
+    )
     refuse(f"the target must be within reach of {who}", target, gives, OutOfReach)
 
 
 def epsilon_for(case: Case, target: Target, n: int) -> float:
     """An epsilon that reaches the target with n people, and with every larger number.
 
-    For a margin of a design it is the smallest to seven digits. Where the error does not fall steadily with epsilon, because
-    reports or subsets are counted, smaller ones that do are looked for in steps.
+    For a margin of a design it is the smallest to seven digits. Where the error does not fall steadily with
+    epsilon, because reports or subsets are counted, smaller ones that do are looked for in steps.
     """
     best = case.accuracy(float(case.field.at_once)).without_noise()
     counted = target.counts(best, n)
     if not target.kept(best, n):
-        none = "no epsilon was found that keeps" if counted else "no epsilon reaches"  # along the teeth one may, by chance
+        none = (
+            "no epsilon was found that keeps" if counted else "no epsilon reaches"
+        )  # along the teeth one may, by chance
         remedy = f"even direct questioning has {target.attained(best, n)}; ask more people"
         refuse(f"{none} the target with {n:,} people", target, remedy, OutOfReach)
 
@@ -145,7 +165,9 @@ def epsilon_for(case: Case, target: Target, n: int) -> float:
 
 
 def _less(missed: Callable[[float], float], found: float) -> float:
-    """Subset sizes and windows are whole numbers: where they change the error may rise with epsilon, and less may do as well."""
+    """Subset sizes and windows are whole numbers: where they change the error may rise with epsilon, and less
+    may do as well.
+    """
     reached = [part * found for part in _LOWER if part * found > LEAST_EPSILON and missed(part * found) <= 0]
     if not reached:
         return found
@@ -154,9 +176,11 @@ def _less(missed: Callable[[float], float], found: float) -> float:
 
 
 def _lowered(case: Case, target: Target, n: int, found: float) -> float:
-    """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that is enough.
+    """The least epsilon, in steps and then to three digits, at which a counted power is kept, from one that
+    is enough.
 
-    As n does, epsilon moves the power along the teeth of a saw: there is nothing to be found where even their tips miss.
+    As n does, epsilon moves the power along the teeth of a saw: there is nothing to be found where even their
+    tips miss.
     """
     power, epsilon = float(target.power or 0), found
     while (epsilon := epsilon * (1 - _STEP)) > LEAST_EPSILON:
@@ -177,7 +201,9 @@ _Point = tuple[float, float]
 
 
 def _around(missed: Callable[[float], float]) -> tuple[_Point | None, _Point | None]:
-    """A point that misses and one that does not, looked for from 1 outwards; None for the one that does not exist."""
+    """A point that misses and one that does not, looked for from 1 outwards; None for the one that does not
+    exist.
+    """
     here = (1.0, missed(1.0))
     low, high = (here, None) if here[1] > 0 else (None, here)
     while high is None and low and low[0] < MOST_EPSILON:
@@ -190,7 +216,9 @@ def _around(missed: Callable[[float], float]) -> tuple[_Point | None, _Point | N
 
 
 def _root(missed: Callable[[float], float], low: _Point, high: _Point, close: float = _CLOSE) -> float:
-    """The smallest epsilon that does not miss, from above: Chandrupatla's method (1997) on a logarithmic axis."""
+    """The smallest epsilon that does not miss, from above: Chandrupatla's method (1997) on a logarithmic
+    axis.
+    """
     if low[1] <= 0:
         return low[0]
     old, a, b, part = low, low, high, 0.5
@@ -207,14 +235,16 @@ def _root(missed: Callable[[float], float], low: _Point, high: _Point, close: fl
 
 
 def _next_part(a: _Point, b: _Point, old: _Point, least: float) -> float:
-    """Where to look between a (the newest) and b: by a parabola through three points where it is safe, else in the middle."""
+    """Where to look between a (the newest) and b: by a parabola through three points where it is safe, else
+    in the middle.
+    """
     xa, xb, xc = (math.log(point[0]) for point in (a, b, old))
     shape, rise = (xa - xb) / (xc - xb), (a[1] - b[1]) / (old[1] - b[1]) if old[1] != b[1] else 0.5
     part = 0.5
     if rise**2 < shape and (1 - rise) ** 2 < 1 - shape:
-        part = a[1] / (b[1] - a[1]) * old[1] / (b[1] - old[1]) + (xc - xa) / (xb - xa) * a[1] / (old[1] - a[1]) * b[1] / (
-            old[1] - b[1]
-        )
+        part = a[1] / (b[1] - a[1]) * old[1] / (b[1] - old[1]) + (xc - xa) / (xb - xa) * a[1] / (
+            old[1] - a[1]
+        ) * b[1] / (old[1] - b[1])
     return min(max(part, least), 1 - least)
 
 

@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 class Plan:
     """How many people, how private, how precise: all quantities, of which `solved` was the unknown.
 
-    n counts reports that arrive; `invited` those to ask so that n arrive. `epsilon` is what one person loses in all,
-    `design` hides each answer. `margin` is half the width of an interval of `level`, and that of the smallest subgroup if
-    one was named. `power` is what n people have, of the test of size 1 - `level` that tells `detect` from `prevalence`, with
-    its estimate on the side of `detect`; the notes say how it was found. `bias` is how far the estimate would be off if the
-    people who do not comply were not corrected for; n and margin are with the correction. `target` is what was asked for,
-    or found.
+    n counts reports that arrive; `invited` those to ask so that n arrive. `epsilon` is what one person loses
+    in all, `design` hides each answer. `margin` is half the width of an interval of `level`, and that of the
+    smallest subgroup if one was named. `power` is what n people have, of the test of size 1 - `level` that
+    tells `detect` from `prevalence`, with its estimate on the side of `detect`; the notes say how it was
+    found. `bias` is how far the estimate would be off if the people who do not comply were not corrected for;
+    n and margin are with the correction. `target` is what was asked for, or found.
     """
 
     design: Randomizer
@@ -62,7 +62,8 @@ class Plan:
 
     def ways(self, delta: float = 1e-6) -> "tuple[Way, ...]":
         """Direct, local, shuffled and central at this epsilon and n."""
-        from toolkit.planning.comparison import (  # only now: it brings shuffling, and `import toolkit` is light
+        # only now: it brings shuffling, and `import toolkit` is light
+        from toolkit.planning.comparison import (
             check_delta,
             four_ways,
         )
@@ -70,20 +71,36 @@ class Plan:
         return four_ways(self.case, self.epsilon, self.n, self.target, check_delta(delta))
 
     def compare(self, delta: float = 1e-6) -> "pd.DataFrame":
-        """The same promise kept in four ways, side by side: errors, people needed for this plan's goal, and whom to trust.
+        """The same promise kept in four ways, side by side: errors, people needed for this plan's goal, and
+        whom to trust.
 
-        Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a person if the
-        shuffler fails. Margins are by the normal approximation, to which the central way adds its Laplace noise as it is.
+        Local and central keep epsilon alone, shuffled (epsilon, delta). `local epsilon` is what protects a
+        person if the shuffler fails. Margins are by the normal approximation, to which the central way adds
+        its Laplace noise as it is.
         """
         pd = extra("pandas")
 
         ways = self.ways(delta)
-        rows = [(w.epsilon, w.delta, w.local_epsilon, w.noise_se, w.se, w.margin, w.n_needed, w.trust) for w in ways]
-        columns = ("epsilon", "delta", "local epsilon", "noise se", "se", "margin", "n needed", "who must be trusted")
+        rows = [
+            (w.epsilon, w.delta, w.local_epsilon, w.noise_se, w.se, w.margin, w.n_needed, w.trust)
+            for w in ways
+        ]
+        columns = (
+            "epsilon",
+            "delta",
+            "local epsilon",
+            "noise se",
+            "se",
+            "margin",
+            "n needed",
+            "who must be trusted",
+        )
         return pd.DataFrame(rows, columns=columns, index=pd.Index([way.name for way in ways], name="way"))
 
     def sensitivity(self, prevalences: "tuple[Any, ...] | list[Any] | None" = None) -> "pd.DataFrame":
-        """How the answer moves if the guessed prevalence is wrong: the solved quantity at other truths; NaN: out of reach."""
+        """How the answer moves if the guessed prevalence is wrong: the solved quantity at other truths; NaN:
+        out of reach.
+        """
         pd = extra("pandas")
 
         from toolkit.planning.comparison import answers_at, other_guesses
@@ -119,16 +136,22 @@ class Plan:
     def __repr__(self) -> str:
         power = f", power {self.power:.3g} to detect {self.detect}" if self.power is not None else ""
         return (
-            f"<Plan: {self.n:,} people, epsilon {self.epsilon:.4g}, margin {in_words(self.margin, shares=self.shares)} "
+            f"<Plan: {self.n:,} people, epsilon {self.epsilon:.4g}, margin "
+            f"{in_words(self.margin, shares=self.shares)} "
             f"at {100 * self.level:g} %{power}; solved for {self.solved}; {self.design.name}>"
         )
 
     def _repr_html_(self) -> str:
         names = {"n": "people whose", "epsilon": "epsilon,", "margin": "margin", "power": "power"}
-        cells = "".join(_row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows())
+        cells = "".join(
+            _row(name, text, solved=name.startswith(names[self.solved])) for name, text in self._rows()
+        )
         foot = [f"{self.design.name} design; prevalence guessed as {_guess(self.prevalence)}", *self.notes]
         words = "<br>".join(html.escape(note) for note in foot)
-        return f"<table><tbody>{cells}</tbody><tfoot><tr><td colspan='2' style='text-align:left'>{words}</td></tr></tfoot></table>"
+        return (
+            f"<table><tbody>{cells}</tbody><tfoot><tr><td colspan='2' "
+            f"style='text-align:left'>{words}</td></tr></tfoot></table>"
+        )
 
 
 def _row(name: str, text: str, *, solved: bool) -> str:

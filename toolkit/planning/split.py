@@ -27,7 +27,8 @@ _SMALLEST_PART = 1e-3  # of the budget: what a question gets at least
 class Split:
     """Epsilon, randomizer and margin of each question. The epsilons add up to at most `epsilon`, exactly.
 
-    `one_random` holds the margins if each person were asked one question, drawn at random, with the whole budget.
+    `one_random` holds the margins if each person were asked one question, drawn at random, with the whole
+    budget.
     """
 
     epsilon: float
@@ -45,15 +46,23 @@ class Split:
 
     @property
     def gain(self) -> float:
-        """How many times fewer people are needed for the largest margin if everybody is asked one random question."""
+        """How many times fewer people are needed for the largest margin if everybody is asked one random
+        question.
+        """
         return (self.largest / max(self.one_random.values())) ** 2
 
     def to_frame(self) -> "pd.DataFrame":
         """One row a question."""
         pd = extra("pandas")
 
-        rows = {"epsilon": self.shares, "margin": self.margins, "margin, one random question": self.one_random}
-        return pd.DataFrame({name: dict(values) for name, values in rows.items()}, index=pd.Index(list(self.shares)))
+        rows = {
+            "epsilon": self.shares,
+            "margin": self.margins,
+            "margin, one random question": self.one_random,
+        }
+        return pd.DataFrame(
+            {name: dict(values) for name, values in rows.items()}, index=pd.Index(list(self.shares))
+        )
 
     def __repr__(self) -> str:
         parts = ", ".join(f"{name} {share:.3g}" for name, share in self.shares.items())
@@ -62,7 +71,10 @@ class Split:
             if self.gain > 1
             else "better than one random question each"
         )
-        return f"<Split of epsilon {self.epsilon:.4g}: {parts}; largest margin {self.largest:.3g} with {self.n:,} people; {advice}>"
+        return (
+            f"<Split of epsilon {self.epsilon:.4g}: {parts}; largest margin {self.largest:.3g} with "
+            f"{self.n:,} people; {advice}>"
+        )
 
 
 def budget_for(
@@ -73,7 +85,8 @@ def budget_for(
     level: Number = 0.95,
     weights: Mapping[str, Number] | None = None,
 ) -> Split:
-    """Split epsilon over questions that everybody answers, so that the largest margin is smallest, or by weights.
+    """Split epsilon over questions that everybody answers, so that the largest margin is smallest, or by
+    weights.
 
     Parameters
     ----------
@@ -87,7 +100,9 @@ def budget_for(
     >>> {name: round(share, 2) for name, share in budget_for(asked, epsilon=2.0).shares.items()}
     {'cheated': 0.83, 'transport': 1.17}
     """
-    total = exact(not_above(positive(epsilon, "epsilon")), "epsilon")  # what is said to be split is what is split
+    total = exact(
+        not_above(positive(epsilon, "epsilon")), "epsilon"
+    )  # what is said to be split is what is split
     people, confidence = whole(n, "n"), check_level(level)
     if not questions:
         refuse("`questions` must hold at least one question", "none", "there is nothing to split")
@@ -95,20 +110,29 @@ def budget_for(
     for name, case in cases.items():
         if case.fixed:
             refuse(
-                "each question must be a family, a function of epsilon", f"a fixed design for {name!r}", "its epsilon is not free"
+                "each question must be a family, a function of epsilon",
+                f"a fixed design for {name!r}",
+                "its epsilon is not free",
             )
     parts = _weighted(questions, weights) if weights is not None else _even_margins(cases, float(total))
     shares = _exact_shares(parts, total)
     margins = {name: float(case.accuracy(float(shares[name])).margin(people)) for name, case in cases.items()}
-    alone = {name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()}
+    alone = {
+        name: float(case.accuracy(float(total)).margin(people / len(cases))) for name, case in cases.items()
+    }
     designs = {name: member(family, float(shares[name])) for name, (family, _) in questions.items()}
-    return Split(float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone)
+    return Split(
+        float(total), people, confidence, {k: float(v) for k, v in shares.items()}, designs, margins, alone
+    )
 
 
 def _weighted(questions: Mapping[str, Any], weights: Mapping[str, Number]) -> dict[str, float]:
     if set(weights) != set(questions):
         refuse("`weights` must name every question once", "other names", "each question needs its share")
-    return {name: float(positive(weights[name], "weights", "a question without budget tells nothing")) for name in questions}
+    return {
+        name: float(positive(weights[name], "weights", "a question without budget tells nothing"))
+        for name in questions
+    }
 
 
 def _even_margins(cases: Mapping[str, Case], total: float) -> dict[str, float]:
@@ -134,7 +158,9 @@ def _read(curve: Array, grid: Array, log_margin: float) -> float:
 def _exact_shares(parts: Mapping[str, float], total: Fraction) -> dict[str, Fraction]:
     """Parts in proportion, as floats read by their digits, that add up to at most the total, exactly."""
     whole_sum = sum(Fraction(part) for part in parts.values())
-    shares = {name: exact(float(Fraction(part) / whole_sum * total), "epsilon") for name, part in parts.items()}
+    shares = {
+        name: exact(float(Fraction(part) / whole_sum * total), "epsilon") for name, part in parts.items()
+    }
     while sum(shares.values(), Fraction(0)) > total:
         shares = {name: exact(math.nextafter(float(share), 0.0), "epsilon") for name, share in shares.items()}
     return shares

@@ -1,7 +1,8 @@
 """Pictures and widgets: the only part of the toolkit that imports matplotlib, ipywidgets and anywidget.
 
-Widgets are in `widgets`. Figures of designs and estimates are in `plots`, that of a survey's results in `findings`, those of plans
-in `tradeoffs` and `designing`, those of attacks in `breaches` and `auditing`, those of the definition in `promises`.
+Widgets are in `widgets`. Figures of designs and estimates are in `plots`, that of a survey's results in
+`findings`, those of plans in `tradeoffs` and `designing`, those of attacks in `breaches` and `auditing`,
+those of the definition in `promises`.
 """
 
 from toolkit.core.extras import check_extras

@@ -18,11 +18,15 @@ _ERROR = 0.01  # shared by all limits of all bars
 _LOOKS = ((BLUE, "-", "o"), (VERMILLION, "--", "D"), (ORANGE, "-.", "s"))
 
 
-def outcome_ratios(first: npt.ArrayLike, second: npt.ArrayLike, *, epsilon: float, cells: int = 12, ax: Axes | None = None) -> Axes:
-    """How much likelier each outcome is on one neighbour than on the other, beside the band that epsilon allows.
+def outcome_ratios(
+    first: npt.ArrayLike, second: npt.ArrayLike, *, epsilon: float, cells: int = 12, ax: Axes | None = None
+) -> Axes:
+    """How much likelier each outcome is on one neighbour than on the other, beside the band that epsilon
+    allows.
 
-    Outcomes are cut into cells of about equal numbers, or one for each value where there are few. All bars hold the truth at once
-    with 99 %; those that lie outside the band stand out by mark and colour. An arrow: never seen on one of the neighbours.
+    Outcomes are cut into cells of about equal numbers, or one for each value where there are few. All bars
+    hold the truth at once with 99 %; those that lie outside the band stand out by mark and colour. An arrow:
+    never seen on one of the neighbours.
 
     >>> rng = np.random.default_rng(1)
     >>> outcome_ratios(rng.geometric(0.5, 4000), rng.geometric(0.5, 4000), epsilon=1, cells=4)
@@ -30,26 +34,42 @@ def outcome_ratios(first: npt.ArrayLike, second: npt.ArrayLike, *, epsilon: floa
     """
     a, b = (np.asarray(runs, dtype=np.float64) for runs in (first, second))
     if a.ndim != 1 or b.ndim != 1 or not len(a) or not len(b):
-        refuse("outcomes must be numbers, one a run", f"shapes {a.shape} and {b.shape}", "choose one entry of the output")
+        refuse(
+            "outcomes must be numbers, one a run",
+            f"shapes {a.shape} and {b.shape}",
+            "choose one entry of the output",
+        )
     edges, names = _cells(np.concatenate([a, b]), cells)
-    low, high, seen = _log_ratios(*(np.bincount(np.searchsorted(edges, x, "right"), minlength=len(names)) for x in (a, b)))
+    low, high, seen = _log_ratios(
+        *(np.bincount(np.searchsorted(edges, x, "right"), minlength=len(names)) for x in (a, b))
+    )
     ax, outside = axes(ax, width=7.2, height=3.6), (low > epsilon) | (high < -epsilon)
     limit = 1.25 * max(2 * epsilon, float(np.abs(seen[np.isfinite(seen)]).max(initial=0)))
     ax.axhspan(-epsilon, epsilon, color=GREY, alpha=0.22, linewidth=0, label=f"allowed by ε = {epsilon:g}")
     for place in range(len(names)):
         _bar(ax, place, (low[place], seen[place], high[place]), limit, outside=bool(outside[place]))
     ax.axhline(0, color=INK, linewidth=0.8)
-    ax.set(xlim=(-0.6, len(names) - 0.4), ylim=(-limit, limit), xlabel="outcome", ylabel="ln of the ratio of chances")
+    ax.set(
+        xlim=(-0.6, len(names) - 0.4),
+        ylim=(-limit, limit),
+        xlabel="outcome",
+        ylabel="ln of the ratio of chances",
+    )
     turned = max(map(len, names)) > 4
     ax.set_xticks(range(len(names)), names, rotation=40 if turned else 0, ha="right" if turned else "center")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
     said = f"{int(np.count_nonzero(outside))} of {len(names)} cells"
     title = f"{said} break the promise" if np.any(outside) else "No outcome speaks against the promise"
-    return finish(ax, title, f"outcomes on two neighbours: {said} lie outside what epsilon {epsilon:g} allows")
+    return finish(
+        ax, title, f"outcomes on two neighbours: {said} lie outside what epsilon {epsilon:g} allows"
+    )
 
 
-def bounds_against_runs(curves: Mapping[str, Sequence[tuple[int, float]]], *, epsilon: float, ax: Axes | None = None) -> Axes:
-    """The epsilon that audits prove against how often the mechanism was run, one line a mechanism, beside what is claimed.
+def bounds_against_runs(
+    curves: Mapping[str, Sequence[tuple[int, float]]], *, epsilon: float, ax: Axes | None = None
+) -> Axes:
+    """The epsilon that audits prove against how often the mechanism was run, one line a mechanism, beside
+    what is claimed.
 
     >>> bounds_against_runs({"Laplace": [(1000, 0.4), (100_000, 0.9)]}, epsilon=1)
     <Picture: proven epsilon by number of runs: Laplace from 0.4 with 1,000 to 0.9 with 100,000; claimed 1>
@@ -57,17 +77,25 @@ def bounds_against_runs(curves: Mapping[str, Sequence[tuple[int, float]]], *, ep
     ax, words = axes(ax, width=7.2, height=3.6), []
     for (name, points), (colour, dash, mark) in zip(curves.items(), cycle(_LOOKS)):
         runs, proven = np.array(sorted(points)).T
-        ax.plot(runs, proven, color=colour, linestyle=dash, marker=mark, markersize=6, linewidth=2, label=name)
-        words.append(f"{name} from {proven[0]:.2g} with {runs[0]:,.0f} to {proven[-1]:.2g} with {runs[-1]:,.0f}")
+        ax.plot(
+            runs, proven, color=colour, linestyle=dash, marker=mark, markersize=6, linewidth=2, label=name
+        )
+        words.append(
+            f"{name} from {proven[0]:.2g} with {runs[0]:,.0f} to {proven[-1]:.2g} with {runs[-1]:,.0f}"
+        )
     ax.axhline(epsilon, color=INK, linestyle="--", linewidth=1.5, label=f"claimed, ε = {epsilon:g}")
     ax.set_xscale("log")
     ax.minorticks_off()
     ax.set_xticks(sorted({runs for points in curves.values() for runs, _ in points}))
     ax.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:,.0f}"))
     highest = max(proven for points in curves.values() for _, proven in points)
-    ax.set(ylim=(0, 1.12 * max(epsilon, highest)), xlabel="runs (logarithmic)", ylabel="ε at least, as proven")
+    ax.set(
+        ylim=(0, 1.12 * max(epsilon, highest)), xlabel="runs (logarithmic)", ylabel="ε at least, as proven"
+    )
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    return finish(ax, "A bound takes runs", f"proven epsilon by number of runs: {'; '.join(words)}; claimed {epsilon:g}")
+    return finish(
+        ax, "A bound takes runs", f"proven epsilon by number of runs: {'; '.join(words)}; claimed {epsilon:g}"
+    )
 
 
 def _cells(pooled: Array, most: int) -> tuple[Array, list[str]]:
@@ -84,7 +112,9 @@ def _cells(pooled: Array, most: int) -> tuple[Array, list[str]]:
 def _log_ratios(first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> tuple[Array, Array, Array]:
     """Lower end, upper end and what was seen of ln(p / q); infinite where one side never saw it."""
     tail = _ERROR / (4 * len(first))
-    (low, high), (other_low, other_high) = (clopper_pearson(counts, int(counts.sum()), tail) for counts in (first, second))
+    (low, high), (other_low, other_high) = (
+        clopper_pearson(counts, int(counts.sum()), tail) for counts in (first, second)
+    )
     with np.errstate(divide="ignore"):
         seen = np.log(first / first.sum()) - np.log(second / second.sum())
         return np.log(low) - np.log(other_high), np.log(high) - np.log(other_low), np.asarray(seen)
@@ -93,8 +123,16 @@ def _log_ratios(first: npt.NDArray[np.intp], second: npt.NDArray[np.intp]) -> tu
 def _bar(ax: Axes, place: int, bar: tuple[float, float, float], limit: float, *, outside: bool) -> None:
     low, seen, high = bar
     colour, mark = (VERMILLION, "D") if outside else (BLUE, "o")
-    ax.plot([place, place], np.clip([low, high], -limit, limit), color=colour, linewidth=2.5, solid_capstyle="butt")
+    ax.plot(
+        [place, place],
+        np.clip([low, high], -limit, limit),
+        color=colour,
+        linewidth=2.5,
+        solid_capstyle="butt",
+    )
     if math.isfinite(seen):
         ax.plot([place], [seen], mark, color=colour, markersize=6)
     else:
-        ax.plot([place], [math.copysign(0.93 * limit, seen)], "^" if seen > 0 else "v", color=colour, markersize=9)
+        ax.plot(
+            [place], [math.copysign(0.93 * limit, seen)], "^" if seen > 0 else "v", color=colour, markersize=9
+        )

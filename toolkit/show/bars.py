@@ -1,4 +1,6 @@
-"""One estimate in a figure: a dot and a bar, or, where no share agrees with the reports, a cross and words in place of the bar."""
+"""One estimate in a figure: a dot and a bar, or, where no share agrees with the reports, a cross and words in
+place of the bar.
+"""
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -9,7 +11,9 @@ from toolkit.show.canvas import BLUE, VERMILLION, percent
 
 
 def doubt(estimate: Estimate, interval: Interval, entry: int = 0) -> str:
-    """What must stand beside an entry that its reports contradict: "no share fits: p = 3e-13"; nothing if they do not."""
+    """What must stand beside an entry that its reports contradict: "no share fits: p = 3e-13"; nothing if
+    they do not.
+    """
     fit, empty = estimate.fit, bool(np.atleast_1d(interval.empty)[entry])
     if fit is None:
         return "no value fits" if empty else ""
@@ -22,13 +26,21 @@ def doubt(estimate: Estimate, interval: Interval, entry: int = 0) -> str:
 def together(estimate: Estimate, interval: Interval) -> str:
     """The p-value of several entries together, where their reports contradict them."""
     fit = estimate.fit
-    if fit is None or np.ndim(fit.p) == np.ndim(estimate.value) or not (fit.doubtful or np.any(interval.empty)):
+    if (
+        fit is None
+        or np.ndim(fit.p) == np.ndim(estimate.value)
+        or not (fit.doubtful or np.any(interval.empty))
+    ):
         return ""
     return f"fit of all together: {fit.words()}"
 
 
-def interval_row(ax: Axes, row: float, value: float, low: float, high: float, *, misses: bool, words: str = "") -> None:
-    """The bar of an interval with its estimate. What misses the truth, and what is empty, differs by more than colour."""
+def interval_row(
+    ax: Axes, row: float, value: float, low: float, high: float, *, misses: bool, words: str = ""
+) -> None:
+    """The bar of an interval with its estimate. What misses the truth, and what is empty, differs by more
+    than colour.
+    """
     empty = bool(np.isnan(low)) and bool(words)
     colour = VERMILLION if misses or empty else BLUE
     if not empty:

@@ -17,11 +17,15 @@ from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, 
 _LOOKS = ((BLUE, "-", "o"), (ORANGE, "--", "s"), (VERMILLION, "-.", "D"), (SKY, ":", "^"))
 
 
-def bits_recovered(curves: Mapping[str, Sequence[tuple[float, float]]], n: int, *, ax: Axes | None = None) -> Axes:
-    """The share of n secret bits found against the level of noise, one line for each way to add it; the root of n is marked.
+def bits_recovered(
+    curves: Mapping[str, Sequence[tuple[float, float]]], n: int, *, ax: Axes | None = None
+) -> Axes:
+    """The share of n secret bits found against the level of noise, one line for each way to add it; the root
+    of n is marked.
 
     >>> bits_recovered({"bounded noise": [(1, 1.0), (50, 0.6)]}, n=100)
-    <Picture: share of 100 secret bits recovered: bounded noise from 100 % at noise 1 to 60 % at noise 50; the root of n is 10>
+    <Picture: share of 100 secret bits recovered: bounded noise from 100 % at noise 1 to 60 % at noise 50; the
+    root of n is 10>
     """
     ax = axes(ax)
     words = []
@@ -32,7 +36,14 @@ def bits_recovered(curves: Mapping[str, Sequence[tuple[float, float]]], n: int, 
     ax.axvline(n**0.5, color=INK, linestyle="--", linewidth=1.2)
     ax.annotate("√n", (n**0.5, 1.03), xytext=(4, 0), textcoords="offset points", color=INK)
     ax.axhline(0.5, color=GREY, linestyle=":", linewidth=1.5)
-    ax.annotate("a coin", (0, 0.5), xycoords=("axes fraction", "data"), xytext=(4, -13), textcoords="offset points", color=GREY)
+    ax.annotate(
+        "a coin",
+        (0, 0.5),
+        xycoords=("axes fraction", "data"),
+        xytext=(4, -13),
+        textcoords="offset points",
+        color=GREY,
+    )
     ax.set_xscale("log")
     ax.xaxis.set_major_formatter(FuncFormatter(lambda level, _: f"{level:g}"))
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
@@ -47,7 +58,8 @@ def roc_curves(curves: Mapping[str, Roc], *, epsilon: float | None = None, ax: A
 
     >>> from toolkit.attacks.membership import roc
     >>> roc_curves({"mean": roc([3, 2], [1, 2])}, epsilon=1)
-    <Picture: members found against false alarms: mean area 0.88; with epsilon 1 no attack has an advantage above 46 %>
+    <Picture: members found against false alarms: mean area 0.88; with epsilon 1 no attack has an advantage
+    above 46 %>
     """
     ax = axes(ax, width=5.2, height=4.4)
     grid = np.linspace(0, 1, 201)
@@ -55,21 +67,31 @@ def roc_curves(curves: Mapping[str, Roc], *, epsilon: float | None = None, ax: A
     limit = ""
     if epsilon is not None:
         ceiling = np.minimum(np.exp(epsilon) * grid, 1 - np.exp(-epsilon) * (1 - grid))
-        ax.fill_between(grid, ceiling, 1, color=GREY, alpha=0.22, linewidth=0, label=f"ruled out by ε = {epsilon:g}")
+        ax.fill_between(
+            grid, ceiling, 1, color=GREY, alpha=0.22, linewidth=0, label=f"ruled out by ε = {epsilon:g}"
+        )
         limit = f"; with epsilon {epsilon:g} no attack has an advantage above {percent(advantage(epsilon))}"
     for (name, curve), (colour, dash, _) in zip(curves.items(), cycle(_LOOKS)):
         label = f"{name} (area {curve.area:.2f})"
         ax.plot(curve.false_alarms, curve.hits, color=colour, linestyle=dash, linewidth=2.2, label=label)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="outsiders called members", ylabel="members called members")
+    ax.set(
+        xlim=(-0.01, 1.01),
+        ylim=(-0.01, 1.01),
+        xlabel="outsiders called members",
+        ylabel="members called members",
+    )
     ax.legend(frameon=False, loc="lower right", fontsize=9)
     words = ", ".join(f"{name} area {curve.area:.2f}" for name, curve in curves.items())
     return finish(ax, "Was this person in the data?", f"members found against false alarms: {words}{limit}")
 
 
-def area_curves(curves: Mapping[str, Sequence[tuple[float, float]]], *, across: str = "columns", ax: Axes | None = None) -> Axes:
-    """The area under the curve of a membership attack against the number of columns (or of people), one line a release.
+def area_curves(
+    curves: Mapping[str, Sequence[tuple[float, float]]], *, across: str = "columns", ax: Axes | None = None
+) -> Axes:
+    """The area under the curve of a membership attack against the number of columns (or of people), one line
+    a release.
 
     >>> area_curves({"exact mean": [(10, 0.59), (1000, 0.99)]})
     <Picture: area against the number of columns: exact mean from 0.59 at 10 to 0.99 at 1000>
@@ -85,7 +107,11 @@ def area_curves(curves: Mapping[str, Sequence[tuple[float, float]]], *, across: 
     ax.xaxis.set_major_formatter(FuncFormatter(lambda number, _: f"{number:g}"))
     ax.set(ylim=(0.42, 1.03), xlabel=f"{across} (logarithmic)", ylabel="chance that a member scores higher")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(0, 0.62))
-    return finish(ax, "The more is told, the better members are known", f"area against the number of {across}: {'; '.join(words)}")
+    return finish(
+        ax,
+        "The more is told, the better members are known",
+        f"area against the number of {across}: {'; '.join(words)}",
+    )
 
 
 def uniqueness_bars(profile: Profile, *, most: int = 12, ax: Axes | None = None) -> Axes:
@@ -130,7 +156,9 @@ def belief_path(paths: Mapping[str, Belief], answer: str | int, *, ax: Axes | No
 
 
 def audit_bounds(verdicts: Mapping[str, Verdict], *, ax: Axes | None = None) -> Axes:
-    """The claimed epsilon and what an audit proves, one row a mechanism; refuted claims stand out by mark and colour."""
+    """The claimed epsilon and what an audit proves, one row a mechanism; refuted claims stand out by mark and
+    colour.
+    """
     ax = axes(ax, height=1.3 + 0.36 * len(verdicts))
     words = []
     for row, (name, verdict) in enumerate(verdicts.items()):

@@ -1,6 +1,8 @@
-"""Where pictures are drawn: axes that a notebook shows when they are a cell's last expression, and one set of colours.
+"""Where pictures are drawn: axes that a notebook shows when they are a cell's last expression, and one set of
+colours.
 
-No pyplot: nothing is kept open behind the reader's back, no backend has to be chosen, and threads do not meet.
+No pyplot: nothing is kept open behind the reader's back, no backend has to be chosen, and threads do not
+meet.
 """
 
 import base64
@@ -56,19 +58,26 @@ def finish(ax: Axes, title: str, alt: str) -> Axes:
 
 
 def png_bundle(figure: Figure, text: str, alt: str) -> tuple[dict[str, str], dict[str, Any]]:
-    """MIME data and metadata of a figure: a sharp PNG shown at its nominal size, what it shows in words, and a text.
+    """MIME data and metadata of a figure: a sharp PNG shown at its nominal size, what it shows in words, and
+    a text.
 
-    The picture is there twice. JupyterLab gives an "image/png" no words for those who do not see it, and prefers HTML, which
-    has them; printers and other readers take the "image/png".
+    The picture is there twice. JupyterLab gives an "image/png" no words for those who do not see it, and
+    prefers HTML, which has them; printers and other readers take the "image/png".
     """
     width, height = (round(inches * _DPI) for inches in figure.get_size_inches())
     bits = base64.b64encode(png(figure)).decode()
-    shown = f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" src="data:image/png;base64,{bits}">'
-    return {"text/html": shown, "image/png": bits, "text/plain": text}, {"image/png": {"width": width, "height": height}}
+    shown = (
+        f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" src="data:image/png;base64,{bits}">'
+    )
+    return {"text/html": shown, "image/png": bits, "text/plain": text}, {
+        "image/png": {"width": width, "height": height}
+    }
 
 
 def png(figure: Figure) -> bytes:
-    """A figure as PNG with a palette: a quarter of the bytes, which saved notebooks keep for ever, and no date or version."""
+    """A figure as PNG with a palette: a quarter of the bytes, which saved notebooks keep for ever, and no
+    date or version.
+    """
     drawn, packed = io.BytesIO(), io.BytesIO()
     with _settled(figure):
         figure.savefig(drawn, format="png", dpi=_DPI * _SHARPNESS)
@@ -79,7 +88,9 @@ def png(figure: Figure) -> bytes:
 
 @contextmanager
 def _settled(figure: Figure) -> Iterator[None]:
-    """Laid out, with rounded places: the last digits of the solver differ from run to run, and pixels would, too."""
+    """Laid out, with rounded places: the last digits of the solver differ from run to run, and pixels would,
+    too.
+    """
     engine, dpi = figure.get_layout_engine(), figure.dpi
     figure.set_dpi(_DPI * _SHARPNESS)
     figure.draw_without_rendering()

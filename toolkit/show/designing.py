@@ -1,4 +1,6 @@
-"""Figures for those who design a survey: what people do to an estimate, shares of many options, and which randomizer suits them."""
+"""Figures for those who design a survey: what people do to an estimate, shares of many options, and which
+randomizer suits them.
+"""
 
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -37,17 +39,26 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
 
     >>> from toolkit import warner
     >>> conduct_lines(warner("3/4"), 0.1, most=0.2)
-    <Picture: estimate of a true 10 % when 20 % do not follow: say the harmless thing -2 %, answer at random 18 %, ...>
+    <Picture: estimate of a true 10 % when 20 % do not follow: say the harmless thing -2 %, answer at random
+    18 %, ...>
     """
     if len(design.options) != 2:
-        refuse("`design` must have two options to draw its estimate", len(design.options), "one line shows one share")
+        refuse(
+            "`design` must have two options to draw its estimate",
+            len(design.options),
+            "one line shows one share",
+        )
     ax, shares, words = axes(ax, width=7.2, height=3.8), np.linspace(0, most, 61), []
     for way in WAYS:
         label, colour, dash = _CONDUCT[way]
-        estimates = [prevalence + Compliance(**{way: float(share)}).bias(design, prevalence) for share in shares]
+        estimates = [
+            prevalence + Compliance(**{way: float(share)}).bias(design, prevalence) for share in shares
+        ]
         ax.plot(shares, estimates, color=colour, linestyle=dash, linewidth=2.5, label=f"… {label}")
         words.append(f"{label} {percent(estimates[-1])}")
-    ax.axhline(prevalence, color=INK, linestyle="--", linewidth=1.2, label=f"the truth, {percent(prevalence, 1)}")
+    ax.axhline(
+        prevalence, color=INK, linestyle="--", linewidth=1.2, label=f"the truth, {percent(prevalence, 1)}"
+    )
     low, high = ax.get_ylim()
     ax.axhspan(min(low, -0.01), 0, color=GREY, alpha=0.22, linewidth=0, label="no share can be here")
     ax.set(xlim=(0, most), ylim=(min(low, -0.01), high))
@@ -55,12 +66,17 @@ def conduct_lines(design: Design, prevalence: float, *, most: float = 0.3, ax: A
         axis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
     ax.set(xlabel="people who do not follow the instructions, but …", ylabel="estimated share, on average")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
-    alt = f"estimate of a true {percent(prevalence, 1)} when {percent(most)} do not follow: {', '.join(words)}"
+    alt = (
+        f"estimate of a true {percent(prevalence, 1)} when {percent(most)} do not follow: {', '.join(words)}"
+    )
     return finish(ax, "What the instructions are worth", alt)
 
 
-def option_shares(estimate: Estimate, *, truth: Sequence[float] | None = None, level: float = 0.95, ax: Axes | None = None) -> Axes:
-    """The share of each option with its interval, one row each. A truth that is known is a bar; intervals that miss it are thick.
+def option_shares(
+    estimate: Estimate, *, truth: Sequence[float] | None = None, level: float = 0.95, ax: Axes | None = None
+) -> Axes:
+    """The share of each option with its interval, one row each. A truth that is known is a bar; intervals
+    that miss it are thick.
 
     >>> from toolkit import k_ary
     >>> option_shares(k_ary(["bus", "car", "bike"], epsilon=2.0).estimate_counts([50, 30, 20]))
@@ -69,9 +85,16 @@ def option_shares(estimate: Estimate, *, truth: Sequence[float] | None = None, l
     interval, values = estimate.interval(level), np.atleast_1d(estimate.value)
     low, high = np.atleast_1d(interval.low), np.atleast_1d(interval.high)
     ax, rows, words = axes(ax, height=1.2 + 0.32 * len(values)), range(len(values)), []
-    held = np.ones(len(values), bool) if truth is None else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
+    held = (
+        np.ones(len(values), bool)
+        if truth is None
+        else (low <= np.asarray(truth)) & (np.asarray(truth) <= high)
+    )
     for row, name in zip(rows, estimate.labels, strict=True):
-        said, numbers = doubt(estimate, interval, row), (float(values[row]), float(low[row]), float(high[row]))
+        said, numbers = (
+            doubt(estimate, interval, row),
+            (float(values[row]), float(low[row]), float(high[row])),
+        )
         interval_row(ax, row, *numbers, misses=not held[row], words=said)
         words.append(f"{name} {interval_words(*numbers, said)}")
     if truth is not None:
@@ -82,20 +105,28 @@ def option_shares(estimate: Estimate, *, truth: Sequence[float] | None = None, l
     ax.set_ylim(len(values) - 0.4, -0.6)
     ax.xaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
     all_of_them = together(estimate, interval)
-    ax.set_xlabel("; ".join(part for part in ("share" if truth is None else "share (bar: the truth)", all_of_them) if part))
+    ax.set_xlabel(
+        "; ".join(
+            part for part in ("share" if truth is None else "share (bar: the truth)", all_of_them) if part
+        )
+    )
     alt = f"{100 * level:g} % intervals: {', '.join(words)}{f'; {all_of_them}' if all_of_them else ''}"
     return finish(ax, f"Shares with {100 * level:g} % intervals", alt)
 
 
 def options_against_k(epsilon: float, *, ks: Sequence[int] = _KS, ax: Axes | None = None) -> Axes:
-    """How many times the people each randomizer of many options needs, against the least for unbiased estimates.
+    """How many times the people each randomizer of many options needs, against the least for unbiased
+    estimates.
 
     >>> options_against_k(1.0, ks=(2, 16, 128))
-    <Picture: people needed at epsilon 1 for 128 options, in multiples of the least for unbiased estimates: k-ary 12.2, ...>
+    <Picture: people needed at epsilon 1 for 128 options, in multiples of the least for unbiased estimates:
+    k-ary 12.2, ...>
     """
     ax, words = axes(ax, width=7.2, height=3.8), []
     for (name, points), (colour, dash, mark) in zip(_ratios(epsilon, ks).items(), cycle(_LOOKS)):
-        ax.plot(list(ks), points, color=colour, linestyle=dash, marker=mark, markersize=5, linewidth=2, label=name)
+        ax.plot(
+            list(ks), points, color=colour, linestyle=dash, marker=mark, markersize=5, linewidth=2, label=name
+        )
         words.append(f"{name} {points[-1]:.3g}")
     ax.set_xscale("log", base=2)
     ax.set_yscale("log", base=2)

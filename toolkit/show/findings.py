@@ -1,4 +1,6 @@
-"""All findings of a survey in one picture: shares on one axis in percent, each mean on an axis of its own, groups side by side."""
+"""All findings of a survey in one picture: shares on one axis in percent, each mean on an axis of its own,
+groups side by side.
+"""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -59,12 +61,18 @@ class _Line:
 def findings(results: Results, *, level: float = 0.95) -> Sheet:
     """Every estimate as a dot with its interval, one row for each question, option and group."""
     if not results.findings:
-        refuse("there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports")
+        refuse(
+            "there must be something to draw", "no findings", "; ".join(results.notes()) or "wait for reports"
+        )
     panels = _panels(results, level)
     if not panels:
         refuse("there must be shares or means to draw", "distributions alone", "results[name] is one of them")
     if sum(map(len, panels)) > _MOST_ROWS:
-        refuse(f"a picture holds at most {_MOST_ROWS} estimates", sum(map(len, panels)), "draw fewer groups, or see to_frame()")
+        refuse(
+            f"a picture holds at most {_MOST_ROWS} estimates",
+            sum(map(len, panels)),
+            "draw fewer groups, or see to_frame()",
+        )
     heights = [_height(lines) for lines in panels]
     canvas = new_figure(width=8.2, height=_LINE * sum(heights) + 0.75 * len(panels) + 0.6)
     axes = canvas.subplots(len(panels), 1, squeeze=False, gridspec_kw={"height_ratios": heights})[:, 0]
@@ -72,7 +80,13 @@ def findings(results: Results, *, level: float = 0.95) -> Sheet:
         _draw(ax, lines)
     if results.by and _together(results):
         _legend(axes[0], [results.group_words(group) for group in _groups(results)])
-    canvas.suptitle(f"{results.survey.name}: estimates with {100 * level:g} % intervals", x=0.01, ha="left", fontsize=11, color=INK)
+    canvas.suptitle(
+        f"{results.survey.name}: estimates with {100 * level:g} % intervals",
+        x=0.01,
+        ha="left",
+        fontsize=11,
+        color=INK,
+    )
     return Sheet(canvas, _words(results, panels, level))
 
 
@@ -81,7 +95,9 @@ def _groups(results: Results) -> list[Group]:
 
 
 def _together(results: Results) -> bool:
-    """Whether groups stand in one row, told apart by their marks; with more of them each has a row of its own."""
+    """Whether groups stand in one row, told apart by their marks; with more of them each has a row of its
+    own.
+    """
     return len(_groups(results)) <= len(_STYLES)
 
 
@@ -90,7 +106,11 @@ def _panels(results: Results, level: float) -> list[list[_Line]]:
     lines = [line for finding in results.findings for line in _lines(results, finding, level)]
     shares = [line for line in lines if line.question.is_share]
     means = {line.question.name: line.question for line in lines if not line.question.is_share}
-    return [part for part in (shares, *([line for line in lines if line.question.name == name] for name in means)) if part]
+    return [
+        part
+        for part in (shares, *([line for line in lines if line.question.name == name] for name in means))
+        if part
+    ]
 
 
 def _lines(results: Results, finding: Finding, level: float) -> list[_Line]:
@@ -106,7 +126,18 @@ def _lines(results: Results, finding: Finding, level: float) -> list[_Line]:
         option = "" if not question.is_share else f": {label_of(results.survey, question.name, label)}"
         value, low, high = (float(column[i]) for column in numbers)
         words = "nobody answered" if not estimate.n else doubt(estimate, interval, i)
-        found.append(_Line(question, f"{question.name}{option}{'' if together else whose}", whose, place, value, low, high, words))
+        found.append(
+            _Line(
+                question,
+                f"{question.name}{option}{'' if together else whose}",
+                whose,
+                place,
+                value,
+                low,
+                high,
+                words,
+            )
+        )
     return found
 
 
@@ -128,8 +159,18 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
         if np.isfinite(line.value):
             _bar(ax, place, line)
         else:
-            ax.annotate(line.words, (0.01, place), xycoords=("axes fraction", "data"), va="center", fontsize="small", color=GREY)
-    ax.set_yticks(range(len(rows)), [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows])
+            ax.annotate(
+                line.words,
+                (0.01, place),
+                xycoords=("axes fraction", "data"),
+                va="center",
+                fontsize="small",
+                color=GREY,
+            )
+    ax.set_yticks(
+        range(len(rows)),
+        [name if len(name) <= _WIDEST_NAME else f"{name[: _WIDEST_NAME - 1]}…" for name in rows],
+    )
     ax.set_ylim(len(rows) - 0.45, -0.55)
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
@@ -140,7 +181,11 @@ def _draw(ax: Axes, lines: Sequence[_Line]) -> None:
     if share:
         ax.xaxis.set_major_formatter(FuncFormatter(lambda value, _: percent(value, 1)))
         outside = any(not 0 <= line.value <= 1 for line in lines if np.isfinite(line.value))
-        why = " (a mark outside 0 to 100 % is unbiased and honest; method='mle' keeps it inside)" if outside else ""
+        why = (
+            " (a mark outside 0 to 100 % is unbiased and honest; method='mle' keeps it inside)"
+            if outside
+            else ""
+        )
         ax.set_xlabel(f"share of people{why}")
     else:
         ax.set_xlabel(f"mean of {lines[0].question.name}")
@@ -172,7 +217,11 @@ def _words(results: Results, panels: Sequence[Sequence[_Line]], level: float) ->
     """The same for those who cannot see it: every number, in its unit."""
     drawn = [line for lines in panels for line in lines]
     said = [f"{line.name.removesuffix(line.whose)}{line.whose} {_number(line)}" for line in drawn]
-    left_out = [question.name for question in results.estimated if question.name not in {line.question.name for line in drawn}]
+    left_out = [
+        question.name
+        for question in results.estimated
+        if question.name not in {line.question.name for line in drawn}
+    ]
     more = f"; not drawn, as they have many values: {', '.join(left_out)}" if left_out else ""
     return f"{100 * level:g} % intervals of {results.survey.name!r}: {'; '.join(said)}{more}"
 

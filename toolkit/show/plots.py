@@ -1,4 +1,6 @@
-"""One figure a function: `ax` in, `ax` out. Without `ax` a new picture is made, which a notebook shows by itself."""
+"""One figure a function: `ax` in, `ax` out. Without `ax` a new picture is made, which a notebook shows by
+itself.
+"""
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
@@ -26,11 +28,13 @@ _LARGEST_SPOKEN = 20  # “3 times in 20” is clearer than “15 %”, “128 t
 
 
 def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
-    """The matrix Pr(report | truth), one row a truth and one column a report; what can never happen is framed.
+    """The matrix Pr(report | truth), one row a truth and one column a report; what can never happen is
+    framed.
 
     >>> from toolkit import warner
     >>> design_matrix(warner(p="2/3"))
-    <Picture: warner design: truth no is reported no 66.7 %, yes 33.3 %; truth yes is reported no 33.3 %, yes 66.7 %>
+    <Picture: warner design: truth no is reported no 66.7 %, yes 33.3 %; truth yes is reported no 33.3 %, yes
+    66.7 %>
     """
     truths, reports = design.matrix.shape
     ax = axes(ax, width=1.9 + 1.45 * min(reports, 6), height=1.15 + 0.85 * min(truths, 6))
@@ -44,7 +48,8 @@ def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
     for truth, report in np.ndindex(truths, reports):
         _cell(ax, design, truth, report)
     rows = [
-        f"truth {label} is reported " + ", ".join(f"{r} {percent(p, 1)}" for r, p in zip(design.report_options, row, strict=True))
+        f"truth {label} is reported "
+        + ", ".join(f"{r} {percent(p, 1)}" for r, p in zip(design.report_options, row, strict=True))
         for label, row in zip(design.options, design.matrix, strict=True)
     ]
     ax = finish(ax, f"{design.name} design, {design.loss}", f"{design.name} design: {'; '.join(rows)}")
@@ -55,11 +60,21 @@ def design_matrix(design: Design, *, ax: Axes | None = None) -> Axes:
 def _cell(ax: Axes, design: Design, truth: int, report: int) -> None:
     share = Fraction(int(design.weights[truth, report]), design.denominator)
     if max(design.matrix.shape) <= _MOST_CELLS_WITH_WORDS:
-        text = percent(float(share), 1) + (f"\n{times_in(share)}" if share.denominator <= _LARGEST_SPOKEN else "")
-        ax.text(report, truth, text, ha="center", va="center", color="white" if share > Fraction(17, 20) else INK)
+        text = percent(float(share), 1) + (
+            f"\n{times_in(share)}" if share.denominator <= _LARGEST_SPOKEN else ""
+        )
+        ax.text(
+            report, truth, text, ha="center", va="center", color="white" if share > Fraction(17, 20) else INK
+        )
     if share == 0:
         frame = Rectangle(
-            (report - 0.46, truth - 0.44), 0.92, 0.88, fill=False, edgecolor=VERMILLION, linewidth=2.5, linestyle="--"
+            (report - 0.46, truth - 0.44),
+            0.92,
+            0.88,
+            fill=False,
+            edgecolor=VERMILLION,
+            linewidth=2.5,
+            linestyle="--",
         )
         ax.add_patch(frame)
 
@@ -71,10 +86,13 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
 
     >>> from toolkit import warner
     >>> posterior(warner(p="2/3"), prior=0.25)
-    <Picture: belief in yes, before and after a report: from 25 % it becomes 14 % after “no”, 40 % after “yes”>
+    <Picture: belief in yes, before and after a report: from 25 % it becomes 14 % after “no”, 40 % after
+    “yes”>
     """
     if len(design.options) != 2:
-        refuse("`design` must have two options to draw beliefs", len(design.options), "one axis holds one belief")
+        refuse(
+            "`design` must have two options to draw beliefs", len(design.options), "one axis holds one belief"
+        )
     ax = axes(ax, width=7.2, height=4)
     grid = np.linspace(0, 1, 201)
     beliefs = np.array([design.posterior(x)[1] for x in grid])
@@ -82,7 +100,14 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
     for report, (label, (colour, dash)) in enumerate(
         zip(design.report_options, _line_styles(len(design.report_options)), strict=True)
     ):
-        ax.plot(grid, beliefs[:, report], color=colour, linestyle=dash, linewidth=2.5, label=f"after the report “{label}”")
+        ax.plot(
+            grid,
+            beliefs[:, report],
+            color=colour,
+            linestyle=dash,
+            linewidth=2.5,
+            label=f"after the report “{label}”",
+        )
     ends = _mark_prior(ax, design, prior) if prior is not None else ""
     _percent(ax, "x")
     _percent(ax, "y")
@@ -93,11 +118,17 @@ def posterior(design: Design, *, prior: float | None = None, ax: Axes | None = N
         ylabel=f"belief in “{design.options[1]}” after",
     )
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5), reverse=True)
-    return finish(ax, "What one report teaches an observer", f"belief in {design.options[1]}, before and after a report{ends}")
+    return finish(
+        ax,
+        "What one report teaches an observer",
+        f"belief in {design.options[1]}, before and after a report{ends}",
+    )
 
 
 def _line_styles(count: int) -> list[tuple[str, str]]:
-    """Colours from orange (speaks for no) to blue (speaks for yes), each with its own dashes for print in grey."""
+    """Colours from orange (speaks for no) to blue (speaks for yes), each with its own dashes for print in
+    grey.
+    """
     if count == 2:
         return [(ORANGE, "--"), (BLUE, "-")]
     dashes = ["--", "-.", "-"]
@@ -118,31 +149,54 @@ def _mark_prior(ax: Axes, design: Design, prior: float) -> str:
 
 
 def repeated_estimates(values: npt.ArrayLike, truth: float, *, se: float, ax: Axes | None = None) -> Axes:
-    """Histogram of the estimates of many surveys, with the true value and the normal curve that theory promises.
+    """Histogram of the estimates of many surveys, with the true value and the normal curve that theory
+    promises.
 
     >>> repeated_estimates([0.2, 0.25, 0.25, 0.31], truth=0.25, se=0.04)
-    <Picture: 4 repeated surveys: mean 0.253, standard deviation 0.039; truth 0.25, standard error in theory 0.04>
+    <Picture: 4 repeated surveys: mean 0.253, standard deviation 0.039; truth 0.25, standard error in theory
+    0.04>
     """
     estimates = np.asarray(values, dtype=np.float64)
     ax = axes(ax)
     bins = _bins(estimates, se)
     ax.hist(estimates, bins=list(bins), color=SKY, edgecolor="white", linewidth=0.6)
     grid = np.linspace(min(bins[0], truth - 4 * se), max(bins[-1], truth + 4 * se), 201)
-    curve = np.exp(-(((grid - truth) / se) ** 2) / 2) / (se * np.sqrt(2 * np.pi)) * len(estimates) * (bins[1] - bins[0])
-    ax.plot(grid, curve, color=VERMILLION, linewidth=2.5, label=f"what theory promises: standard error {100 * se:.1f} points")
-    ax.axvline(truth, ymax=0.8, color=INK, linestyle="--", linewidth=1.5, label=f"the true share, {percent(truth, 1)}")
+    curve = (
+        np.exp(-(((grid - truth) / se) ** 2) / 2)
+        / (se * np.sqrt(2 * np.pi))
+        * len(estimates)
+        * (bins[1] - bins[0])
+    )
+    ax.plot(
+        grid,
+        curve,
+        color=VERMILLION,
+        linewidth=2.5,
+        label=f"what theory promises: standard error {100 * se:.1f} points",
+    )
+    ax.axvline(
+        truth,
+        ymax=0.8,
+        color=INK,
+        linestyle="--",
+        linewidth=1.5,
+        label=f"the true share, {percent(truth, 1)}",
+    )
     _percent(ax, "x")
     ax.set(xlabel="estimated share", ylabel="surveys", ylim=(0, ax.get_ylim()[1] * 1.28))
     ax.legend(frameon=False, loc="upper left", ncols=1, fontsize=9)
     alt = (
-        f"{len(estimates):,} repeated surveys: mean {estimates.mean():.3g}, standard deviation {estimates.std():.2g}; "
+        f"{len(estimates):,} repeated surveys: mean {estimates.mean():.3g}, standard deviation "
+        f"{estimates.std():.2g}; "
         f"truth {truth:.3g}, standard error in theory {se:.2g}"
     )
     return finish(ax, f"{len(estimates):,} surveys, one estimate each", alt)
 
 
 def _bins(estimates: npt.NDArray[np.float64], se: float) -> npt.NDArray[np.float64]:
-    """Edges about a third of a standard error apart, each bin with equally many of the values that counts can lead to."""
+    """Edges about a third of a standard error apart, each bin with equally many of the values that counts can
+    lead to.
+    """
     distinct = np.unique(estimates.round(12))
     step = float(np.diff(distinct).min()) if len(distinct) > 1 else se
     width = step * max(1, round(se / 3 / step))
@@ -157,11 +211,14 @@ def estimate_intervals(
     method: str | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Estimates as dots with their intervals, one row each; where the truth is known, the intervals that miss it stand out.
+    """Estimates as dots with their intervals, one row each; where the truth is known, the intervals that miss
+    it stand out.
 
     >>> from toolkit import warner
     >>> design = warner(p="3/4")
-    >>> estimate_intervals({"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])})
+    >>> estimate_intervals(
+    ...     {"north": design.estimate_counts([60, 40]), "south": design.estimate_counts([55, 45])}
+    ... )
     <Picture: 95 % intervals: north 30 % (12 % to 50 %), south 40 % (21 % to 60 %)>
     """
     named = _named(estimates)
@@ -181,17 +238,28 @@ def estimate_intervals(
     _percent(ax, "x")
     ax.set_xlabel("share" if truth is None else f"share (dashed: the truth, {percent(truth)})")
     alt = f"{100 * level:g} % intervals: {', '.join(words)}"
-    title = f"Estimates with {100 * level:g} % intervals" if truth is None else f"{missed} of {len(named)} intervals miss the truth"
+    title = (
+        f"Estimates with {100 * level:g} % intervals"
+        if truth is None
+        else f"{missed} of {len(named)} intervals miss the truth"
+    )
     return finish(ax, title, alt)
 
 
 def _named(estimates: Any) -> Mapping[str, Estimate]:
     """Estimates by name; of a survey's results, what to write instead."""
     if isinstance(estimates, Results):
-        refuse("`estimates` must be estimates by name", "the results of a survey", "results.plot() draws them all", TypeError)
+        refuse(
+            "`estimates` must be estimates by name",
+            "the results of a survey",
+            "results.plot() draws them all",
+            TypeError,
+        )
     if isinstance(estimates, Estimate):
         refuse("`estimates` must be several estimates", "one", 'write {"all": estimate}', TypeError)
-    named = estimates if isinstance(estimates, Mapping) else {str(i + 1): one for i, one in enumerate(estimates)}
+    named = (
+        estimates if isinstance(estimates, Mapping) else {str(i + 1): one for i, one in enumerate(estimates)}
+    )
     if strange := [type(one).__name__ for one in named.values() if not isinstance(one, Estimate)]:
         refuse("`estimates` must be estimates", strange[0], "a number has no interval to draw", TypeError)
     return named
@@ -207,5 +275,9 @@ def _name_rows(ax: Axes, names: list[str]) -> None:
 
 
 def _percent(ax: Axes, axis: str) -> None:
-    """Ticks in per cent, with the decimal that a tick at 2.5 % needs: rounded, it would stand in the wrong place."""
-    (ax.xaxis if axis == "x" else ax.yaxis).set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
+    """Ticks in per cent, with the decimal that a tick at 2.5 % needs: rounded, it would stand in the wrong
+    place.
+    """
+    (ax.xaxis if axis == "x" else ax.yaxis).set_major_formatter(
+        FuncFormatter(lambda share, _: percent(share, 1))
+    )

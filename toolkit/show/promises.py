@@ -1,4 +1,6 @@
-"""The promise of differential privacy as pictures: two distributions, their ratio, and what an observer may come to believe."""
+"""The promise of differential privacy as pictures: two distributions, their ratio, and what an observer may
+come to believe.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -20,7 +22,8 @@ _MOST_LABELS = 12
 
 
 def output_laws(laws: Mapping[str, Law], *, across: str = "what is released", ax: Axes | None = None) -> Axes:
-    """How likely each output is on each of two or three tables: the more the outlines agree, the less an output tells.
+    """How likely each output is on each of two or three tables: the more the outlines agree, the less an
+    output tells.
 
     >>> output_laws({"without Alice": {0: 0.6, 1: 0.4}, "with Alice": {0: 0.4, 1: 0.6}})
     <Picture: how likely each release is: without Alice most often 0 (60 %), with Alice most often 1 (60 %)>
@@ -39,14 +42,22 @@ def output_laws(laws: Mapping[str, Law], *, across: str = "what is released", ax
     _name_outputs(ax, outputs)
     ax.yaxis.set_major_formatter(FuncFormatter(lambda share, _: percent(share, 1)))
     ax.set(xlabel=across, ylabel="probability", ylim=(0, 1.05 * ax.dataLim.y1), xlim=(edges[0], edges[-1]))
-    ax.legend(frameon=False, loc="center left" if few else "upper right", bbox_to_anchor=(1, 0.5) if few else (1, 1))
-    return finish(ax, "The same release, from neighbouring tables", f"how likely each release is: {', '.join(words)}")
+    ax.legend(
+        frameon=False, loc="center left" if few else "upper right", bbox_to_anchor=(1, 0.5) if few else (1, 1)
+    )
+    return finish(
+        ax, "The same release, from neighbouring tables", f"how likely each release is: {', '.join(words)}"
+    )
 
 
-def ratios(first: Law, second: Law, *, epsilon: float, across: str = "what is released", ax: Axes | None = None) -> Axes:
-    """For each output how many times as likely it is on the first table as on the second; epsilon allows the shaded band.
+def ratios(
+    first: Law, second: Law, *, epsilon: float, across: str = "what is released", ax: Axes | None = None
+) -> Axes:
+    """For each output how many times as likely it is on the first table as on the second; epsilon allows the
+    shaded band.
 
-    What leaves the band is marked by a diamond. An output that only one table can give has no finite ratio, and stands at the edge.
+    What leaves the band is marked by a diamond. An output that only one table can give has no finite ratio,
+    and stands at the edge.
 
     >>> ratios({0: 0.6, 1: 0.4}, {0: 0.4, 1: 0.6}, epsilon=0.5)
     <Picture: ratios from 0.667 to 1.5; epsilon 0.5 allows 0.61 to 1.65: all of 2 outputs are within>
@@ -69,18 +80,29 @@ def ratios(first: Law, second: Law, *, epsilon: float, across: str = "what is re
     ax.set_yticks([tick for tick, _ in _factors(reach)], [text for _, text in _factors(reach)])
     ax.set(xlabel=across, ylabel="times as likely", ylim=(1 / reach, reach), xlim=(-0.5, len(outputs) - 0.5))
     outside = int(np.count_nonzero(~inside))
-    alt = f"ratios from {values.min():.3g} to {values.max():.3g}; epsilon {epsilon:.3g} allows {1 / limit:.2f} to {limit:.2f}: "
-    alt += f"{outside} of {len(outputs)} outputs leave it" if outside else f"all of {len(outputs)} outputs are within"
+    alt = (
+        f"ratios from {values.min():.3g} to {values.max():.3g}; epsilon {epsilon:.3g} allows "
+        f"{1 / limit:.2f} to {limit:.2f}: "
+    )
+    alt += (
+        f"{outside} of {len(outputs)} outputs leave it"
+        if outside
+        else f"all of {len(outputs)} outputs are within"
+    )
     return finish(ax, "How much likelier one table makes each release", alt)
 
 
-def belief_band(epsilon: float, points: Sequence[tuple[float, float]] = (), *, ax: Axes | None = None) -> Axes:
-    """What any release with this epsilon can make of any belief about one person; dots are beliefs (before, after).
+def belief_band(
+    epsilon: float, points: Sequence[tuple[float, float]] = (), *, ax: Axes | None = None
+) -> Axes:
+    """What any release with this epsilon can make of any belief about one person; dots are beliefs (before,
+    after).
 
     Odds change by at most e**epsilon, so a belief b becomes at most b e**epsilon / (1 - b + b e**epsilon).
 
     >>> belief_band(1.0, [(0.5, 0.7)])
-    <Picture: beliefs before and after a release with epsilon 1: 50 % becomes 27 % to 73 %; 1 of 1 observers is within>
+    <Picture: beliefs before and after a release with epsilon 1: 50 % becomes 27 % to 73 %; 1 of 1 observers
+    is within>
     """
     ax, grid, factor = axes(ax, width=5.2, height=4.4), np.linspace(0, 1, 201), math.exp(epsilon)
     ax.fill_between(grid, _moved(grid, 1 / factor), _moved(grid, factor), color=SKY, alpha=0.4, linewidth=0)
@@ -91,9 +113,15 @@ def belief_band(epsilon: float, points: Sequence[tuple[float, float]] = (), *, a
     ax.plot(before[~inside], after[~inside], "D", color=VERMILLION, markersize=6)
     for axis in (ax.xaxis, ax.yaxis):
         axis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
-    ax.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="belief before the release", ylabel="belief after it")
+    ax.set(
+        xlim=(-0.01, 1.01), ylim=(-0.01, 1.01), xlabel="belief before the release", ylabel="belief after it"
+    )
     half = " to ".join(percent(float(_moved(np.array(0.5), f))) for f in (1 / factor, factor))
-    kept = f"; {int(inside.sum())} of {len(before)} observers {'is' if len(before) == 1 else 'are'} within" if len(before) else ""
+    kept = (
+        f"; {int(inside.sum())} of {len(before)} observers {'is' if len(before) == 1 else 'are'} within"
+        if len(before)
+        else ""
+    )
     alt = f"beliefs before and after a release with epsilon {epsilon:.3g}: 50 % becomes {half}{kept}"
     return finish(ax, f"What ε = {epsilon:.3g} lets anybody conclude", alt)
 
@@ -122,7 +150,11 @@ def _factors(reach: float) -> list[tuple[float, str]]:
     """Ticks at 1 and at one or two round factors up and down, with their names: 1/4, 1, 4."""
     steps = [step for step in (1.25, 1.5, 2, 3, 5, 10, 30, 100, 1000) if step <= reach]
     chosen = steps[-1:] if len(steps) < 5 else [steps[len(steps) // 2 - 1], steps[-1]]
-    return [*((1 / step, f"1/{step:g}") for step in reversed(chosen)), (1.0, "1"), *((step, f"{step:g}") for step in chosen)]
+    return [
+        *((1 / step, f"1/{step:g}") for step in reversed(chosen)),
+        (1.0, "1"),
+        *((step, f"{step:g}") for step in chosen),
+    ]
 
 
 def _name_limits(ax: Axes, limit: float) -> None:

@@ -18,7 +18,12 @@ from toolkit.planning.split import Split
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, axes, finish, percent
 
 _STYLES = ((VERMILLION, "-"), (ORANGE, "--"), (BLUE, "-."), (SKY, ":"), (INK, (0, (6, 2))))
-_WAYS = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
+_WAYS = {
+    "local": (VERMILLION, "-"),
+    "shuffled": (ORANGE, "--"),
+    "central": (BLUE, "-."),
+    "direct": (GREY, ":"),
+}
 _NS = tuple(round(10 ** (2 + i / 10)) for i in range(31))
 
 
@@ -35,7 +40,8 @@ def margin_against_n(
 
     >>> from toolkit import warner
     >>> margin_against_n(warner, 0.2, epsilons=(1.0,), ns=(100, 1000, 10_000))
-    <Picture: 95 % margin against the number of people: with 1,000 people epsilon 1 has ± 6.4 points, asked directly ± 2.5 points>
+    <Picture: 95 % margin against the number of people: with 1,000 people epsilon 1 has ± 6.4 points, asked
+    directly ± 2.5 points>
     """
     ax, people = axes(ax, width=7, height=4), np.asarray(ns)
     middle, words = int(people[len(people) // 2]), []
@@ -53,12 +59,23 @@ def margin_against_n(
     return finish(ax, "How precise a survey is, by privacy and people", alt)
 
 
-def ways_against_n(plan: Plan, *, ns: Sequence[int] = (100, 300, 1000, 3000, 10_000, 30_000), ax: Axes | None = None) -> Axes:
-    """The same promise kept in four ways: the margin of each against the number of people, with the plan marked."""
+def ways_against_n(
+    plan: Plan, *, ns: Sequence[int] = (100, 300, 1000, 3000, 10_000, 30_000), ax: Axes | None = None
+) -> Axes:
+    """The same promise kept in four ways: the margin of each against the number of people, with the plan
+    marked.
+    """
     ax = axes(ax, width=7, height=4)
     found = {n: {way.name: 100 * way.margin for way in replace(plan, n=n).ways()} for n in ns}
     for name, (colour, dash) in _WAYS.items():
-        ax.plot(list(ns), [found[n][name] for n in ns], color=colour, linestyle=dash, linewidth=2.5, label=_way_label(name))
+        ax.plot(
+            list(ns),
+            [found[n][name] for n in ns],
+            color=colour,
+            linestyle=dash,
+            linewidth=2.5,
+            label=_way_label(name),
+        )
     ax.plot([plan.n], [100 * plan.margin], "o", color=INK, markersize=8, label="this plan")
     _logarithmic(ax, "respondents", f"{100 * plan.level:g} % margin, ± points")
     ax.legend(frameon=False, loc="center left", bbox_to_anchor=(1, 0.5))
@@ -92,8 +109,17 @@ def equal_margins(
     grid = 100 * margin_grid(family, prevalence, epsilons=epsilons, ns=people, level=level)
     levels = sorted(100 * margin for margin in margins)
     shades = [INK, VERMILLION, ORANGE, BLUE, GREY]
-    _logarithmic(ax, "epsilon (left: more private)", "respondents")  # before the labels, which find their places on the axes
-    lines = ax.contour(epsilons, people, grid.T, levels=levels, colors=[shades[i % 5] for i in range(len(levels))], linewidths=2.2)
+    _logarithmic(
+        ax, "epsilon (left: more private)", "respondents"
+    )  # before the labels, which find their places on the axes
+    lines = ax.contour(
+        epsilons,
+        people,
+        grid.T,
+        levels=levels,
+        colors=[shades[i % 5] for i in range(len(levels))],
+        linewidths=2.2,
+    )
     lines.set_linestyle([("-", "--", "-.", ":")[i % 4] for i in range(len(levels))])
     ax.set_xticks([0.2, 0.5, 1, 2, 5])
     ax.clabel(
@@ -104,13 +130,16 @@ def equal_margins(
     )
     wanted = ", ".join(f"±{value:g}" for value in levels)
     alt = (
-        f"pairs of epsilon and number of people with margins of {wanted} points: half the epsilon needs about four times the people"
+        f"pairs of epsilon and number of people with margins of {wanted} points: half the epsilon needs "
+        "about four times the people"
     )
     return finish(ax, "Equally precise surveys", alt)
 
 
 def _place(family: Family, prevalence: Any, margin: float, level: float) -> tuple[float, float]:
-    """A point of a contour for its label: at epsilon 0.7, or further right where that needs too many people."""
+    """A point of a contour for its label: at epsilon 0.7, or further right where that needs too many
+    people.
+    """
     for epsilon in (0.7, 1.2, 2.0):
         needed = float((Case(family, prevalence, level).accuracy(epsilon).margin(1) / margin) ** 2)
         if needed < 60_000:
@@ -118,7 +147,9 @@ def _place(family: Family, prevalence: Any, margin: float, level: float) -> tupl
     return epsilon, min(max(needed, 130.0), 60_000.0)
 
 
-def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *, ax: Axes | None = None) -> Axes:
+def designs_at_equal_epsilon(
+    designs: Mapping[str, Design], prevalence: float, *, ax: Axes | None = None
+) -> Axes:
     """How many times the people of Warner's design with the same epsilon each design needs.
 
     >>> from toolkit import unrelated
@@ -139,7 +170,9 @@ def designs_at_equal_epsilon(designs: Mapping[str, Design], prevalence: float, *
         xlabel="people needed (1: Warner's design, same epsilon)",
     )
     ax.tick_params(axis="y", length=0)
-    alt = "people needed at equal epsilon, in multiples of Warner's design: " + ", ".join(f"{k} {v:.2f}" for k, v in times.items())
+    alt = "people needed at equal epsilon, in multiples of Warner's design: " + ", ".join(
+        f"{k} {v:.2f}" for k, v in times.items()
+    )
     return finish(ax, "No design beats Warner's at the same epsilon", alt)
 
 
@@ -151,15 +184,29 @@ def guessing(design: Design, *, ax: Axes | None = None) -> Axes:
     if math.isfinite(design.epsilon):
         limit = roc_limit(share, design.epsilon)
         ax.fill_between(
-            share, share, limit, color=SKY, alpha=0.35, linewidth=0, label=f"all that epsilon {design.epsilon:.3g} allows"
+            share,
+            share,
+            limit,
+            color=SKY,
+            alpha=0.35,
+            linewidth=0,
+            label=f"all that epsilon {design.epsilon:.3g} allows",
         )
     ax.plot(corners[:, 0], corners[:, 1], "o-", color=BLUE, linewidth=2.5, label="tests of one report")
     ax.plot([0, 1], [0, 1], color=GREY, linestyle=":", linewidth=1.5, label="guessing blindly")
-    ax.set(xlabel="“no” people taken for “yes”", ylabel="“yes” people found", xlim=(0, 1), ylim=(0, 1.01), aspect="equal")
+    ax.set(
+        xlabel="“no” people taken for “yes”",
+        ylabel="“yes” people found",
+        xlim=(0, 1),
+        ylim=(0, 1.01),
+        aspect="equal",
+    )
     ax.legend(frameon=False, loc="lower right", fontsize=9)
     rate = percent(guess_rate_of(design))
     return finish(
-        ax, f"The best guess is right {rate} of the time", f"tests of one report of the {design.name} design: at best {rate} right"
+        ax,
+        f"The best guess is right {rate} of the time",
+        f"tests of one report of the {design.name} design: at best {rate} right",
     )
 
 
@@ -172,10 +219,20 @@ def budget_split(split: Split, *, ax: Axes | None = None) -> Axes:
         ax.text(split.shares[name], place, f"  margin ± {split.margins[name]:.3g}", va="center", color=INK)
     ax.set_yticks(places, list(split.shares))
     most = max(split.shares.values())
-    ax.set(ylim=(len(split.shares) - 0.4, -0.6), xlim=(0, 1.4 * most), xlabel=f"epsilon, of {split.epsilon:g} in all")
+    ax.set(
+        ylim=(len(split.shares) - 0.4, -0.6),
+        xlim=(0, 1.4 * most),
+        xlabel=f"epsilon, of {split.epsilon:g} in all",
+    )
     ax.tick_params(axis="y", length=0)
-    parts = ", ".join(f"{name} {share:.2f} (± {split.margins[name]:.3g})" for name, share in split.shares.items())
-    return finish(ax, f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions", f"epsilon by question: {parts}")
+    parts = ", ".join(
+        f"{name} {share:.2f} (± {split.margins[name]:.3g})" for name, share in split.shares.items()
+    )
+    return finish(
+        ax,
+        f"A budget of {split.epsilon:g}, split over {len(split.shares)} questions",
+        f"epsilon by question: {parts}",
+    )
 
 
 def _logarithmic(ax: Axes, across: str, up: str) -> None:

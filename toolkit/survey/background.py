@@ -1,4 +1,6 @@
-"""The server as a process in the background: one for a collection on this machine; launch it, find it again, stop it."""
+"""The server as a process in the background: one for a collection on this machine; launch it, find it again,
+stop it.
+"""
 
 import hashlib
 import json
@@ -19,7 +21,9 @@ from toolkit.core.checks import refuse
 _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
 _WINDOWS = os.name == "nt"
 DATABASE = "TOOLKIT_DATABASE"
-"""The environment variable that tells the process its database: a password in it must not stand in the list of processes."""
+"""The environment variable that tells the process its database: a password in it must not stand in the list
+of processes.
+"""
 
 
 class CollectError(RuntimeError):
@@ -37,7 +41,9 @@ class Server:
     state: Path
 
     def stop(self) -> None:
-        """Let it finish what has begun, and end; by force if it does not. Never waits longer than twenty seconds."""
+        """Let it finish what has begun, and end; by force if it does not. Never waits longer than twenty
+        seconds.
+        """
         for number, seconds in ((signal.SIGTERM, _STOP_SECONDS), (signal.SIGKILL, _KILL_SECONDS)):
             if _is(self.state, self.pid):  # else the number may belong to another process by now
                 _send(self.pid, number)
@@ -46,7 +52,12 @@ class Server:
                 if not _is(self.state, self.pid):
                     return
                 time.sleep(_PAUSE)
-        refuse("a server must end when it is told to", f"process {self.pid}, which goes on", "end it by hand", CollectError)
+        refuse(
+            "a server must end when it is told to",
+            f"process {self.pid}, which goes on",
+            "end it by hand",
+            CollectError,
+        )
 
 
 def state_of(database: str) -> Path:
@@ -79,7 +90,8 @@ def servers() -> list[Server]:
 
 
 def launch(database: str, options: Mapping[str, Any]) -> Server:
-    """The server of a database: the one that runs, or a new one in a process of its own, which outlives this one.
+    """The server of a database: the one that runs, or a new one in a process of its own, which outlives this
+    one.
 
     However many launch it at once, one server is started, and all get it.
     """
@@ -87,7 +99,12 @@ def launch(database: str, options: Mapping[str, Any]) -> Server:
     end = time.monotonic() + _START_SECONDS
     while (server := find(database)) is None:
         if time.monotonic() > end:
-            refuse(f"the server must be ready within {_START_SECONDS:.0f} seconds", "silence", "it was stopped", CollectError)
+            refuse(
+                f"the server must be ready within {_START_SECONDS:.0f} seconds",
+                "silence",
+                "it was stopped",
+                CollectError,
+            )
         _start(database, options, end)
     return server
 
@@ -95,11 +112,18 @@ def launch(database: str, options: Mapping[str, Any]) -> Server:
 def check_system() -> None:
     """Refuse where no server can be."""
     if _WINDOWS:
-        refuse("a server needs Linux or macOS", "Windows", "run it in the Windows Subsystem for Linux (WSL)", CollectError)
+        refuse(
+            "a server needs Linux or macOS",
+            "Windows",
+            "run it in the Windows Subsystem for Linux (WSL)",
+            CollectError,
+        )
 
 
 def _start(database: str, options: Mapping[str, Any], end: float) -> None:
-    """Start a process and wait until it is ready; one that finds another server leaves without a word, and so do we."""
+    """Start a process and wait until it is ready; one that finds another server leaves without a word, and so
+    do we.
+    """
     state = state_of(database)
     files = {"state": state, "log": log_of(state), "detach": True}
     command = [sys.executable, "-m", "toolkit.survey.serving.process", *arguments({**files, **options})]
@@ -113,7 +137,9 @@ def _start(database: str, options: Mapping[str, Any], end: float) -> None:
             env=environment,
             start_new_session=True,
         )
-        with process:  # it forks and ends at once: the server is nobody's child, and no zombie stays behind it
+        with (
+            process
+        ):  # it forks and ends at once: the server is nobody's child, and no zombie stays behind it
             line = _first_line(process.stdout, end)  # type: ignore[arg-type]
             if line is None:
                 _end_session(process.pid)
@@ -124,7 +150,9 @@ def _start(database: str, options: Mapping[str, Any], end: float) -> None:
 
 
 def _first_line(stream: IO[bytes], end: float) -> bytes | None:
-    """What the process says first: a line when it is ready, nothing if it ended before; None if time is over."""
+    """What the process says first: a line when it is ready, nothing if it ended before; None if time is
+    over.
+    """
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
         if not selector.select(max(0.0, end - time.monotonic())):
@@ -180,4 +208,9 @@ def _send(pid: int, number: int) -> None:
     except ProcessLookupError:
         return
     except PermissionError:
-        refuse("the server must be your own to stop it", f"process {pid} of somebody else", "ask them", CollectError)
+        refuse(
+            "the server must be your own to stop it",
+            f"process {pid} of somebody else",
+            "ask them",
+            CollectError,
+        )

@@ -28,7 +28,9 @@ PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
 
 @dataclass(frozen=True)
 class Status:
-    """How a collection stands. `serving`: whether you run a server of it on this machine; `log`: what last went wrong there."""
+    """How a collection stands. `serving`: whether you run a server of it on this machine; `log`: what last
+    went wrong there.
+    """
 
     state: str
     reports: int
@@ -54,13 +56,17 @@ class Collector:
     def attach(cls, database: str) -> "Collector":
         """The collection in a database, as after a kernel's restart; its server runs on if it did.
 
-        Results do not depend on the page; if this code makes another one than the collection's, a warning says so.
+        Results do not depend on the page; if this code makes another one than the collection's, a warning
+        says so.
         """
         found = cls(database)
         other = other_page(found.survey, found._store.editions())
         if other is not None and found._store.state() is not State.CLOSED:
             told = f"This code makes another page than the collection's: {other}."
-            warnings.warn(f"{told} Results are read as before; to serve it, use that version, or amend=True.", stacklevel=2)
+            warnings.warn(
+                f"{told} Results are read as before; to serve it, use that version, or amend=True.",
+                stacklevel=2,
+            )
         return found
 
     @classmethod
@@ -76,20 +82,29 @@ class Collector:
         """The link for respondents: what you said that they use, or the server's own address."""
         url = self.status().url
         if url is None:
-            refuse("there must be a server to link to", "none", "start it again with collect()", background.CollectError)
+            refuse(
+                "there must be a server to link to",
+                "none",
+                "start it again with collect()",
+                background.CollectError,
+            )
         return url
 
     def status(self) -> Status:
         server = background.find(self.database)
         url = self._store.setting(_PUBLIC_URL) or (server.url if server else None)
         log = background.last_words(self.database)
-        return Status(self._store.state().value, self._store.count(), self.survey.cap, server is not None, url, log)
+        return Status(
+            self._store.state().value, self._store.count(), self.survey.cap, server is not None, url, log
+        )
 
     def reports(self) -> "pd.DataFrame":
-        """The reports, one row a person, in random order: all of a closed collection; of another one in whole steps.
+        """The reports, one row a person, in random order: all of a closed collection; of another one in whole
+        steps.
 
-        While a collection is open, a report is not seen as it comes, but with `survey.step` others, and nothing is seen below
-        `survey.minimum`; every reader sees the same. The frame's `attrs["remarks"]` say how much of it this is.
+        While a collection is open, a report is not seen as it comes, but with `survey.step` others, and
+        nothing is seen below `survey.minimum`; every reader sees the same. The frame's `attrs["remarks"]` say
+        how much of it this is.
         """
         shown = look(self._store, self.survey)
         frame = table(self.survey, shown.bodies)
@@ -97,7 +112,8 @@ class Collector:
         return frame
 
     def results(self, by: Sequence[str] | str | None = None, *, method: str | None = None) -> Results:
-        """Estimates for each question, in all or by plain questions; of an open collection in steps, as for `reports`.
+        """Estimates for each question, in all or by plain questions; of an open collection in steps, as for
+        `reports`.
 
         `method` : "mle" for shares inside 0 to 1; see `toolkit.survey.results.estimate`.
         """
@@ -108,7 +124,9 @@ class Collector:
         return found.from_minimum(self.survey.minimum) if shown.moving else found
 
     def export(self, path: str | Path) -> Path:
-        """Write what `reports` shows to a .csv or .parquet file for your eyes only, and beside it the codebook."""
+        """Write what `reports` shows to a .csv or .parquet file for your eyes only, and beside it the
+        codebook.
+        """
         frame = self.reports()
         return write(frame, path, self.survey, remarks=frame.attrs["remarks"])
 
@@ -117,7 +135,9 @@ class Collector:
         return self.survey.preview()
 
     def invitations(self, count: int) -> list[str]:
-        """That many links that work once. They are not kept here: whoever has the list can tell nothing from the reports."""
+        """That many links that work once. They are not kept here: whoever has the list can tell nothing from
+        the reports.
+        """
         from toolkit.survey.serving.access import digest, invitations, link
 
         url, tokens = self.url, invitations(whole(count, "count"))  # without an address no token is made
@@ -133,7 +153,9 @@ class Collector:
         self._store.set_state(State.OPEN)
 
     def close(self) -> Status:
-        """End the collection for good: no more reports, no server, and no trace of their order in the database."""
+        """End the collection for good: no more reports, no server, and no trace of their order in the
+        database.
+        """
         server = background.find(self.database)
         if server is not None:
             server.stop()
@@ -145,7 +167,9 @@ class Collector:
         return self._store.setting(name)
 
     def keep(self, name: str, value: str) -> None:
-        """Keep it with the collection, unless it is kept already: a server with few rights may read it and not write it."""
+        """Keep it with the collection, unless it is kept already: a server with few rights may read it and
+        not write it.
+        """
         if self._store.setting(name) != value:
             self._store.remember(name, value)
 
@@ -181,24 +205,32 @@ def start(
     workers: int = 1,
     amend: bool = False,
 ) -> Collector:
-    """Start collecting: make the database, open the collection, serve the form; or find the one that runs already.
+    """Start collecting: make the database, open the collection, serve the form; or find the one that runs
+    already.
 
     Parameters
     ----------
     survey : a survey, or the .toml or .json file that it is in.
-    database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left out.
-    rehearsal : to try it out, with invented people or colleagues: every screen, result and file says so, nothing of it can be
+    database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left
+    out. rehearsal : to try it out, with invented people or colleagues: every screen, result and file says so,
+    nothing of it can be
         mixed with real reports, and the database is sqlite:///rehearsal.db unless another is named.
-    host, port : where to listen. Beyond this machine it needs `certificate` and `private_key` (PEM files). The port is chosen
-        once and kept with the collection, so that links and QR codes stay good when the server is started again.
+    host, port : where to listen. Beyond this machine it needs `certificate` and `private_key` (PEM files).
+    The port is chosen
+        once and kept with the collection, so that links and QR codes stay good when the server is started
+        again.
     issuer_key : PEM file of the key that signs blind tokens; made if there is none.
-    public_url, prefix : the address that respondents use, and the path below which requests come, if a proxy stands in front.
-    plain_http_beyond_this_machine : serve without TLS to other machines; anybody on the way could change the page.
-    workers : processes at the same address, so that one may die and the others go on; with PostgreSQL only. It is not faster.
-    amend : go on with a collection that another version of the toolkit made, or whose title, consent or words were corrected:
-        people see the new page from now on, and reports of the earlier one stay good. Questions and designs must be the same.
+    public_url, prefix : the address that respondents use, and the path below which requests come, if a proxy
+    stands in front. plain_http_beyond_this_machine : serve without TLS to other machines; anybody on the way
+    could change the page. workers : processes at the same address, so that one may die and the others go on;
+    with PostgreSQL only. It is not faster. amend : go on with a collection that another version of the
+    toolkit made, or whose title, consent or words were corrected:
+        people see the new page from now on, and reports of the earlier one stay good. Questions and designs
+        must be the same.
     """
-    collector, key = prepare(survey, database, rehearsal=rehearsal, amend=amend, public_url=public_url, issuer_key=issuer_key)
+    collector, key = prepare(
+        survey, database, rehearsal=rehearsal, amend=amend, public_url=public_url, issuer_key=issuer_key
+    )
     if background.find(collector.database) is None:
         options = {
             "host": host,
@@ -225,9 +257,11 @@ def prepare(
     issuer_key: str | Path | None = None,
     keep: bool = True,
 ) -> tuple[Collector, Path | None]:
-    """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server is started.
+    """The collection, made if need be, and open; and the file of its issuer's key, if it has one. No server
+    is started.
 
-    `keep`: whether the place of that file is kept with the collection; where several servers are, each may have its own.
+    `keep`: whether the place of that file is kept with the collection; where several servers are, each may
+    have its own.
     """
     given = survey if isinstance(survey, Survey) else _loaded(survey)
     asked = given.as_rehearsal() if rehearsal else given
@@ -244,7 +278,12 @@ def prepare(
 
 def _loaded(path: object) -> Survey:
     if not isinstance(path, str | Path):
-        refuse("`survey` must be a Survey, or the path of its file", type(path).__name__, "make one with Survey(…)", TypeError)
+        refuse(
+            "`survey` must be a Survey, or the path of its file",
+            type(path).__name__,
+            "make one with Survey(…)",
+            TypeError,
+        )
     return Survey.load(path)
 
 
@@ -252,13 +291,20 @@ def _open(collector: Collector) -> None:
     """A draft is opened; what was paused stays so, and what was closed is closed."""
     state = State(collector.status().state)
     if state is State.CLOSED:
-        refuse("the collection must not be closed", "closed", "closing is final: use another database", background.CollectError)
+        refuse(
+            "the collection must not be closed",
+            "closed",
+            "closing is final: use another database",
+            background.CollectError,
+        )
     if state is State.DRAFT:
         collector.resume()
 
 
 def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Path | None:
-    """The file of the key that signs blind tokens: made once, then the same from whatever folder the collection is served."""
+    """The file of the key that signs blind tokens: made once, then the same from whatever folder the
+    collection is served.
+    """
     if collector.survey.access != "blind":
         return None
     from toolkit.survey.serving.blind import IssuerKey
@@ -268,7 +314,11 @@ def _issuer_key(collector: Collector, path: str | Path | None, keep: bool) -> Pa
     target = Path(path or store.setting(KEY_FILE) or "issuer-key.pem").absolute()
     if not target.exists():
         if store.setting(ISSUER) is not None:
-            refuse("the collection's issuer key must be there", f"no file {target}", "bring it back, or name it by issuer_key=")
+            refuse(
+                "the collection's issuer key must be there",
+                f"no file {target}",
+                "bring it back, or name it by issuer_key=",
+            )
         IssuerKey.generate().save(str(target))
     own_key(store, target)
     if keep:

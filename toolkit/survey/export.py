@@ -20,16 +20,23 @@ _FORMULA = re.compile(r"^[=+\-@\t\r]")
 SUFFIXES = (".csv", ".parquet")
 
 
-def write(frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None, *, remarks: Sequence[str] = ()) -> Path:
+def write(
+    frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None, *, remarks: Sequence[str] = ()
+) -> Path:
     """Write a frame as .csv or .parquet; with a survey, its codebook comes beside it, as name.codebook.json.
 
     `remarks` are sentences about the collection, for the codebook.
     The reports are for their owner's eyes: nobody else on the machine can read the file.
-    In a CSV file a text that a spreadsheet would take for a formula gets a leading apostrophe, as "=1+1" in a comment.
+    In a CSV file a text that a spreadsheet would take for a formula gets a leading apostrophe, as "=1+1" in a
+    comment.
     """
     target = Path(path)
     if target.suffix not in SUFFIXES:
-        refuse(f"a file of reports must end in {' or '.join(SUFFIXES)}", repr(target.suffix), "nothing was written")
+        refuse(
+            f"a file of reports must end in {' or '.join(SUFFIXES)}",
+            repr(target.suffix),
+            "nothing was written",
+        )
     with _private(target) as file:
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)
@@ -37,7 +44,9 @@ def write(frame: "pd.DataFrame", path: str | Path, survey: Survey | None = None,
             frame.to_parquet(file, index=False)
     if survey is not None:
         note = target.with_name(f"{target.stem}.codebook.json")
-        note.write_text(json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n", encoding="utf-8")
+        note.write_text(
+            json.dumps(codebook(survey, remarks), ensure_ascii=False, indent=2) + "\n", encoding="utf-8"
+        )
     return target
 
 
@@ -59,7 +68,9 @@ def harmless(value: Any) -> Any:
 
 
 def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
-    """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this toolkit."""
+    """What was asked, how answers were hidden, and what the columns mean: enough to estimate without this
+    toolkit.
+    """
     language = survey.languages[0]
     always = [*([TRIED_OUT] if survey.rehearsal else []), *([OPEN_ACCESS] if survey.access == "open" else [])]
     return {
@@ -85,5 +96,7 @@ def _column(question: Question, language: str) -> dict[str, Any]:
         return {**found, "randomized": False}
     found |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
     if question.design.matrix is not None:
-        found["reading"] = "weights[truth][report] / denominator is the probability of a report, given the truth"
+        found["reading"] = (
+            "weights[truth][report] / denominator is the probability of a report, given the truth"
+        )
     return found

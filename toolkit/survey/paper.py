@@ -9,20 +9,28 @@ from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
-_STYLE = "body{font:12pt/1.5 serif;max-width:42em;margin:2em auto}section{break-inside:avoid;margin:1.5em 0}li{list-style:'☐  '}"
+_STYLE = (
+    "body{font:12pt/1.5 serif;max-width:42em;margin:2em auto}section{break-inside:avoid;margin:1.5em "
+    "0}li{list-style:'☐  '}"
+)
 
 
 def paper(survey: Survey, language: str | None = None) -> str:
-    """A form to print, as HTML. Only yes/no and choice questions whose design a device realises exactly can be asked on paper.
+    """A form to print, as HTML. Only yes/no and choice questions whose design a device realises exactly can
+    be asked on paper.
 
-    The reports of a paper form have the same meaning as those of phones, and can be estimated together with them.
+    The reports of a paper form have the same meaning as those of phones, and can be estimated together with
+    them.
     """
     code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
     parts = [_question(question, code) for question in survey.questions]
     consent = "".join(f"<p>{_safe(text)}</p>" for text in survey.consent_text(code).split("\n\n"))
     title = _safe(survey.heading[code])
     head = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
-    return f"<!doctype html><html lang='{code}'><head>{head}</head><body><h1>{title}</h1>{consent}{''.join(parts)}</body></html>"
+    return (
+        "<!doctype html><html "
+        f"lang='{code}'><head>{head}</head><body><h1>{title}</h1>{consent}{''.join(parts)}</body></html>"
+    )
 
 
 def _question(question: Question, code: str) -> str:
@@ -47,13 +55,23 @@ def _asked(question: Question, code: str) -> tuple[str, Sequence[str]]:
 
 def _device(question: Question, code: str) -> str:
     if question.design is None or not has_matrix(question.design):
-        refuse("a question on paper must have a design that is a matrix", question.name, "its report cannot be drawn by hand")
+        refuse(
+            "a question on paper must have a design that is a matrix",
+            question.name,
+            "its report cannot be drawn by hand",
+        )
     exact = [device for device in question.design.devices() if device.exact]
     if not exact:
-        refuse("a question on paper must have a design that a device realises exactly", question.name, "see design.devices()")
+        refuse(
+            "a question on paper must have a design that a device realises exactly",
+            question.name,
+            "see design.devices()",
+        )
     if code != "en":
         refuse(
-            "instructions for a device are known in English only", f"{question.name} in {code}", "give the question `instructions`"
+            "instructions for a device are known in English only",
+            f"{question.name} in {code}",
+            "give the question `instructions`",
         )
     return f"Use {exact[0].name}. {exact[0].instructions}"
 

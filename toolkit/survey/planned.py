@@ -1,4 +1,6 @@
-"""`SurveyPlan`: how precise every question would be with n people, in all and in the smallest subgroup, before anybody is asked."""
+"""`SurveyPlan`: how precise every question would be with n people, in all and in the smallest subgroup,
+before anybody is asked.
+"""
 
 import html
 import math
@@ -24,10 +26,11 @@ _HEADS = ("question", "guess", "people", "margin", "people in the smallest subgr
 
 @dataclass(frozen=True)
 class Planned:
-    """One question. Margins are half the width of the interval, of the answer with the widest: a share, or in the answer's unit.
+    """One question. Margins are half the width of the interval, of the answer with the widest: a share, or in
+    the answer's unit.
 
-    `guess` : the truth that they are computed for. `of` : the range of what is estimated, 1 for a share. `small` and
-    `small_margin` are the people and the margin in the smallest subgroup, None without one.
+    `guess` : the truth that they are computed for. `of` : the range of what is estimated, 1 for a share.
+    `small` and `small_margin` are the people and the margin in the smallest subgroup, None without one.
     """
 
     question: str
@@ -61,20 +64,35 @@ class SurveyPlan:
     def __getitem__(self, name: str) -> Planned:
         found = {question.question: question for question in self.questions}
         if name not in found:
-            refuse(f"a question of this plan must be one of {', '.join(found)}", repr(name)[:60], "there is no other", KeyError)
+            refuse(
+                f"a question of this plan must be one of {', '.join(found)}",
+                repr(name)[:60],
+                "there is no other",
+                KeyError,
+            )
         return found[name]
 
     def to_frame(self) -> "pd.DataFrame":
         """One row a question, with margins as numbers."""
         import pandas as pd
 
-        rows = [(one.question, one.guess, one.people, one.margin, one.small, one.small_margin) for one in self.questions]
+        rows = [
+            (one.question, one.guess, one.people, one.margin, one.small, one.small_margin)
+            for one in self.questions
+        ]
         return pd.DataFrame(rows, columns=list(_HEADS))
 
     def rows(self) -> list[tuple[str, ...]]:
         """The same as text, under their heads; without the subgroup where there is none."""
         lines = [
-            (one.question, one.guess, f"{one.people:,}", one.words(one.margin), _count(one.small), one.words(one.small_margin))
+            (
+                one.question,
+                one.guess,
+                f"{one.people:,}",
+                one.words(one.margin),
+                _count(one.small),
+                one.words(one.small_margin),
+            )
             for one in self.questions
         ]
         width = len(_HEADS) if any(one.small is not None for one in self.questions) else 4
@@ -87,8 +105,13 @@ class SurveyPlan:
     def _repr_html_(self) -> str:
         head, *lines = self.rows()
         heads = "".join(f"<th>{name}</th>" for name in head)
-        cells = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
-        caption = f"<caption style='text-align:left'><b>{html.escape(self.title)}</b>, {100 * self.level:g} % intervals</caption>"
+        cells = "".join(
+            f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in line)}</tr>" for line in lines
+        )
+        caption = (
+            f"<caption style='text-align:left'><b>{html.escape(self.title)}</b>, {100 * self.level:g} "
+            "% intervals</caption>"
+        )
         notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
         return f"<table>{caption}<thead><tr>{heads}</tr></thead><tbody>{cells}</tbody></table>{notes}"
 
@@ -106,28 +129,42 @@ def planned(
     people, guesses, at = whole(n, "n"), dict(prevalence or {}), checked_level(level)
     asked = [question for question in questions if question.kind != "text"]
     if strange := [name for name in guesses if name not in {question.name for question in asked}]:
-        refuse("`prevalence` must be guesses by question", repr(strange[0])[:60], "there is no such question to estimate")
+        refuse(
+            "`prevalence` must be guesses by question",
+            repr(strange[0])[:60],
+            "there is no such question to estimate",
+        )
     smallest, sorting, said = _smallest(questions, subgroup)
     shares = {question.name: _share_asked(question, asked) for question in asked}
     found = []
     for question in asked:
-        part = None if question.name == sorting else smallest  # in a group by a question all have the same answer to it
+        part = (
+            None if question.name == sorting else smallest
+        )  # in a group by a question all have the same answer to it
         with naming(f"question {question.name!r}"):
-            found.append(_planned(question, people, shares[question.name], part, guesses.get(question.name), at))
+            found.append(
+                _planned(question, people, shares[question.name], part, guesses.get(question.name), at)
+            )
     return SurveyPlan(title, people, at, tuple(found), (*_notes(found, shares, people, at), *said))
 
 
-def _planned(question: Question, n: int, asked: Fraction, smallest: Fraction | None, guess: Any, level: float) -> Planned:
+def _planned(
+    question: Question, n: int, asked: Fraction, smallest: Fraction | None, guess: Any, level: float
+) -> Planned:
     truth, words = _guess(question, guess)
     low, high = _bounds(question)
     in_all = _margin(question, truth, n, asked, level)
     inside = None if smallest is None else _margin(question, truth, n, asked * smallest, level)
     small = None if smallest is None else math.floor(n * asked * smallest)
-    return Planned(question.name, question.is_share, words, math.floor(n * asked), in_all, high - low, small, inside)
+    return Planned(
+        question.name, question.is_share, words, math.floor(n * asked), in_all, high - low, small, inside
+    )
 
 
 def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float) -> float:
-    """That of the house's plan for a hidden question; of a plain one the usual formula, at the widest spread of a number."""
+    """That of the house's plan for a hidden question; of a plain one the usual formula, at the widest spread
+    of a number.
+    """
     if isinstance(question.design, SquareWave):
         return math.nan  # of a distribution there is no single margin
     if n * part < 1:
@@ -136,7 +173,9 @@ def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float
         return plan(question.design, prevalence=truth, n=n, subgroup=part, level=level).margin
     low, high = _bounds(question)
     if question.is_share:
-        widest = max((share * (1 - share) for share in (truth if isinstance(truth, list) else [truth])), default=0.0)
+        widest = max(
+            (share * (1 - share) for share in (truth if isinstance(truth, list) else [truth])), default=0.0
+        )
     else:
         widest = max((truth - low) * (high - truth), 0.0)
     return float(ndtri(0.5 + level / 2)) * math.sqrt(widest / float(n * part))
@@ -150,11 +189,20 @@ def _bounds(question: Question) -> tuple[float, float]:
 
 
 def _guess(question: Question, given: Any) -> tuple[Any, str]:
-    """The truth to plan for, and in words: what was given; else answers equally common, or a mean in the middle of its range."""
+    """The truth to plan for, and in words: what was given; else answers equally common, or a mean in the
+    middle of its range.
+    """
     if given is not None:
         several = isinstance(given, Sequence) and not isinstance(given, str)
-        truth = [float(exact(part, "prevalence")) for part in given] if several else float(exact(given, "prevalence"))
-        return truth, "as given" if several else f"{100 * truth:.3g} %" if question.is_share else f"mean {truth:.4g}"
+        truth = (
+            [float(exact(part, "prevalence")) for part in given]
+            if several
+            else float(exact(given, "prevalence"))
+        )
+        return (
+            truth,
+            "as given" if several else f"{100 * truth:.3g} %" if question.is_share else f"mean {truth:.4g}",
+        )
     if isinstance(question.design, SquareWave):
         return None, "a distribution"
     if not question.is_share:
@@ -180,37 +228,56 @@ def _share_asked(question: Question, others: Sequence[Question]) -> Fraction:
 
 
 def _smallest(questions: Sequence[Question], given: Number | None) -> tuple[Fraction | None, str, list[str]]:
-    """The share of the smallest subgroup: what was given, or by the plain question with the most answers; that one; and a note."""
+    """The share of the smallest subgroup: what was given, or by the plain question with the most answers;
+    that one; and a note.
+    """
     if given is not None:
         share = exact(given, "subgroup")
         if not 0 < share <= 1:
-            refuse("`subgroup` must be a share above 0 and at most 1", given, "it says how many of the people are in it")
+            refuse(
+                "`subgroup` must be a share above 0 and at most 1",
+                given,
+                "it says how many of the people are in it",
+            )
         return share, "", [f"The smallest subgroup has {float(100 * share):.3g} % of the people, as given."]
     sorting = [
-        question for question in questions if not question.randomized and question.kind == "choice" and len(question.options) > 1
+        question
+        for question in questions
+        if not question.randomized and question.kind == "choice" and len(question.options) > 1
     ]
     if not sorting:
         return None, "", []
     finest = max(sorting, key=lambda question: len(question.options))
     k = len(finest.options)
-    told = f"The smallest subgroup is taken to be 1 of {k} of equal size by {finest.name}; say subgroup= for a smaller one."
+    told = (
+        f"The smallest subgroup is taken to be 1 of {k} of equal size by {finest.name}; say subgroup= "
+        "for a smaller one."
+    )
     return Fraction(1, k), finest.name, [told]
 
 
 def _notes(found: Sequence[Planned], asked: Mapping[str, Fraction], n: int, level: float) -> list[str]:
-    how = f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the guess"
+    how = (
+        f"Margins are half the width of a {100 * level:g} % interval, by the normal approximation, at the "
+        "guess"
+    )
     said = [f"{how}; of numbers at the widest spread that is possible. Give prevalence= for other guesses."]
     for one in found:
         if asked[one.question] < 1:
             said.append(
-                f"{one.question} is asked of some: {one.people:,} of {n:,} if the answers that decide it are equally common."
+                f"{one.question} is asked of some: {one.people:,} of {n:,} if the answers that decide it "
+                "are equally common."
             )
         if one.margin >= one.of / 2:
             said.append(
-                f"{one.question}: {one.words(one.margin)} is at least half of its whole range: it would tell next to nothing."
+                f"{one.question}: {one.words(one.margin)} is at least half of its whole range: it would "
+                "tell next to nothing."
             )
         elif one.small_margin is not None and one.small_margin >= one.of / 2:
-            told = f"{one.question}: {one.words(one.small_margin)} in the smallest subgroup is at least half of its whole range"
+            told = (
+                f"{one.question}: {one.words(one.small_margin)} in the smallest subgroup is at least "
+                "half of its whole range"
+            )
             said.append(f"{told}: there it would tell next to nothing.")
     return said
 

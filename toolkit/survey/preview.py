@@ -1,7 +1,8 @@
-"""`Preview`: the form as respondents see it, in a notebook or a file, without a server: nothing that is tapped in it goes anywhere.
+"""`Preview`: the form as respondents see it, in a notebook or a file, without a server: nothing that is
+tapped in it goes anywhere.
 
-It is the page itself, with its own program, in a frame that may not open a connection: its policy (`default-src 'none'`) allows
-nothing but what is written in it. Every heading says that it is a preview.
+It is the page itself, with its own program, in a frame that may not open a connection: its policy
+(`default-src 'none'`) allows nothing but what is written in it. Every heading says that it is a preview.
 """
 
 import base64
@@ -22,13 +23,14 @@ _DATA = re.compile(r'(<script type="application/json" id="survey">)(.*?)(</scrip
 _IMPORT = re.compile(r'"\./(\w+\.js)"')
 _MARK = "PREVIEW"
 _UNSENT = "This is a preview: nothing was sent."
-# A frame has no address of its own to keep a history of, and going back must not turn the pages of the notebook around it.
+# A frame has no address of its own to keep a history of, and going back must not turn the pages of the
+# notebook around it.
 _HISTORY = """
 const past = ["consent"];
 history.pushState = (state) => past.push(state);
 history.replaceState = (state) => (past[past.length - 1] = state);
 history.back = () => past.length > 1 && past.pop() && dispatchEvent(new PopStateEvent("popstate", { state: past.at(-1) }));
-"""
+"""  # noqa: E501
 
 
 @dataclass(frozen=True, repr=False)
@@ -40,7 +42,10 @@ class Preview:
     @property
     def html(self) -> str:
         """One page with everything in it."""
-        made = _DATA.sub(lambda found: found[1] + as_block(_marked(json.loads(found[2]))) + found[3], page(self.survey).decode())
+        made = _DATA.sub(
+            lambda found: found[1] + as_block(_marked(json.loads(found[2]))) + found[3],
+            page(self.survey).decode(),
+        )
         style = f"<style>{client.asset('style.css').decode()}</style>"
         policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         made = made.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}')
@@ -59,7 +64,10 @@ class Preview:
     def _repr_html_(self) -> str:
         shape = "width:390px;height:720px;max-width:100%;border:1px solid #767676;border-radius:12px"
         title = html.escape(f"Preview of {self.survey.name}", quote=True)
-        return f'<iframe title="{title}" sandbox="allow-scripts" style="{shape}" srcdoc="{html.escape(self.html)}"></iframe>'
+        return (
+            f'<iframe title="{title}" sandbox="allow-scripts" style="{shape}" '
+            f'srcdoc="{html.escape(self.html)}"></iframe>'
+        )
 
 
 def _marked(data: dict[str, Any]) -> dict[str, Any]:
@@ -79,7 +87,10 @@ def _marked(data: dict[str, Any]) -> dict[str, Any]:
 def _program() -> str:
     """The page's own files as addresses that hold their content, by names that they find each other by."""
     scripts = [name for name in client.NAMES if name.endswith(".js")]
-    known = {f"preview/{name}": f"data:text/javascript;base64,{_packed(client.asset(name).decode())}" for name in scripts}
+    known = {
+        f"preview/{name}": f"data:text/javascript;base64,{_packed(client.asset(name).decode())}"
+        for name in scripts
+    }
     return (
         f'<script type="importmap">{json.dumps({"imports": known})}</script>\n<script>{_HISTORY}</script>\n'
         f'<script type="module">import "preview/form.js";</script>'

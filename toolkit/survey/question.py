@@ -33,16 +33,17 @@ _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 @dataclass(frozen=True, init=False, repr=False)
 class Question:
-    """One question. With a `design` its answer is randomized on the respondent's device; without one it is sent as it is.
+    """One question. With a `design` its answer is randomized on the respondent's device; without one it is
+    sent as it is.
 
     Parameters
     ----------
     name : a short name, such as "cheated": it heads a column of the results.
     text, help, instructions, warning : what people read; a string, or strings by language.
     design : any randomizer; None for a plain question.
-    options : of a plain question, with `multiple` any of them may be ticked; else `bounds` of a number, or `free_text`.
-    labels : how options and reports are shown, by option.
-    mode : "auto": the phone randomizes. "guided": it shows what chance says, the person taps the result. "physical": the person
+    options : of a plain question, with `multiple` any of them may be ticked; else `bounds` of a number, or
+    `free_text`. labels : how options and reports are shown, by option. mode : "auto": the phone randomizes.
+    "guided": it shows what chance says, the person taps the result. "physical": the person
         has a coin or a die of their own, as the `instructions` say.
     anchor : the option that is everybody's true answer: how often it seems to be missed measures inattention.
     show_if : {plain question: [options]}; asked only if all of those were answered so.
@@ -114,7 +115,10 @@ class Question:
     def is_share(self) -> bool:
         """Whether what is estimated are shares of people; else it is the mean of a number.
 
-        >>> Question("age", "Age?", bounds=(18, 99)).is_share, Question("sex", "Sex?", options=["f", "m"]).is_share
+        >>> (
+        ...     Question("age", "Age?", bounds=(18, 99)).is_share,
+        ...     Question("sex", "Sex?", options=["f", "m"]).is_share,
+        ... )
         (False, True)
         """
         return self.kind != "number" or isinstance(self.design, SquareWave)
@@ -162,7 +166,11 @@ class Question:
     def to_dict(self) -> dict[str, Any]:
         """Plain data: what was given, without what follows from the design; nothing in it is null."""
         derived = {"options", "bounds"} if self.randomized else set()
-        data = {field.name: _plain(getattr(self, field.name)) for field in fields(self) if field.name not in derived}
+        data = {
+            field.name: _plain(getattr(self, field.name))
+            for field in fields(self)
+            if field.name not in derived
+        }
         return {key: value for key, value in data.items() if value not in (None, [], {})}
 
     def __repr__(self) -> str:
@@ -171,9 +179,16 @@ class Question:
 
 
 def read_questions(given: Any) -> list[Question]:
-    """Questions as plain data say them: what a file holds, or `to_dict` wrote; designs may be given by name."""
+    """Questions as plain data say them: what a file holds, or `to_dict` wrote; designs may be given by
+    name.
+    """
     if not isinstance(given, Sequence) or isinstance(given, str):
-        refuse("`questions` must be a list of tables", type(given).__name__, "write [[questions]] before each", TypeError)
+        refuse(
+            "`questions` must be a list of tables",
+            type(given).__name__,
+            "write [[questions]] before each",
+            TypeError,
+        )
     return [_read_question(item, place) for place, item in enumerate(given, start=1)]
 
 
@@ -181,7 +196,9 @@ def _read_question(given: Any, place: int) -> Question:
     name = given.get("name") if isinstance(given, Mapping) else None
     with naming(f"question {name!r}"[:60] if name is not None else f"question {place}"):
         if not isinstance(given, Mapping):
-            refuse("a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError)
+            refuse(
+                "a question must be a table", type(given).__name__, "write [[questions]] before it", TypeError
+            )
         refuse_unknown(given, list(inspect.signature(Question).parameters), "a question")
         for field, why in (("name", "answers go by it"), ("text", "it is what people read")):
             if field not in given:

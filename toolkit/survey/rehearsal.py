@@ -1,8 +1,10 @@
-"""A scripted crowd for rehearsals and teaching: invented people answer a survey over the network as real phones do.
+"""A scripted crowd for rehearsals and teaching: invented people answer a survey over the network as real
+phones do.
 
-Each has a true answer, randomizes it by the same rules as the phone's page, and sends the report to the server. It is for
-invented answers only: real ones must not be known to a computer but the respondent's. They go to a collection that was opened as
-a rehearsal; what they send carries the hash of the rehearsal, so that no server takes it for a real report.
+Each has a true answer, randomizes it by the same rules as the phone's page, and sends the report to the
+server. It is for invented answers only: real ones must not be known to a computer but the respondent's. They
+go to a collection that was opened as a rehearsal; what they send carries the hash of the rehearsal, so that
+no server takes it for a real report.
 """
 
 import http.client
@@ -26,13 +28,16 @@ from toolkit.survey.spec import Survey
 _AT_ONCE = 8
 
 
-def rehearse(survey: Survey, url: str, answers: Any, rng: np.random.Generator, *, links: Sequence[str] | None = None) -> int:
+def rehearse(
+    survey: Survey, url: str, answers: Any, rng: np.random.Generator, *, links: Sequence[str] | None = None
+) -> int:
     """Let invented people answer, one a row of a frame; returns how many reports were acknowledged as stored.
 
     Parameters
     ----------
-    url : the link for respondents of a rehearsal: `collect(survey, rehearsal=True).url`. A real collection is refused.
-    answers : a pandas frame with a column of true answers for each question, as labels or numbers, and lists of labels for boxes;
+    url : the link for respondents of a rehearsal: `collect(survey, rehearsal=True).url`. A real collection is
+    refused. answers : a pandas frame with a column of true answers for each question, as labels or numbers,
+    and lists of labels for boxes;
         with a column "understood" if the survey has a comprehension check, else everybody passes it.
     links : single-use links, one a person, if the survey needs them (access by token).
     """
@@ -45,17 +50,30 @@ def rehearse(survey: Survey, url: str, answers: Any, rng: np.random.Generator, *
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
     bodies = [_body(tried, person, token, rng) for person, token in zip(people, tokens, strict=False)]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
-        return sum(phones.map(_sent, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)]))
+        return sum(
+            phones.map(_sent, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)])
+        )
 
 
 def _people(survey: Survey, answers: Any) -> list[dict[str, Any]]:
     """The true answers of each person, by question."""
     if not hasattr(answers, "itertuples"):
-        refuse("`answers` must be a pandas frame", type(answers).__name__, "one row a person, one column a question", TypeError)
+        refuse(
+            "`answers` must be a pandas frame",
+            type(answers).__name__,
+            "one row a person, one column a question",
+            TypeError,
+        )
     if missing := [question.name for question in survey.questions if question.name not in answers.columns]:
         received = f"none called {', '.join(missing)} among {', '.join(map(str, answers.columns))}"
-        refuse("`answers` must have a column of true answers for each question", received, "columns go by the questions' names")
-    return [dict(zip(answers.columns, row, strict=True)) for row in answers.itertuples(index=False, name=None)]
+        refuse(
+            "`answers` must have a column of true answers for each question",
+            received,
+            "columns go by the questions' names",
+        )
+    return [
+        dict(zip(answers.columns, row, strict=True)) for row in answers.itertuples(index=False, name=None)
+    ]
 
 
 def _check_rehearsal(url: str, survey: Survey, tried: Survey) -> None:
@@ -66,8 +84,16 @@ def _check_rehearsal(url: str, survey: Survey, tried: Survey) -> None:
             page = answer.read().decode(errors="replace")
     if tried.hash in page:
         return
-    found = "a real collection" if replace(survey, rehearsal=False).hash in page else "something else at this address"
-    refuse("a rehearsal must have a collection of its own", found, "open one with collect(survey, rehearsal=True)")
+    found = (
+        "a real collection"
+        if replace(survey, rehearsal=False).hash in page
+        else "something else at this address"
+    )
+    refuse(
+        "a rehearsal must have a collection of its own",
+        found,
+        "open one with collect(survey, rehearsal=True)",
+    )
 
 
 def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.random.Generator) -> bytes:

@@ -1,4 +1,6 @@
-"""What a survey found: counts, and an estimate for each question, in all or by group, with what to think of them."""
+"""What a survey found: counts, and an estimate for each question, in all or by group, with what to think of
+them.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
@@ -11,7 +13,14 @@ from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
-from toolkit.survey.reading.counting import Group, checked_groups, counted, has_column, in_order, refuse_strange
+from toolkit.survey.reading.counting import (
+    Group,
+    checked_groups,
+    counted,
+    has_column,
+    in_order,
+    refuse_strange,
+)
 from toolkit.survey.reading.findings import Finding, Results
 from toolkit.survey.reading.hidden import Values, checked_method, counts_of, hidden_estimate
 from toolkit.survey.reading.nobody import nobody
@@ -30,8 +39,8 @@ __all__ = ["Finding", "Results", "estimate", "tally"]
 def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -> "pd.DataFrame":
     """How often each report came: one row for each question, group and report.
 
-    `reports` : a frame with a column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis; the
-    counting is done there. `by` : plain questions, or "understood".
+    `reports` : a frame with a column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or
+    Ibis; the counting is done there. `by` : plain questions, or "understood".
     """
     import pandas as pd
 
@@ -46,18 +55,23 @@ def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -
     return pd.DataFrame(rows)
 
 
-def estimate(survey: Survey, reports: Any, by: Sequence[str] | str | None = None, *, method: str | None = None) -> Results:
+def estimate(
+    survey: Survey, reports: Any, by: Sequence[str] | str | None = None, *, method: str | None = None
+) -> Results:
     """An estimate for each question: of a randomized one through its design, of a plain one as usual.
 
     Parameters
     ----------
     reports : a frame as for `tally`; `collector.reports()` and `toolkit export` make one.
     by : plain questions, or "understood": then there is one estimate for each group of people.
-    method : of hidden shares: "moment" (unbiased, the default), "mle" or "simplex" (inside 0 to 1, for display).
+    method : of hidden shares: "moment" (unbiased, the default), "mle" or "simplex" (inside 0 to 1, for
+    display).
 
     >>> import pandas as pd
     >>> from toolkit import warner
-    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False)
+    >>> survey = Survey(
+    ...     "Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False
+    ... )
     >>> round(estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60}))["cheated"].value, 3)
     0.3
     """
@@ -68,7 +82,9 @@ def estimate(survey: Survey, reports: Any, by: Sequence[str] | str | None = None
         finding
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
-        for finding in _findings(question, people, counted(reports, question.name, groups), rows.asked(question), way)
+        for finding in _findings(
+            question, people, counted(reports, question.name, groups), rows.asked(question), way
+        )
     ]
     remarks = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
     trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
@@ -82,10 +98,14 @@ def _values(question: Question, counts: Mapping[Any, int]) -> Values:
 
 
 def _ordered(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> dict[Group, int]:
-    """Groups in order, without empty ones; what is no answer to the question that groups are made by is refused."""
+    """Groups in order, without empty ones; what is no answer to the question that groups are made by is
+    refused.
+    """
     for place, name in enumerate(by):
         if name != UNDERSTOOD:
-            refuse_strange(survey[name], {group[place]: value_of(survey[name], group[place]) for group in people})
+            refuse_strange(
+                survey[name], {group[place]: value_of(survey[name], group[place]) for group in people}
+            )
     return {group: people[group] for group in sorted(people, key=in_order) if people[group]}
 
 
@@ -100,7 +120,9 @@ def _findings(
     for group, number in people.items():
         values = _values(question, counts.get(group, {}))
         answered = sum(count for _, count in values)
-        yield _finding(question, group, values, turnout(question, group, answered, asked.get(group, 0), number), method)
+        yield _finding(
+            question, group, values, turnout(question, group, answered, asked.get(group, 0), number), method
+        )
 
 
 def _finding(question: Question, group: Group, values: Values, people: Turnout, method: str) -> Finding:
@@ -116,7 +138,9 @@ def _worst(design: Randomizer, found: Estimate) -> float | None:
     """How far 1 % of liars can move it, seen from the estimate pulled into the range of the truth."""
     low, high = (0.0, 1.0) if design.bounds is None else (float(limit) for limit in design.bounds)
     value = np.asarray(found.value)
-    truth = np.clip(value[np.isfinite(value)] if value.ndim else value, low, high)  # without boxes that nobody was asked about
+    truth = np.clip(
+        value[np.isfinite(value)] if value.ndim else value, low, high
+    )  # without boxes that nobody was asked about
     if design.matrix is not None and np.ndim(truth):
         truth = truth / truth.sum() if truth.sum() else np.full(len(truth), 1 / len(truth))
     try:
@@ -129,7 +153,9 @@ def _understood(survey: Survey, reports: Any) -> tuple[int, int] | None:
     if not survey.check:
         return None
     counts = counted(reports, UNDERSTOOD).get((), {})
-    return sum(count for value, count in counts.items() if str(value) in ("True", "true", "1")), sum(counts.values())
+    return sum(count for value, count in counts.items() if str(value) in ("True", "true", "1")), sum(
+        counts.values()
+    )
 
 
 def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:

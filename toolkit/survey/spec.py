@@ -1,4 +1,6 @@
-"""`Survey`: questions, consent and languages in one frozen thing with a hash, checked by the linter when it is made."""
+"""`Survey`: questions, consent and languages in one frozen thing with a hash, checked by the linter when it
+is made.
+"""
 
 import inspect
 import math
@@ -19,7 +21,15 @@ from toolkit.survey.consent.odds import USUAL
 from toolkit.survey.consent.shown import shown_question
 from toolkit.survey.language.marks import marked_words, rehearsal_mark
 from toolkit.survey.language.phrases import OWN, Own, phrases
-from toolkit.survey.language.text import Frozen, Text, Words, checked_language, checked_string, checked_words, in_language
+from toolkit.survey.language.text import (
+    Frozen,
+    Text,
+    Words,
+    checked_language,
+    checked_string,
+    checked_words,
+    in_language,
+)
 from toolkit.survey.planned import SurveyPlan, planned
 from toolkit.survey.question import Question, read_questions
 from toolkit.survey.writing import files
@@ -39,17 +49,19 @@ class Survey:
 
     Parameters
     ----------
-    title, consent : what people read first; a string, or strings by language. The promise is added to it by itself.
-    questions : in the order in which they are asked.
-    languages : the first is that of plain strings.
+    title, consent : what people read first; a string, or strings by language. The promise is added to it by
+    itself. questions : in the order in which they are asked. languages : the first is that of plain strings.
     practice, check : a question to try it out, never sent; a question on how it works, whose result is sent.
-    access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be traced).
-    closes : the last day on which reports are taken, as "2026-12-01", wherever a person is; people are told.
-    cap : the largest number of reports. minimum, step : while the collection is open, the reports below which nothing is shown,
-        in all or of a group, and by how many at once what is shown moves on, so that no single report can be seen to come.
-    ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an answer.
-    words : the page's own words, by language and name, for languages that the toolkit does not know.
-    rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits the real survey.
+    access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be
+    traced). closes : the last day on which reports are taken, as "2026-12-01", wherever a person is; people
+    are told. cap : the largest number of reports. minimum, step : while the collection is open, the reports
+    below which nothing is shown,
+        in all or of a group, and by how many at once what is shown moves on, so that no single report can be
+        seen to come.
+    ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an
+    answer. words : the page's own words, by language and name, for languages that the toolkit does not know.
+    rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits
+    the real survey.
 
     >>> from toolkit import warner
     >>> question = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
@@ -99,7 +111,8 @@ class Survey:
             "questions": asked,
             "consent": in_language(checked_words(consent, "consent", 20_000), codes[0]),
             "languages": codes,
-            "practice": _flag(practice, "practice") and any(question.mode in ("auto", "guided") for question in asked),
+            "practice": _flag(practice, "practice")
+            and any(question.mode in ("auto", "guided") for question in asked),
             "check": _flag(check, "check") and hidden,
             "access": choice(access, "access", ACCESS),
             "cap": None if cap is None else whole(cap, "cap"),
@@ -121,7 +134,9 @@ class Survey:
         for language in self.languages:
             consenting.until(self.closes, language, self.words)
         interface(self.languages, self.interface_words)
-        linter.check_translations({"title": self.title, "consent": self.consent}, self.questions, self.languages, self.words)
+        linter.check_translations(
+            {"title": self.title, "consent": self.consent}, self.questions, self.languages, self.words
+        )
         linter.check_conditions(self.questions)
         linter.check_leaks(self.questions)
         linter.check_loss(self.questions, Pure(self.ceiling), self.check)
@@ -129,7 +144,9 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most: the losses of all reports, added up; see `toolkit.survey.consent.statement.loss`."""
+        """What one respondent spends at most: the losses of all reports, added up; see
+        `toolkit.survey.consent.statement.loss`.
+        """
         return consenting.loss(self.questions)
 
     @property
@@ -150,14 +167,21 @@ class Survey:
 
     @property
     def interface_words(self) -> dict[str, dict[str, str]]:
-        """The researcher's words for the page itself, without those for the promise; in a rehearsal every screen's heading."""
+        """The researcher's words for the page itself, without those for the promise; in a rehearsal every
+        screen's heading.
+        """
         given: Own = self.words or {}
-        own = {code: {key: text for key, text in words.items() if not key.startswith(OWN)} for code, words in given.items()}
+        own = {
+            code: {key: text for key, text in words.items() if not key.startswith(OWN)}
+            for code, words in given.items()
+        }
         return marked_words(self.languages, own) if self.rehearsal else own
 
     @cached_property
     def hash(self) -> str:
-        """SHA-256, in hexadecimal, of all that people read, the designs, and the code that randomizes: what is agreed to."""
+        """SHA-256, in hexadecimal, of all that people read, the designs, and the code that randomizes: what
+        is agreed to.
+        """
         from toolkit.survey.client import code_hash
         from toolkit.survey.language.words import interface
 
@@ -165,7 +189,9 @@ class Survey:
         return digest({"survey": self.to_dict(), "page": self._page(), "words": words, "code": code_hash()})
 
     def consent_text(self, language: str | None = None) -> str:
-        """What people agree to, as plain text: the consequence, your own words, the odds of each question, and the rest."""
+        """What people agree to, as plain text: the consequence, your own words, the odds of each question,
+        and the rest.
+        """
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
         first, *rest = self._promise(code)
         odds = consenting.odds_in_all(self.questions, code, self.words)
@@ -185,13 +211,19 @@ class Survey:
                 "own": {code: self.consent[code] for code in self.languages},
                 "promise": {code: self._promise(code) for code in self.languages},
             },
-            "practice": shown_question(self._practice(), self.languages, own=self.words) if self.practice else None,
+            "practice": shown_question(self._practice(), self.languages, own=self.words)
+            if self.practice
+            else None,
             "check": self.check,
-            "questions": [shown_question(question, self.languages, others, self.words) for question in self.questions],
+            "questions": [
+                shown_question(question, self.languages, others, self.words) for question in self.questions
+            ],
         }
 
     def _promise(self, language: str) -> list[str]:
-        return consenting.promise(self.questions, language, check=self.check, access=self.access, own=self.words, last=self.closes)
+        return consenting.promise(
+            self.questions, language, check=self.check, access=self.access, own=self.words, last=self.closes
+        )
 
     def _practice(self) -> Question:
         """An innocent question, randomized as the first yes/no question is; it is never sent."""
@@ -207,7 +239,12 @@ class Survey:
             if question.name == name:
                 return question
         known = ", ".join(question.name for question in self.questions)
-        refuse(f"a question of this survey must be one of {known}", repr(name)[:60], "there is no other", KeyError)
+        refuse(
+            f"a question of this survey must be one of {known}",
+            repr(name)[:60],
+            "there is no other",
+            KeyError,
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and TOML: nothing in it is null, and designs are their integers."""
@@ -220,9 +257,13 @@ class Survey:
             "access": self.access,
             "cap": self.cap,
             "closes": None if self.closes is None else self.closes.isoformat(),
-            "ceiling": int(self.ceiling) if self.ceiling == self.ceiling // 1 != math.inf else str(self.ceiling),
+            "ceiling": int(self.ceiling)
+            if self.ceiling == self.ceiling // 1 != math.inf
+            else str(self.ceiling),
             "minimum": self.minimum,
-            "words": None if self.words is None else {code: dict(words) for code, words in self.words.items()},
+            "words": None
+            if self.words is None
+            else {code: dict(words) for code, words in self.words.items()},
             "step": None if self.step == STEP else self.step,  # as in files and hashes of earlier versions
             "rehearsal": self.rehearsal or None,
             "questions": [question.to_dict() for question in self.questions],
@@ -231,7 +272,9 @@ class Survey:
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
-        """The survey that `to_dict` wrote, or that a person wrote: designs may be given by name, as in a file."""
+        """The survey that `to_dict` wrote, or that a person wrote: designs may be given by name, as in a
+        file.
+        """
         if not isinstance(data, Mapping):
             refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
         known = list(inspect.signature(cls).parameters)
@@ -252,17 +295,26 @@ class Survey:
             return cls.from_dict(files.read(path))
 
     def plan(
-        self, n: int, *, subgroup: Number | None = None, prevalence: Mapping[str, Any] | None = None, level: Number = 0.95
+        self,
+        n: int,
+        *,
+        subgroup: Number | None = None,
+        prevalence: Mapping[str, Any] | None = None,
+        level: Number = 0.95,
     ) -> SurveyPlan:
-        """How precise each question would be with n people, in all and in the smallest subgroup, before anybody is asked.
+        """How precise each question would be with n people, in all and in the smallest subgroup, before
+        anybody is asked.
 
-        `subgroup` : its share of the people; if left out, that of one answer to the plain question with the most answers, if all
-        are equally common. `prevalence` : guesses of the truth by question, as for `toolkit.plan`; else all answers equally common.
+        `subgroup` : its share of the people; if left out, that of one answer to the plain question with the
+        most answers, if all are equally common. `prevalence` : guesses of the truth by question, as for
+        `toolkit.plan`; else all answers equally common.
         """
         return planned(self.name, self.questions, n, subgroup=subgroup, prevalence=prevalence, level=level)
 
     def preview(self) -> Any:
-        """The form as respondents see it, without opening a collection: a notebook shows it, and nothing in it is sent."""
+        """The form as respondents see it, without opening a collection: a notebook shows it, and nothing in
+        it is sent.
+        """
         return above("toolkit.survey.preview", "Preview")(self)
 
     def save(self, path: str | Path) -> None:
@@ -275,7 +327,10 @@ class Survey:
     def __repr__(self) -> str:
         count, hidden = len(self.questions), sum(question.randomized for question in self.questions)
         asked = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
-        return f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}, in {', '.join(self.languages)}>"
+        return (
+            f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}, in "
+            f"{', '.join(self.languages)}>"
+        )
 
 
 _NEEDED = {
@@ -296,10 +351,20 @@ def _languages(given: Sequence[str]) -> tuple[str, ...]:
 
 def _questions(given: Sequence[Question], language: str) -> tuple[Question, ...]:
     if isinstance(given, str | Question) or not isinstance(given, Sequence):
-        refuse("`questions` must be a list of questions", type(given).__name__, "they are asked in its order", TypeError)
+        refuse(
+            "`questions` must be a list of questions",
+            type(given).__name__,
+            "they are asked in its order",
+            TypeError,
+        )
     for question in given:
         if not isinstance(question, Question):
-            refuse("`questions` must be questions", type(question).__name__, "make them with Question(…)", TypeError)
+            refuse(
+                "`questions` must be questions",
+                type(question).__name__,
+                "make them with Question(…)",
+                TypeError,
+            )
     return tuple(question.in_language(language) for question in given)
 
 
@@ -307,7 +372,12 @@ def _words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] | N
     if not given:
         return None
     if not isinstance(given, Mapping) or not all(isinstance(words, Mapping) for words in given.values()):
-        refuse("`words` must be words by language and name", type(given).__name__, 'write {it = {next = "Avanti"}}', TypeError)
+        refuse(
+            "`words` must be words by language and name",
+            type(given).__name__,
+            'write {it = {next = "Avanti"}}',
+            TypeError,
+        )
     if unused := [code for code in given if code not in languages]:
         rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
         refuse(rule, repr(unused[0])[:40], "nobody would see them")

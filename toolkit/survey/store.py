@@ -5,7 +5,8 @@
     store.set_state(State.OPEN)
     store.add([Entry(key, body)])
 
-What a store promises is told in `storage/protocol.py`; what its files still show, in `sqlite.py` and `postgres.py` beside it.
+What a store promises is told in `storage/protocol.py`; what its files still show, in `sqlite.py` and
+`postgres.py` beside it.
 """
 
 from contextlib import closing
@@ -19,13 +20,15 @@ __all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "migrate", "open_
 
 
 def open_store(url: str, *, readonly: bool = False) -> Store:
-    """The store at a URL: sqlite:///relative.db, sqlite:////absolute.db, postgresql://host/database?schema=name.
+    """The store at a URL: sqlite:///relative.db, sqlite:////absolute.db,
+    postgresql://host/database?schema=name.
 
     Nothing is opened or made before it is used. `readonly` is for notebooks that look while a server writes.
 
     >>> open_store("mysql://localhost/survey")
     Traceback (most recent call last):
-    ValueError: `database` must begin with sqlite:/// or postgresql://, got 'mysql://': no other database is known.
+    ValueError: `database` must begin with sqlite:/// or postgresql://, got 'mysql://': no other database is
+    known.
     """
     scheme, _, rest = url.partition("://")
     if scheme == "sqlite" and rest.startswith("/"):
@@ -40,12 +43,16 @@ def open_store(url: str, *, readonly: bool = False) -> Store:
 
 
 def _refuse_unknown(url: str) -> NoReturn:
-    """What was meant is said where it can be seen; of an address no more than its beginning is quoted, as a password may follow."""
+    """What was meant is said where it can be seen; of an address no more than its beginning is quoted, as a
+    password may follow.
+    """
     rule = "`database` must begin with sqlite:/// or postgresql://"
     scheme, mark, rest = url.partition("://")
     if not mark and url and not set(url) & set("@:;="):  # a file's name
         refuse(rule, repr(url[:80]), f"write sqlite:///{url[:80]}")
-    known = "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
+    known = (
+        "write three slashes before a file" if scheme == "sqlite" and rest else "no other database is known"
+    )
     refuse(rule, repr(scheme[:20] + "://"), known)
 
 

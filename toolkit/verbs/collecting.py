@@ -17,26 +17,47 @@ def add(verbs: Verbs) -> None:
     for name, told in _SERVE.items():
         serve.add_argument(f"--{name.replace('_', '-')}", help=told)
     serve.add_argument("--port", type=_port, default=0, help="0: the collection's own; at first any free one")
-    serve.add_argument("--rehearsal", action="store_true", help="to try it out: everything says so, and no report counts as real")
-    serve.add_argument("--workers", type=int, default=1, help="processes, so that one may die; PostgreSQL only, and not faster")
     serve.add_argument(
-        "--foreground", action="store_true", help="for systemd and containers: no daemon, log to stderr, TERM ends it"
+        "--rehearsal",
+        action="store_true",
+        help="to try it out: everything says so, and no report counts as real",
     )
-    serve.add_argument("--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not")
+    serve.add_argument(
+        "--workers",
+        type=int,
+        default=1,
+        help="processes, so that one may die; PostgreSQL only, and not faster",
+    )
+    serve.add_argument(
+        "--foreground",
+        action="store_true",
+        help="for systemd and containers: no daemon, log to stderr, TERM ends it",
+    )
+    serve.add_argument(
+        "--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not"
+    )
     serve.add_argument("--amend", action="store_true", help=_AMEND)
-    opened = add_verb(verbs, "open", _open, "make a collection and open it, without a server: for servers that may not make tables")
+    opened = add_verb(
+        verbs,
+        "open",
+        _open,
+        "make a collection and open it, without a server: for servers that may not make tables",
+    )
     opened.add_argument("survey", help="a .toml or .json file")
     for name in ("public_url", "issuer_key"):
         opened.add_argument(f"--{name.replace('_', '-')}", help=_SERVE[name])
     opened.add_argument("--amend", action="store_true", help=_AMEND)
     for verb, run, told in _PLAIN:
         add_verb(verbs, verb, run, told)
-    invite = add_verb(verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind")
+    invite = add_verb(
+        verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind"
+    )
     invite.add_argument("count", type=int)
 
 
 _AMEND = (
-    "show this page from now on, in a collection that another version of the toolkit made or whose title or consent was corrected"
+    "show this page from now on, in a collection that another version of the toolkit made or whose "
+    "title or consent was corrected"
 )
 _EXAMPLES = """\
 To try it on this machine, then look at it and end it:
@@ -59,7 +80,9 @@ _SERVE = {
 
 
 TRY_AGAIN = 75
-"""How a server in the foreground ends if it could not begin for a reason that may pass: EX_TEMPFAIL of sysexits.h."""
+"""How a server in the foreground ends if it could not begin for a reason that may pass: EX_TEMPFAIL of
+sysexits.h.
+"""
 
 
 def _port(text: str) -> int:
@@ -69,7 +92,9 @@ def _port(text: str) -> int:
 
 
 def _serve(options: Options) -> int:
-    import_module("toolkit.survey.serving.process")  # a package that is missing is named here, and not by a process that dies
+    import_module(
+        "toolkit.survey.serving.process"
+    )  # a package that is missing is named here, and not by a process that dies
     chosen = ("port", "workers", "amend", "rehearsal", "plain_http_beyond_this_machine")
     given = {name: getattr(options, name) for name in (*_SERVE, *chosen)}
     given = {name: value for name, value in given.items() if value is not None}
@@ -83,7 +108,10 @@ def _behind(survey: str, database: str, given: dict[str, Any]) -> int:
 
     started = start(survey, database=database, **given)
     say(qr_text(started.url), started.url, "", started.survey.name, PROMISES[started.survey.access])
-    say("The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, with the same --database.")
+    say(
+        "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, "
+        "with the same --database."
+    )
     return 0
 
 
@@ -114,7 +142,11 @@ def _status(options: Options) -> None:
     status = found.status()
     tried = "rehearsal, " if found.survey.rehearsal else ""
     cap = "" if status.cap is None else f" of at most {status.cap:,}"
-    serving = f"served at {status.url}" if status.serving else "no server that you started is running on this machine"
+    serving = (
+        f"served at {status.url}"
+        if status.serving
+        else "no server that you started is running on this machine"
+    )
     said = f"{tried}{status.state}: {status.reports:,} reports{cap}; {serving}"
     say(said, *_last_day(found), *(f"log: {line}" for line in status.log))
 
@@ -127,7 +159,9 @@ def _last_day(found: "Collector") -> list[str]:
     if day is None or found.status().state == "closed":
         return []
     if is_over(day):
-        return [f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."]
+        return [
+            f"Its last day, {day}, is over: no report is taken any more. `toolkit close` ends it for good."
+        ]
     return [f"Reports are taken until {day} is over everywhere, at noon (UTC) of the day after."]
 
 
@@ -171,7 +205,11 @@ _PLAIN = (
     ("pause", _pause, "take no more reports for now"),
     ("resume", _resume, "take reports again"),
     ("close", _close, "end a collection for good, and its server"),
-    ("migrate", _migrate, "bring a collection that an older toolkit made to today's tables; stop its servers and copy it first"),
+    (
+        "migrate",
+        _migrate,
+        "bring a collection that an older toolkit made to today's tables; stop its servers and copy it first",
+    ),
 )
 
 

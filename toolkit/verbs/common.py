@@ -17,24 +17,38 @@ _DATABASE = "sqlite:///survey.db"
 
 
 def add_verb(
-    verbs: Verbs, name: str, run: Callable[[Options], int | None], told: str, *, database: bool = True, examples: str = ""
+    verbs: Verbs,
+    name: str,
+    run: Callable[[Options], int | None],
+    told: str,
+    *,
+    database: bool = True,
+    examples: str = "",
 ) -> argparse.ArgumentParser:
-    """One more verb, which calls `run` for its exit code, or for none if all is well; with `database` it is about a collection.
+    """One more verb, which calls `run` for its exit code, or for none if all is well; with `database` it is
+    about a collection.
 
     `examples` stand at the end of its help.
     """
     lines = argparse.RawDescriptionHelpFormatter
-    parser: argparse.ArgumentParser = verbs.add_parser(name, help=told, description=told, epilog=examples, formatter_class=lines)
+    parser: argparse.ArgumentParser = verbs.add_parser(
+        name, help=told, description=told, epilog=examples, formatter_class=lines
+    )
     parser.set_defaults(run=run)
     if database:
         known = os.environ.get("TOOLKIT_DATABASE", _DATABASE)
-        told = f"sqlite:///file.db or postgresql://…; else TOOLKIT_DATABASE of the environment, as for a password; else {_DATABASE}"
+        told = (
+            "sqlite:///file.db or postgresql://…; else TOOLKIT_DATABASE of the environment, as for a "
+            f"password; else {_DATABASE}"
+        )
         parser.add_argument("--database", default=known, help=told)
     return parser
 
 
 def collector(options: Options) -> "Collector":
-    """The collection that a verb is about; if this code would show another page than people have seen, that is said."""
+    """The collection that a verb is about; if this code would show another page than people have seen, that
+    is said.
+    """
     from toolkit.survey.collector import Collector
 
     with warnings.catch_warnings(record=True) as told:

@@ -8,10 +8,16 @@ UNWELL = 1
 
 
 def add(verbs: Verbs) -> None:
-    told = "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if something must be done"
+    told = (
+        "try the public address of a collection, as a phone would; stores nothing. Ends with 1 if "
+        "something must be done"
+    )
     doctor = add_verb(verbs, "doctor", _doctor, told, database=False)
     doctor.add_argument("url", help="the address that respondents use")
-    told = "remove a closed collection for good: its reports, tables and files. It asks for the title, unless --yes"
+    told = (
+        "remove a closed collection for good: its reports, tables and files. It asks for the title, "
+        "unless --yes"
+    )
     delete = add_verb(verbs, "delete", _delete, told)
     delete.add_argument("--yes", action="store_true", help="do not ask")
 
@@ -23,7 +29,10 @@ def _doctor(options: Options) -> int:
     for finding in examine(options.url):
         say(str(finding))
         failed += finding.failed
-    say("Not seen from here: what the proxy, a firewall and a load balancer write down. See docs/production.md.")
+    say(
+        "Not seen from here: what the proxy, a firewall and a load balancer write down. See "
+        "docs/production.md."
+    )
     return UNWELL if failed else 0
 
 
@@ -33,7 +42,11 @@ def _delete(options: Options) -> None:
     title, described = deletable(options.database)
     say(described)
     if not options.yes and _typed() != title:
-        refuse("the title of the collection must be typed, or --yes given", "something else", "nothing was deleted")
+        refuse(
+            "the title of the collection must be typed, or --yes given",
+            "something else",
+            "nothing was deleted",
+        )
     say("Deleted.", *delete(options.database))
 
 

@@ -14,10 +14,16 @@ FOLDERS = ("notebooks", "data")
 
 
 def add(verbs: Verbs) -> None:
-    new = add_verb(verbs, "new", _new, "write a survey to start from, with a comment on every part", database=False)
+    new = add_verb(
+        verbs, "new", _new, "write a survey to start from, with a comment on every part", database=False
+    )
     new.add_argument("path", help="a .toml file that does not exist yet, such as survey.toml")
-    notebooks = add_verb(verbs, "notebooks", _notebooks, "copy the notebooks and their data into a folder", database=False)
-    notebooks.add_argument("folder", help="it gets two folders, notebooks and data; it is made if it does not exist")
+    notebooks = add_verb(
+        verbs, "notebooks", _notebooks, "copy the notebooks and their data into a folder", database=False
+    )
+    notebooks.add_argument(
+        "folder", help="it gets two folders, notebooks and data; it is made if it does not exist"
+    )
 
 
 def course() -> Path:
@@ -25,19 +31,33 @@ def course() -> Path:
     for place in (_STARTER, _CHECKOUT):
         if all((place / folder).is_dir() for folder in FOLDERS):
             return place
-    refuse("the notebooks must come with the package", "none", "install a wheel, or work in a checkout of the project", OSError)
+    refuse(
+        "the notebooks must come with the package",
+        "none",
+        "install a wheel, or work in a checkout of the project",
+        OSError,
+    )
 
 
 def _new(options: Options) -> None:
     path = Path(options.path)
     if path.suffix != ".toml" or not options.path.isprintable():
-        refuse("`path` must be the name of a .toml file", repr(path.name)[:60], "the survey is written as TOML, which has comments")
+        refuse(
+            "`path` must be the name of a .toml file",
+            repr(path.name)[:60],
+            "the survey is written as TOML, which has comments",
+        )
     text = (_STARTER / "survey.toml").read_text(encoding="utf-8").replace("survey.toml", _word(path))
     try:
         with path.open("x", encoding="utf-8") as file:
             file.write(text)
     except FileExistsError:
-        refuse("`path` must be a new file", f"{options.path}, which exists", "nothing is overwritten", FileExistsError)
+        refuse(
+            "`path` must be a new file",
+            f"{options.path}, which exists",
+            "nothing is overwritten",
+            FileExistsError,
+        )
     say(f"wrote {path}", f"Change it, then try: toolkit check {_word(path)}")
 
 
@@ -50,13 +70,27 @@ def _notebooks(options: Options) -> None:
     place, target = course(), Path(options.folder)
     for folder in FOLDERS:
         if (target / folder).exists():
-            refuse(f"`folder` must hold no {folder} yet", str(target / folder), "nothing is overwritten", FileExistsError)
+            refuse(
+                f"`folder` must hold no {folder} yet",
+                str(target / folder),
+                "nothing is overwritten",
+                FileExistsError,
+            )
     shutil.copytree(place / "data", target / "data", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copytree(place / "notebooks", target / "notebooks", ignore=_unless_read)
     first = target / "notebooks" / "00_start_here.ipynb"
-    say(f"wrote {target / 'notebooks'} and {target / 'data'}", f"Open the first one: jupyter lab {_word(first)}")
+    say(
+        f"wrote {target / 'notebooks'} and {target / 'data'}",
+        f"Open the first one: jupyter lab {_word(first)}",
+    )
 
 
 def _unless_read(_: str, names: list[str]) -> set[str]:
-    """What nobody reads: the project's own tools beside its notebooks, and what a notebook left behind where it ran."""
-    return {name for name in names if Path(name).suffix not in ("", ".ipynb", ".md", ".png") or name.startswith((".", "__"))}
+    """What nobody reads: the project's own tools beside its notebooks, and what a notebook left behind where
+    it ran.
+    """
+    return {
+        name
+        for name in names
+        if Path(name).suffix not in ("", ".ipynb", ".md", ".png") or name.startswith((".", "__"))
+    }

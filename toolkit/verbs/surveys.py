@@ -9,13 +9,23 @@ from toolkit.verbs.common import Options, Verbs, add_verb, say
 
 def add(verbs: Verbs) -> None:
     check = add_verb(
-        verbs, "check", _check, "read a survey, say what is wrong with it, or what people would agree to", database=False
+        verbs,
+        "check",
+        _check,
+        "read a survey, say what is wrong with it, or what people would agree to",
+        database=False,
     )
     check.add_argument("survey", help="a .toml or .json file")
     check.add_argument("--language", help="of the text; the first if left out")
-    check.add_argument("--n", type=int, help="people who answer: then also how precise each question would be")
-    check.add_argument("--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1")
-    paper = add_verb(verbs, "paper", _paper, "write a form for paper, where people throw their own dice", database=False)
+    check.add_argument(
+        "--n", type=int, help="people who answer: then also how precise each question would be"
+    )
+    check.add_argument(
+        "--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1"
+    )
+    paper = add_verb(
+        verbs, "paper", _paper, "write a form for paper, where people throw their own dice", database=False
+    )
     paper.add_argument("survey", help="a .toml or .json file")
     paper.add_argument("path", help="an .html file, to print")
     paper.add_argument("--language", help="the first of the survey if left out")
@@ -36,7 +46,9 @@ def _check(options: Options) -> None:
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
     """Lines of text in columns."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows
+    ]
 
 
 def _paper(options: Options) -> None:

@@ -23,13 +23,17 @@ from toolkit.core.loss import Pure
 from toolkit.local import numeric, oracles
 from toolkit.local.questionnaire import Questionnaire
 
-SHAPES = {name: pair for name, pair in shapes(4).items() if name in ("one above", "half up, half down", "crossed")}
+SHAPES = {
+    name: pair for name, pair in shapes(4).items() if name in ("one above", "half up, half down", "crossed")
+}
 BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 
 
 @pytest.mark.parametrize("name", ["half the noise", "float noise", "one cell too few", "five retries"])
 def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds(name):
-    """Seconds of this process, not of the clock. With fewer runs all faults, and their repairs, are audited in test_gallery.py."""
+    """Seconds of this process, not of the clock. With fewer runs all faults, and their repairs, are audited
+    in test_gallery.py.
+    """
     start = time.process_time()
     verdict = EXHIBITS[name].audit(rng=np.random.default_rng(1))
     assert time.process_time() - start < 10
@@ -40,9 +44,17 @@ def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds
 
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_default_audit_catches_faults_that_were_planted_beyond_the_gallery(name):
-    """The margin is thinnest for the sparse vector, the mean and the Gaussian noise: other seeds may miss one of them."""
+    """The margin is thinnest for the sparse vector, the mean and the Gaussian noise: other seeds may miss one
+    of them.
+    """
     fault = FAULTS[name]
-    assert audit(fault.mechanism, fault.neighbours, epsilon=fault.epsilon, delta=fault.delta, rng=np.random.default_rng(1)).violated
+    assert audit(
+        fault.mechanism,
+        fault.neighbours,
+        epsilon=fault.epsilon,
+        delta=fault.delta,
+        rng=np.random.default_rng(1),
+    ).violated
 
 
 def noisy_count(value, rng):
@@ -68,12 +80,19 @@ MIXED = {
 
 @pytest.mark.parametrize("kind", MIXED)
 def test_a_true_claim_stands_when_outputs_mix_kinds_and_lengths(kind):
-    """A rare kind once changed how a whole batch was read: five of six such audits refuted. Each does now at most 1e-4 of times.
+    """A rare kind once changed how a whole batch was read: five of six such audits refuted. Each does now at
+    most 1e-4 of times.
 
     Twelve kinds: 1.2e-3 in all. When this was written, 204 audits of these kinds, 17 of each, refuted none.
     """
     told = MIXED[kind]
-    verdict = audit(lambda x, rng: told(noisy_count(x, rng)), (10, 11), epsilon=1, runs=20_000, rng=np.random.default_rng(1))
+    verdict = audit(
+        lambda x, rng: told(noisy_count(x, rng)),
+        (10, 11),
+        epsilon=1,
+        runs=20_000,
+        rng=np.random.default_rng(1),
+    )
     assert verdict, verdict
     assert verdict.epsilon > 0.6 or kind == "lists of many lengths"
 
@@ -121,8 +140,16 @@ OURS = {
     "square wave": (numeric.square_wave((0, 10), 1.0), None, None),
     "Laplace": (Laplace.for_epsilon(1), None, None),
     "Laplace on fractions": (Laplace.for_epsilon(1, sensitivity=0.25), None, None),
-    "Laplace on a histogram": (Laplace.for_epsilon(1, sensitivity=2), (np.array([1, 0, 3]), np.array([0, 1, 3])), None),
-    "Laplace in length": (Laplace.for_epsilon(1, norm="l2"), (np.array([0.0, 0.0]), np.array([0.6, 0.8])), None),
+    "Laplace on a histogram": (
+        Laplace.for_epsilon(1, sensitivity=2),
+        (np.array([1, 0, 3]), np.array([0, 1, 3])),
+        None,
+    ),
+    "Laplace in length": (
+        Laplace.for_epsilon(1, norm="l2"),
+        (np.array([0.0, 0.0]), np.array([0.6, 0.8])),
+        None,
+    ),
     "Gaussian": (Gaussian.for_loss(1, 0.01), None, None),
     "Gaussian, concentrated": (Gaussian.for_rho(0.5), None, None),
     "exponential": (chooser(Exponential.for_epsilon(1)), SHAPES, 1),
@@ -136,11 +163,15 @@ OURS = {
 def test_every_mechanism_and_design_of_ours_is_cleared(name):
     """A true claim is refuted with probability at most 1e-4; fewer than forty audits: 4e-3."""
     mechanism, neighbours, epsilon = OURS[name]
-    verdict = audit(mechanism, neighbours, epsilon=epsilon, runs=20_000, seconds=1, rng=np.random.default_rng(3))
+    verdict = audit(
+        mechanism, neighbours, epsilon=epsilon, runs=20_000, seconds=1, rng=np.random.default_rng(3)
+    )
     assert verdict, verdict
 
 
-@pytest.mark.parametrize("name", ["warner", "k-ary", "unary", "one bit", "piecewise", "square wave", "subset", "Laplace"])
+@pytest.mark.parametrize(
+    "name", ["warner", "k-ary", "unary", "one bit", "piecewise", "square wave", "subset", "Laplace"]
+)
 def test_the_bound_comes_near_the_claim_where_the_claim_is_tight(name):
     """Else clearing would mean nothing: most of epsilon must be found, and no more than all of it."""
     mechanism, neighbours, _ = OURS[name]
@@ -151,50 +182,78 @@ def test_the_bound_comes_near_the_claim_where_the_claim_is_tight(name):
 def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
     """Twelve bits that tell nothing, and one that is tight, so that there is much to be misled by.
 
-    At level 0.8 at most 20 % of audits may refute. The bounds are cautious: on these seeds one does. If the runs of the search
-    were used again to confirm, 40 would, and if the error were not shared among the events, 14. The threshold was set after
-    these counts were seen; a rate of 5 % exceeds it with probability 3e-5.
+    At level 0.8 at most 20 % of audits may refute. The bounds are cautious: on these seeds one does. If the
+    runs of the search were used again to confirm, 40 would, and if the error were not shared among the
+    events, 14. The threshold was set after these counts were seen; a rate of 5 % exceeds it with probability
+    3e-5.
     """
 
     def tight(bit, rng):
         return np.append(rng.random(12) < 0.5, bit ^ (rng.random() < 1 / 3))
 
     seeds = (np.random.default_rng(seed) for seed in range(60))
-    refuted = sum(audit(tight, (0, 1), epsilon="0.6931471805599454", runs=1600, level=0.8, rng=rng).violated for rng in seeds)
+    refuted = sum(
+        audit(tight, (0, 1), epsilon="0.6931471805599454", runs=1600, level=0.8, rng=rng).violated
+        for rng in seeds
+    )
     assert refuted <= 11
 
 
 def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
-    verdict = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=8000, level=0.99, rng=np.random.default_rng(1))
+    verdict = audit(
+        EXHIBITS["half the noise"].broken,
+        (0.0, 1.0),
+        epsilon=1,
+        runs=8000,
+        level=0.99,
+        rng=np.random.default_rng(1),
+    )
     assert sum(trial.share for trial in verdict.tried) == pytest.approx(1)
-    assert sorted({round(trial.share * 2 * (len(verdict.tried) - 1), 9) for trial in verdict.tried}) == [1, len(verdict.tried) - 1]
-    bounds = [epsilon_bound(trial.seen, trial.n, trial.other, trial.m, error=0.9 * 0.01 * trial.share) for trial in verdict.tried]
+    assert sorted({round(trial.share * 2 * (len(verdict.tried) - 1), 9) for trial in verdict.tried}) == [
+        1,
+        len(verdict.tried) - 1,
+    ]
+    bounds = [
+        epsilon_bound(trial.seen, trial.n, trial.other, trial.m, error=0.9 * 0.01 * trial.share)
+        for trial in verdict.tried
+    ]
     assert verdict.epsilon == pytest.approx(max(bounds))
 
 
 def test_the_p_value_of_the_claim_counts_how_many_events_were_tried():
-    """Twenty events with a p-value of 0.004 each are what one expects among 250 true ones: no case at level 0.95."""
+    """Twenty events with a p-value of 0.004 each are what one expects among 250 true ones: no case at level
+    0.95.
+    """
     trials = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1 / 20)] * 20
     assert _judged(trials, None, None, 0.05, has_claim=True) == (False, "p-value of the claim 0.08")
     alone = [Trial("pair", "event", 9, 99, 1, 99, 1.0, 0.1, 0.004, share=1.0)]
     assert _judged(alone, None, None, 0.05, has_claim=True) == (True, "p-value of the claim 0.004")
-    assert _judged(alone, None, None, 0.0044, has_claim=True)[0] is False  # a tenth of the error is left to the draws
+    assert (
+        _judged(alone, None, None, 0.0044, has_claim=True)[0] is False
+    )  # a tenth of the error is left to the draws
 
 
 def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error():
     quiet = [Trial("pair", "event", 1, 99, 1, 99, 0.0, 0.0, 1.0, share=1.0)]
     told = Exact(1.0, violated=False)
-    assert _judged(quiet, told, 0.004, 0.05, has_claim=True) == (True, "its draws do not follow the law that it tells")
+    assert _judged(quiet, told, 0.004, 0.05, has_claim=True) == (
+        True,
+        "its draws do not follow the law that it tells",
+    )
     assert _judged(quiet, told, 0.006, 0.05, has_claim=True)[0] is False
     assert _judged(quiet, Exact(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
 
 
 def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
     """The clock is read for the pace only: eight times slower, there is still time for all runs."""
-    plain = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
+    plain = audit(
+        EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1)
+    )
     clock = time.perf_counter
     monkeypatch.setattr(running.time, "perf_counter", lambda: 8 * clock())
-    loaded = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
+    loaded = audit(
+        EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1)
+    )
     assert plain == loaded
     assert plain.notes == ()
 
@@ -244,7 +303,14 @@ def test_a_feature_of_ones_own_can_be_looked_at():
         return mask, mask ^ bit
 
     plain = audit(hidden, (0, 1), epsilon=1, runs=4000, rng=np.random.default_rng(1))
-    told = audit(hidden, (0, 1), epsilon=1, runs=4000, rng=np.random.default_rng(1), features={"parity": lambda o: o[0] ^ o[1]})
+    told = audit(
+        hidden,
+        (0, 1),
+        epsilon=1,
+        runs=4000,
+        rng=np.random.default_rng(1),
+        features={"parity": lambda o: o[0] ^ o[1]},
+    )
     assert told.violated
     assert told.epsilon > plain.epsilon or plain.violated
 
@@ -263,7 +329,10 @@ def test_slow_mechanisms_are_run_less_often_and_the_verdict_says_so():
 
     verdict = audit(slow, (0, 1), epsilon=50, seconds=0.5, rng=np.random.default_rng(1))
     assert verdict.runs < 5000
-    assert "runs instead of 200,000: at the pace of the first ones, more would take longer than 0.5 s" in verdict.notes[0]
+    assert (
+        "runs instead of 200,000: at the pace of the first ones, more would take longer than 0.5 s"
+        in verdict.notes[0]
+    )
     said = int(verdict.notes[0].split()[0].replace(",", ""))
     confirming = verdict.tried[0].n + verdict.tried[0].m
     assert abs(2 * confirming - said) <= 4  # half of the runs confirm, on either input as many
@@ -276,7 +345,9 @@ def test_a_function_that_needs_a_generator_gets_one_and_one_that_does_not_keeps_
     def has(value, rng=None):
         return value if rng is None else -1
 
-    assert not audit(needs, (0, 1), epsilon=1, runs=2000, last_bits=False).violated  # wrong once in 10,000 times
+    assert not audit(
+        needs, (0, 1), epsilon=1, runs=2000, last_bits=False
+    ).violated  # wrong once in 10,000 times
     assert audit(has, (0, 1), epsilon=1, runs=2000).violated
 
 

@@ -5,7 +5,14 @@ import pytest
 from scipy.stats import binom, binomtest
 
 from toolkit import Approx, Pure, Zcdp
-from toolkit.attacks.audit.bounds import advantage, claimed, clopper_pearson, delta_bound, epsilon_bound, p_value
+from toolkit.attacks.audit.bounds import (
+    advantage,
+    claimed,
+    clopper_pearson,
+    delta_bound,
+    epsilon_bound,
+    p_value,
+)
 
 
 @pytest.mark.parametrize(("count", "n"), [(0, 10), (3, 10), (10, 10), (250, 1000)])
@@ -27,7 +34,9 @@ def test_the_p_value_is_small_no_more_often_than_it_says(q, epsilon, delta):
     n, m = 24, 16
     p = math.exp(epsilon) * q + delta
     joint = np.outer(chances(n, p), chances(m, q))
-    found = np.array([[p_value(a, n, b, m, epsilon=epsilon, delta=delta) for b in range(m + 1)] for a in range(n + 1)])
+    found = np.array(
+        [[p_value(a, n, b, m, epsilon=epsilon, delta=delta) for b in range(m + 1)] for a in range(n + 1)]
+    )
     for error in (0.3, 0.1, 0.03, 0.01, 0.001):
         assert joint[found <= error].sum() <= error
 
@@ -44,7 +53,9 @@ def test_the_p_value_is_that_of_the_worst_probabilities_that_the_claim_allows():
 
 
 def test_both_counts_are_judged_together_which_is_stronger_than_two_bounds():
-    """41 against none in 33,000 runs, at epsilon 1: two Clopper-Pearson bounds do not contradict at an error of 1e-5."""
+    """41 against none in 33,000 runs, at epsilon 1: two Clopper-Pearson bounds do not contradict at an error
+    of 1e-5.
+    """
     low, high = (clopper_pearson(count, 33_000, 5e-6)[side] for side, count in enumerate((41, 0)))
     assert float(low) < math.e * float(high)
     assert p_value(41, 33_000, 0, 33_000, epsilon=1) < 1e-5
@@ -54,7 +65,9 @@ def test_the_bounds_approach_epsilon_and_delta_as_runs_grow():
     n = 10**8
     assert epsilon_bound(n // 2, n, n // 10, n, error=1e-3) == pytest.approx(math.log(5), abs=2e-3)
     assert epsilon_bound(n // 2, n, n // 10, n, delta=0.2, error=1e-3) == pytest.approx(math.log(3), abs=2e-3)
-    assert delta_bound(n // 2, n, n // 10, n, epsilon=1, error=1e-3) == pytest.approx(0.5 - math.e / 10, abs=1e-3)
+    assert delta_bound(n // 2, n, n // 10, n, epsilon=1, error=1e-3) == pytest.approx(
+        0.5 - math.e / 10, abs=1e-3
+    )
 
 
 def test_the_p_value_is_the_error_at_which_the_bounds_begin_to_contradict():
@@ -88,7 +101,9 @@ def test_claims_are_read_in_every_currency():
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_the_advantage_is_that_of_the_best_test_of_a_warner_report(epsilon):
-    """Warner's design with p = e**epsilon / (1 + e**epsilon) reaches the limit: hits p, false alarms 1 - p."""
+    """Warner's design with p = e**epsilon / (1 + e**epsilon) reaches the limit: hits p, false alarms 1 -
+    p.
+    """
     p = math.exp(epsilon) / (1 + math.exp(epsilon))
     assert advantage(epsilon) == pytest.approx(2 * p - 1)
     assert advantage(epsilon, 0.1) == pytest.approx((math.exp(epsilon) - 1 + 0.2) / (math.exp(epsilon) + 1))

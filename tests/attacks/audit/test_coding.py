@@ -27,7 +27,16 @@ KINDS = {
     "lists of several lengths": [[1, 2], [], [3], [1, 2], ["x"], ["x"]],
     "tuples": [(1, "a"), (2, None), (1, "a"), (2.5, "b")],
     "tuples of two kinds of numbers": [(1, 0.5), (2, 1.5), (0, -0.5)],
-    "numbers of several kinds": [1, 2.5, True, Fraction(1, 3), Decimal("0.1"), np.float32(2), np.int64(7), 10**400],
+    "numbers of several kinds": [
+        1,
+        2.5,
+        True,
+        Fraction(1, 3),
+        Decimal("0.1"),
+        np.float32(2),
+        np.int64(7),
+        10**400,
+    ],
     "not a number": [float("nan"), 1.0, np.inf, -np.inf, 2.0],
     "arrays": [np.arange(3), np.arange(3) + 1],
     "arrays of several shapes": [np.arange(3), np.arange(2), np.eye(2), np.array(5)],
@@ -43,7 +52,9 @@ KINDS = {
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_row_of_an_output_depends_on_no_other_output_of_its_batch(kind):
-    """One by one, in batches of two, in one batch backwards, and beside outputs that the coding has never seen."""
+    """One by one, in batches of two, in one batch backwards, and beside outputs that the coding has never
+    seen.
+    """
     outputs = KINDS[kind]
     coding = Coding.of(outputs * 2)
     rows = coding.table(outputs)
@@ -68,13 +79,17 @@ def test_outputs_that_differ_have_rows_that_differ(kind):
 def test_labels_that_were_seen_once_share_a_code_with_those_that_are_yet_to_come():
     """Else the search would know each by heart, and fresh runs would show it nothing."""
     coding = Coding.of(["a", "a", "b", "b", "token one", "token two"])
-    kinds = coding.table(["a", "b", "token one", "token three"])[:, coding.names.index("the kind of the output")]
+    kinds = coding.table(["a", "b", "token one", "token three"])[
+        :, coding.names.index("the kind of the output")
+    ]
     assert kinds.tolist() == [0.0, 1.0, -1.0, -1.0]
 
 
 def test_codes_do_not_tell_which_label_came_first():
     labels = ["b", "a", "c"]
-    assert np.array_equal(Coding.of(labels * 2).table(["a", "b"]), Coding.of(labels[::-1] * 2).table(["a", "b"]))
+    assert np.array_equal(
+        Coding.of(labels * 2).table(["a", "b"]), Coding.of(labels[::-1] * 2).table(["a", "b"])
+    )
 
 
 def test_the_order_of_keys_is_part_of_the_shape_and_leaves_keep_their_places():
@@ -92,14 +107,27 @@ def test_plain_numbers_have_one_column_and_no_kind():
 
 
 def test_numbers_are_floats_that_compare():
-    assert [number(x) for x in (True, Fraction(1, 2), Decimal("0.25"), "about 12.5", "-3e2x")] == [1.0, 0.5, 0.25, 12.5, -300.0]
+    assert [number(x) for x in (True, Fraction(1, 2), Decimal("0.25"), "about 12.5", "-3e2x")] == [
+        1.0,
+        0.5,
+        0.25,
+        12.5,
+        -300.0,
+    ]
     assert number(float("nan")) == number(Decimal("sNaN")) == NAN
     assert number(10**400) == -number(-(10**400)) == number(1e308) < number(np.inf) < NAN
     assert number(None) is number("many") is number(b"1") is None
 
 
 def test_kinds_of_numbers_are_told_apart_but_not_whether_numpy_made_them():
-    assert label(1.5) == label(np.float32(1.5)) != label(1) == label(np.int8(1)) != label(True) == label(np.bool_(False))
+    assert (
+        label(1.5)
+        == label(np.float32(1.5))
+        != label(1)
+        == label(np.int8(1))
+        != label(True)
+        == label(np.bool_(False))
+    )
     assert label(Fraction(1)) != label(Decimal(1)) != label(1.0)
     assert label("1") != label(1) != label(b"1") != label(None)
 
@@ -115,7 +143,10 @@ def test_leaves_are_found_by_their_paths():
 
 
 def test_wide_outputs_are_cut():
-    assert Coding.of([np.zeros(WIDEST + 9), np.ones(WIDEST + 9)]).table([np.zeros(WIDEST + 9)]).shape == (1, WIDEST)
+    assert Coding.of([np.zeros(WIDEST + 9), np.ones(WIDEST + 9)]).table([np.zeros(WIDEST + 9)]).shape == (
+        1,
+        WIDEST,
+    )
     assert Coding.of([[*range(WIDEST + 9)], [1]]).table([[1]]).shape[1] <= 2 * WIDEST + 2
 
 

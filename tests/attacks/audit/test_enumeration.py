@@ -51,7 +51,11 @@ def test_draws_that_follow_the_law_pass_and_others_do_not():
             self.honest = honest
 
         def randomize(self, answers, rng):
-            return np.where(rng.random(len(answers)) < self.honest, answers, np.where(np.array(answers) == "no", "yes", "no"))
+            return np.where(
+                rng.random(len(answers)) < self.honest,
+                answers,
+                np.where(np.array(answers) == "no", "yes", "no"),
+            )
 
     rng = np.random.default_rng(1)
     assert misfit(DESIGN, pairs_for(DESIGN), rng) > 1e-3

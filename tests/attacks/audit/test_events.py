@@ -21,14 +21,21 @@ def test_two_numbers_with_one_noise_are_told_by_their_difference():
     noise = rng.normal(0, 5, (4000, 1)).repeat(2, axis=1)
     moved = noise + np.array([0, 1])
     event = found(moved, noise, last_bits=False)
-    assert event.feature in ("entry 0 less entry 1", "the likelihood of all entries", "the place of the largest entry")
+    assert event.feature in (
+        "entry 0 less entry 1",
+        "the likelihood of all entries",
+        "the place of the largest entry",
+    )
     assert event.count(moved) > 3900
     assert event.count(noise) < 100
 
 
 def test_a_rare_value_that_only_one_input_gives_is_found():
     rng = np.random.default_rng(1)
-    first, second = rng.integers(0, 1000, (6000, 1)).astype(float), rng.integers(0, 1000, (6000, 1)).astype(float)
+    first, second = (
+        rng.integers(0, 1000, (6000, 1)).astype(float),
+        rng.integers(0, 1000, (6000, 1)).astype(float),
+    )
     first[:300] = 17.5
     event = found(rng.permuted(first, axis=0), second)
     assert event.count(np.array([[17.5]])) == 1
@@ -44,7 +51,9 @@ def test_many_weak_entries_are_added_up():
 
 
 def test_the_last_bits_give_away_which_float_was_added():
-    """Haney et al. (2022): a sum of 1 and noise that falls near 0 is a multiple of 2**-53; noise itself is finer."""
+    """Haney et al. (2022): a sum of 1 and noise that falls near 0 is a multiple of 2**-53; noise itself is
+    finer.
+    """
     rng = np.random.default_rng(1)
     near = rng.random((5000, 1)) / 8
     event = found(near, (1 + near) - 1)

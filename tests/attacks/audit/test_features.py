@@ -27,7 +27,9 @@ def test_last_bits_are_looked_at_where_there_are_fractions_or_minus_zero():
 
 
 def test_the_fingerprint_is_the_same_for_the_same_row_and_no_other():
-    """2,000 rows of small whole numbers, whose bits differ at the top only; by chance two coincide with probability 2e-10."""
+    """2,000 rows of small whole numbers, whose bits differ at the top only; by chance two coincide with
+    probability 2e-10.
+    """
     rows = np.unique(np.random.default_rng(1).integers(-3, 4, (3000, 5)).astype(float), axis=0)[:2000]
     prints = fingerprint(rows)
     assert len(np.unique(prints)) == len(rows) == 2000
@@ -39,7 +41,9 @@ def test_the_fingerprint_is_the_same_for_the_same_row_and_no_other():
 
 
 def test_the_likelihood_allows_for_entries_that_say_the_same():
-    """Three copies of a weak entry count once: the event of an independent, stronger fourth is not drowned."""
+    """Three copies of a weak entry count once: the event of an independent, stronger fourth is not
+    drowned.
+    """
     rng = np.random.default_rng(1)
 
     def drawn(shift):
@@ -49,7 +53,10 @@ def test_the_likelihood_allows_for_entries_that_say_the_same():
     first, second = drawn(1), drawn(0)
     column = dict(features(first, second, [*"abcd"]))["the likelihood of all entries"]
     a, b = column(drawn(1)), column(drawn(0))
-    best = [0.3 * rng.normal(0.3 * shift, 1, 20_000) + 0.6 * rng.normal(0.6 * shift, 1, 20_000) for shift in (1, 0)]
+    best = [
+        0.3 * rng.normal(0.3 * shift, 1, 20_000) + 0.6 * rng.normal(0.6 * shift, 1, 20_000)
+        for shift in (1, 0)
+    ]
 
     def seen(one, other):
         """How often the first exceeds the second: the area under the curve of all tails."""

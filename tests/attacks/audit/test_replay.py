@@ -28,7 +28,9 @@ def test_an_unclamped_mean_moves_too_far_and_a_clamped_one_does_not():
 
 
 def test_a_histogram_moves_by_two_under_replace():
-    (found,) = replay(partial(gallery.histogram, scale=1), (np.array([0, 1]), np.array([2, 1])), sensitivity=1)
+    (found,) = replay(
+        partial(gallery.histogram, scale=1), (np.array([0, 1]), np.array([2, 1])), sensitivity=1
+    )
     assert found.moved == pytest.approx(2)
     assert found.exceeds
 
@@ -37,7 +39,9 @@ def test_a_histogram_moves_by_two_under_replace():
 def test_our_statistics_stay_within_their_sensitivity(name):
     bounds = Bounds.of((0, 100), 14)
     n = len(SALARIES)
-    statistic = statistics.total(bounds, "replace", n) if name == "total" else getattr(statistics, name)(bounds, n)
+    statistic = (
+        statistics.total(bounds, "replace", n) if name == "total" else getattr(statistics, name)(bounds, n)
+    )
 
     def release(column, rng):
         value = statistic.of(bounds.sums(np.asarray(column), squares=True))
@@ -84,7 +88,10 @@ STATISTICS = {
     "count": (lambda curator, rng: curator.count({"hours": 30.0}, epsilon=1, rng=rng), 1),
     "sum": (lambda curator, rng: curator.sum("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 100),
     "mean": (lambda curator, rng: curator.mean("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 25),
-    "variance": (lambda curator, rng: curator.variance("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng), 2500),
+    "variance": (
+        lambda curator, rng: curator.variance("hours", bounds=(0, 100), missing=50, epsilon=1, rng=rng),
+        2500,
+    ),
     "histogram": (lambda curator, rng: curator.histogram("hours", edges=[0, 50, 100], epsilon=1, rng=rng), 2),
 }
 

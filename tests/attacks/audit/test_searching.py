@@ -13,7 +13,10 @@ def test_inputs_are_the_same_when_they_are_written_the_same():
     assert identity(1) == identity(1) != identity(1.0) != identity(True)
     assert identity(0.0) != identity(-0.0)
     assert (
-        identity(np.zeros(2)) == identity(np.zeros(2)) != identity(np.zeros(2, dtype=int)) != identity(np.zeros((1, 2), dtype=int))
+        identity(np.zeros(2))
+        == identity(np.zeros(2))
+        != identity(np.zeros(2, dtype=int))
+        != identity(np.zeros((1, 2), dtype=int))
     )
     value = [1]
     assert identity(value) == identity(value)

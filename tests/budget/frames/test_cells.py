@@ -42,13 +42,33 @@ def test_infinite_and_huge_numbers_are_numbers_and_the_rest_is_missing_as_a_numb
         -math.inf,
         1,
     ]
-    for cell in ("3", b"3", [3], None, pd.NA, pd.NaT, 3j, dt.date(2020, 1, 1), np.datetime64(3, "ns"), CELLS["raises"]):
+    for cell in (
+        "3",
+        b"3",
+        [3],
+        None,
+        pd.NA,
+        pd.NaT,
+        3j,
+        dt.date(2020, 1, 1),
+        np.datetime64(3, "ns"),
+        CELLS["raises"],
+    ):
         assert math.isnan(cells.number(cell))
     assert cells.number(CELLS["a float that raises"]) == 3.0
 
 
 def test_missing_is_none_nan_na_and_nat_and_nothing_else() -> None:
-    for cell in (None, math.nan, np.float32("nan"), pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("NaN"), Decimal("sNaN")):
+    for cell in (
+        None,
+        math.nan,
+        np.float32("nan"),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        Decimal("NaN"),
+        Decimal("sNaN"),
+    ):
         assert cells.key(cell) is NOTHING
         assert cells.is_nothing(cell)
     for cell in ("", 0, False, [], CELLS["raises"]):
@@ -57,7 +77,11 @@ def test_missing_is_none_nan_na_and_nat_and_nothing_else() -> None:
 
 def test_dates_are_days_and_datetimes_are_moments_whatever_holds_them() -> None:
     noon = Moment(18_262 * 86_400 * 10**9 + 43_200 * 10**9, False)
-    for cell in (dt.datetime(2020, 1, 1, 12), pd.Timestamp("2020-01-01 12:00"), np.datetime64("2020-01-01T12", "h")):
+    for cell in (
+        dt.datetime(2020, 1, 1, 12),
+        pd.Timestamp("2020-01-01 12:00"),
+        np.datetime64("2020-01-01T12", "h"),
+    ):
         assert cells.key(cell) == noon
         assert cells.key(cell, days=True) == Day(18_262)
     for cell in (dt.date(2020, 1, 1), np.datetime64("2020-01-01")):
@@ -82,14 +106,18 @@ def test_code_of_an_unknown_time_zone_is_not_run() -> None:
 
 
 def test_code_of_a_cell_is_not_run_whatever_known_type_it_is_derived_from() -> None:
-    """A number or text of a derived type is read by the type that is known; all other derived types are no value."""
+    """A number or text of a derived type is read by the type that is known; all other derived types are no
+    value.
+    """
     ran = []
 
     def run(cell: object, *_: object) -> object:
         ran.append(type(cell).__name__)
         raise RuntimeError("Bob")
 
-    own = dict.fromkeys(("__int__", "__float__", "__index__", "__str__", "__hash__", "__eq__", "__sub__", "utcoffset"), run)
+    own = dict.fromkeys(
+        ("__int__", "__float__", "__index__", "__str__", "__hash__", "__eq__", "__sub__", "utcoffset"), run
+    )
     known = (int, float, str, Decimal, Fraction, dt.datetime, dt.date, np.float64)
     derived = {kind: type(kind.__name__, (kind,), own) for kind in known}
     for cell, value in (

@@ -86,7 +86,11 @@ def test_missing_values_are_nan_as_numbers_and_missing(values: object) -> None:
 
 def test_large_whole_numbers_keep_all_their_digits_where_they_are_compared() -> None:
     large = 2**53 + 1
-    for values in (pd.Series([large, None], dtype="Int64"), pl.Series([large, None]), pa.array([large, None])):
+    for values in (
+        pd.Series([large, None], dtype="Int64"),
+        pl.Series([large, None]),
+        pa.array([large, None]),
+    ):
         assert column(values).ticks()[0][0] == large
         assert column(values).floats()[0] == float(large)
 
@@ -187,9 +191,10 @@ def timed(found: Column) -> float:
 def test_the_time_to_read_a_yes_no_column_does_not_tell_whether_a_value_is_missing(name: str) -> None:
     """One missing value in 200,000 made it 15 to 24 times slower.
 
-    A, a copy of A, and its neighbour B are timed in 61 turns, in random order. If only the machine decides, each is as likely as
-    another to be the slower of two in a turn, so that one is slower by a quarter in at least 54 of 61 turns with probability
-    below 3e-10 (binomial), and below 5e-9 over the four comparisons and five engines. The copy shows that this is so.
+    A, a copy of A, and its neighbour B are timed in 61 turns, in random order. If only the machine decides,
+    each is as likely as another to be the slower of two in a turn, so that one is slower by a quarter in at
+    least 54 of 61 turns with probability below 3e-10 (binomial), and below 5e-9 over the four comparisons and
+    five engines. The copy shows that this is so.
     """
     rng = np.random.default_rng(4)
     values = (rng.random(200_000) < 0.5).tolist()

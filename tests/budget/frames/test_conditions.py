@@ -24,7 +24,9 @@ TABLE = {
 BERLIN = pd.DatetimeTZDtype("ns", "Europe/Berlin")
 ENGINES = {
     "pandas": lambda: pd.DataFrame(TABLE).assign(pay=pd.Series([1.5, np.nan, 2.5, 1.5])),
-    "pandas objects": lambda: pd.DataFrame({name: pd.Series(values, dtype=object) for name, values in TABLE.items()}),
+    "pandas objects": lambda: pd.DataFrame(
+        {name: pd.Series(values, dtype=object) for name, values in TABLE.items()}
+    ),
     "pandas arrow": lambda: pa.table(TABLE).to_pandas(types_mapper=pd.ArrowDtype),
     "pandas nanoseconds": lambda: pd.DataFrame(TABLE).astype({"came": "datetime64[ns]"}),
     "polars": lambda: pl.DataFrame(TABLE),
@@ -50,15 +52,27 @@ MET = [
     ({"member": 0}, [1], "member = 0"),
     ({"member": MISSING}, [3], "member missing"),
     ({"born": dt.date(2000, 1, 2)}, [1], "born = 2000-01-02"),
-    ({"born": between(dt.date(2000, 1, 2), dt.date(2001, 1, 1))}, [1, 3], "born between 2000-01-02 and 2001-01-01"),
+    (
+        {"born": between(dt.date(2000, 1, 2), dt.date(2001, 1, 1))},
+        [1, 3],
+        "born between 2000-01-02 and 2001-01-01",
+    ),
     ({"born": MISSING}, [2], "born missing"),
     ({"came": dt.datetime(2020, 1, 1, 10)}, [0], "came = 2020-01-01T10:00:00"),
     ({"came": pd.Timestamp("2020-01-02")}, [1], "came = 2020-01-02T00:00:00"),
     ({"came": np.datetime64("2020-01-02T00:00", "ns")}, [1], "came = 2020-01-02T00:00:00"),
-    ({"came": [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2)]}, [1, 2], "came in [2020-01-01T00:00:00, 2020-01-02T00:00:00]"),
+    (
+        {"came": [dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2)]},
+        [1, 2],
+        "came in [2020-01-01T00:00:00, 2020-01-02T00:00:00]",
+    ),
     ({"came": between(dt.datetime(2020, 1, 1, 1), dt.datetime(2020, 1, 2))}, [0, 1], None),
     ({"came": dt.date(2020, 1, 1)}, [0, 2], "came = 2020-01-01"),
-    ({"came": between(dt.date(2020, 1, 1), dt.date(2020, 1, 2))}, [0, 1, 2], "came between 2020-01-01 and 2020-01-02"),
+    (
+        {"came": between(dt.date(2020, 1, 1), dt.date(2020, 1, 2))},
+        [0, 1, 2],
+        "came between 2020-01-01 and 2020-01-02",
+    ),
     ({"came": MISSING}, [3], "came missing"),
     ({}, [0, 1, 2, 3], ""),
     (None, [0, 1, 2, 3], ""),
@@ -107,7 +121,9 @@ def test_a_generator_is_read_once_and_before_anything_else() -> None:
         (lambda row, other: row is other, "`where` must take one argument"),
     ],
 )
-def test_conditions_that_cannot_be_met_or_are_not_clear_are_refused_with_what_to_write(where: object, message: str) -> None:
+def test_conditions_that_cannot_be_met_or_are_not_clear_are_refused_with_what_to_write(
+    where: object, message: str
+) -> None:
     for engine in ("pandas", "polars", "pyarrow"):
         with pytest.raises((ValueError, TypeError), match=message):
             condition(Frame(ENGINES[engine]()), where)
@@ -149,7 +165,9 @@ def test_missing_is_one_and_stays_one() -> None:
 
 def test_days_begin_and_end_by_the_columns_own_clock() -> None:
     """Half past midnight in Berlin is the day before in UTC."""
-    late = pd.DataFrame({"came": pd.to_datetime(["2020-01-02 00:30", "2020-01-01 12:00"]).tz_localize("Europe/Berlin")})
+    late = pd.DataFrame(
+        {"came": pd.to_datetime(["2020-01-02 00:30", "2020-01-01 12:00"]).tz_localize("Europe/Berlin")}
+    )
     for table in (late, pl.from_pandas(late), pa.Table.from_pandas(late), late.astype(object)):
         frame = Frame(table)
         assert condition(frame, {"came": dt.date(2020, 1, 2)}).mask().tolist() == [True, False]
@@ -199,7 +217,10 @@ def test_a_function_sees_copies_and_a_row_on_which_it_fails_does_not_count() -> 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_function_is_given_the_rows_of_every_engine(engine: str) -> None:
-    asked = condition(Frame(ENGINES[engine]()), lambda row: row["degree"] == "law" and row["year"] > 1 and row["came"] is None)
+    asked = condition(
+        Frame(ENGINES[engine]()),
+        lambda row: row["degree"] == "law" and row["year"] > 1 and row["came"] is None,
+    )
     assert np.flatnonzero(asked.mask()).tolist() == [3]
 
 
@@ -209,15 +230,29 @@ LARGE = 2**64 - 1
 @pytest.mark.parametrize(
     "table",
     [
-        lambda: pd.DataFrame({"id": np.array([LARGE, LARGE - 1, 0], dtype=np.uint64), "dose": np.array([0.1, 0.2, 7], np.float32)}),
         lambda: pd.DataFrame(
             {
-                "id": pd.arrays.IntegerArray(np.array([LARGE, LARGE - 1, 0], dtype=np.uint64), np.array([False, False, True])),
+                "id": np.array([LARGE, LARGE - 1, 0], dtype=np.uint64),
+                "dose": np.array([0.1, 0.2, 7], np.float32),
+            }
+        ),
+        lambda: pd.DataFrame(
+            {
+                "id": pd.arrays.IntegerArray(
+                    np.array([LARGE, LARGE - 1, 0], dtype=np.uint64), np.array([False, False, True])
+                ),
                 "dose": pd.array([0.1, 0.2, 7], dtype="Float32"),
             }
         ),
-        lambda: pl.DataFrame({"id": [LARGE, LARGE - 1, 0], "dose": [0.1, 0.2, 7]}, schema={"id": pl.UInt64, "dose": pl.Float32}),
-        lambda: pa.table({"id": pa.array([LARGE, LARGE - 1, 0], pa.uint64()), "dose": pa.array([0.1, 0.2, 7], pa.float32())}),
+        lambda: pl.DataFrame(
+            {"id": [LARGE, LARGE - 1, 0], "dose": [0.1, 0.2, 7]}, schema={"id": pl.UInt64, "dose": pl.Float32}
+        ),
+        lambda: pa.table(
+            {
+                "id": pa.array([LARGE, LARGE - 1, 0], pa.uint64()),
+                "dose": pa.array([0.1, 0.2, 7], pa.float32()),
+            }
+        ),
     ],
     ids=["numpy", "nullable", "polars", "pyarrow"],
 )

@@ -57,7 +57,9 @@ def test_columns_may_be_labelled_by_whole_numbers_which_are_never_printed() -> N
     assert frame.column("777").floats().tolist() == [2.0]
     assert frame.names == ["column number 1", "777", "column number 3"]
     for label in (778, 3.5, None, ("a", "b"), True):
-        with pytest.raises(ValueError, match="`column` must be one of column number 1, 777, column number 3") as error:
+        with pytest.raises(
+            ValueError, match="`column` must be one of column number 1, 777, column number 3"
+        ) as error:
             frame.column(label)
         assert "778" not in str(error.value)
         assert "3.5" not in str(error.value)

@@ -12,7 +12,13 @@ from toolkit.budget.frames.cells import Day, Moment
 from toolkit.budget.frames.columns import Kind, whole_kind
 from toolkit.budget.frames.wanted import Range, check_kinds, ends, fitted, said, value_of
 
-NUMBER, WHOLE, BYTE, TEXT, TRUTH = Kind("number"), Kind("whole"), whole_kind(8, signed=False), Kind("text"), Kind("truth")
+NUMBER, WHOLE, BYTE, TEXT, TRUTH = (
+    Kind("number"),
+    Kind("whole"),
+    whole_kind(8, signed=False),
+    Kind("text"),
+    Kind("truth"),
+)
 SECONDS, ZONED, DAYS, OBJECT, OTHER = (
     Kind("moment", tick=10**9),
     Kind("moment", zoned=True),
@@ -46,13 +52,17 @@ def test_values_are_read_once_into_one_of_five_types(given: object, read: object
     assert type(value_of(given, "x")) is type(read)
 
 
-@pytest.mark.parametrize("nothing", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("sNaN")], ids=repr)
+@pytest.mark.parametrize(
+    "nothing", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), Decimal("sNaN")], ids=repr
+)
 def test_a_missing_value_is_asked_for_by_its_name(nothing: object) -> None:
     with pytest.raises(ValueError, match="write MISSING"):
         value_of(nothing, "x")
 
 
-@pytest.mark.parametrize("name", ["raises", "a tuple that holds a list", "a memoryview", "a list", "bytes", "a complex number"])
+@pytest.mark.parametrize(
+    "name", ["raises", "a tuple that holds a list", "a memoryview", "a list", "bytes", "a complex number"]
+)
 def test_what_cannot_be_compared_safely_is_refused_by_its_type(name: str) -> None:
     with pytest.raises(TypeError, match="x must be text, a number, a truth value, a date or a datetime, got"):
         value_of(CELLS[name], "x")
@@ -97,7 +107,13 @@ def test_datetimes_have_a_time_zone_where_the_column_has_one() -> None:
 
 @pytest.mark.parametrize(
     ("value", "kind"),
-    [(Fraction(3, 2), WHOLE), (Fraction(300), BYTE), (Fraction(-1), BYTE), (Fraction(2), TRUTH), (Moment(1, False), SECONDS)],
+    [
+        (Fraction(3, 2), WHOLE),
+        (Fraction(300), BYTE),
+        (Fraction(-1), BYTE),
+        (Fraction(2), TRUTH),
+        (Moment(1, False), SECONDS),
+    ],
     ids=repr,
 )
 def test_a_value_that_the_type_cannot_hold_is_refused(value: object, kind: Kind) -> None:
@@ -129,18 +145,25 @@ def test_the_ends_of_a_range_are_included_and_lie_within_the_type() -> None:
             ends(Range(Fraction(0), Fraction(1)), kind, "x")
 
 
-@pytest.mark.parametrize("targets", [[7, 3], [*range(40, 0, -2)], [3, 10**9, *range(100, 200)]], ids=["few", "table", "sorted"])
+@pytest.mark.parametrize(
+    "targets", [[7, 3], [*range(40, 0, -2)], [3, 10**9, *range(100, 200)]], ids=["few", "table", "sorted"]
+)
 @pytest.mark.parametrize("dtype", ["int8", "int64", "uint64", "float64"])
 def test_places_are_those_of_the_list_however_they_are_found(targets: list[int], dtype: str) -> None:
     limit = 100 if dtype == "int8" else 2 * 10**9
     listed = np.array([target for target in targets if target <= limit], dtype=dtype)
-    values = np.array([v for v in (0, 3, 4, 7, 40, 41, 100, 150, 199, 10**9, 2 * 10**9) if v <= limit], dtype=dtype)
+    values = np.array(
+        [v for v in (0, 3, 4, 7, 40, 41, 100, 150, 199, 10**9, 2 * 10**9) if v <= limit], dtype=dtype
+    )
     expected = [listed.tolist().index(value) if value in listed.tolist() else -1 for value in values.tolist()]
     assert wanted._places(values, listed).tolist() == expected
 
 
 def test_values_are_said_on_one_line_in_the_analysts_words() -> None:
-    assert [said(v) for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))] == [
+    assert [
+        said(v)
+        for v in ("a\nb", True, Fraction(3), Fraction(0.1), Fraction(1, 3), Day(18_262), Moment(5, True))
+    ] == [
         "'a\\nb'",
         "True",
         "3",

@@ -42,9 +42,9 @@ PI = PRECISE.divide(Decimal(_PI.numerator), Decimal(_PI.denominator))
 @pytest.mark.parametrize("x", ["-12", "-3", "-0.001", "0", "0.5", "2.9999", "3", "3.1", "7", "12"])
 def test_mills_ratio_encloses_the_truth_and_is_tight(x: str) -> None:
     number = Decimal(x)
-    density = Fraction(PRECISE.exp(PRECISE.multiply(PRECISE.multiply(number, number), Decimal("-0.5")))) / Fraction(
-        PRECISE.sqrt(PRECISE.multiply(Decimal(2), PI))
-    )
+    density = Fraction(
+        PRECISE.exp(PRECISE.multiply(PRECISE.multiply(number, number), Decimal("-0.5")))
+    ) / Fraction(PRECISE.sqrt(PRECISE.multiply(Decimal(2), PI)))
     low, high = (Fraction(bound) for bound in mills(number))
     truth = upper_tail(number) / density
     assert low <= truth <= high
@@ -60,7 +60,8 @@ def test_delta_is_the_formula_of_balle_and_wang(epsilon: float, ratio: float) ->
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "delta"), [(1, 1e-6), (0.1, 1e-5), (8, 1e-5), (1e-3, 1e-9), (1, 1e-300), (100, 0.5), (1e-300, 1e-6)]
+    ("epsilon", "delta"),
+    [(1, 1e-6), (0.1, 1e-5), (8, 1e-5), (1e-3, 1e-9), (1, 1e-300), (100, 0.5), (1e-300, 1e-6)],
 )
 def test_the_least_ratio_is_proven_and_nothing_smaller_is(epsilon: float, delta: float) -> None:
     amount, slack = Fraction(repr(float(epsilon))), Fraction(repr(delta))
@@ -72,8 +73,14 @@ def test_the_least_ratio_is_proven_and_nothing_smaller_is(epsilon: float, delta:
 
 
 def test_known_values_of_the_analytic_calibration() -> None:
-    """sigma for sensitivity 1 as Balle and Wang's own code gives it (algorithm 1), to its tolerance; ours is a millionth larger."""
-    for epsilon, delta, sigma in ((1, "1e-5", 3.730631634), (1, "1e-6", 4.224678889), ("1/10", "1e-6", 36.30469)):
+    """sigma for sensitivity 1 as Balle and Wang's own code gives it (algorithm 1), to its tolerance; ours is
+    a millionth larger.
+    """
+    for epsilon, delta, sigma in (
+        (1, "1e-5", 3.730631634),
+        (1, "1e-6", 4.224678889),
+        ("1/10", "1e-6", 36.30469),
+    ):
         found = float(least_ratio(Fraction(epsilon), Fraction(delta)))
         assert sigma <= found * (1 + 1e-7)
         assert found == pytest.approx(sigma, rel=3e-6)
@@ -101,7 +108,9 @@ def hockey_stick(z: np.ndarray, s: float, shift: tuple[int, ...], epsilon: float
 def test_the_step_from_the_continuous_to_the_discrete_law_is_covered_by_the_argument(
     shift: tuple[int, ...], epsilon: float
 ) -> None:
-    """Brute force over the integers at a coarse grid, against steps 1 to 3 of the module's argument with T = 9."""
+    """Brute force over the integers at a coarse grid, against steps 1 to 3 of the module's argument with T =
+    9.
+    """
     s, reach, size = 15.0, 9.0, len(shift)
     z = np.arange(-200, 201)
     exact = hockey_stick(z, s, shift, epsilon)
@@ -109,7 +118,9 @@ def test_the_step_from_the_continuous_to_the_discrete_law_is_covered_by_the_argu
     less = epsilon - size * (reach**2 / 8 + 1 / 12) / s**2
     assert less > 0, "the grid is too coarse for this epsilon"
     continuous = float(gaussian_delta(Fraction(less), Fraction(s) / length)[1])
-    bound = (1 - 1 / (24 * s**2)) ** -size * (continuous + math.exp(less) * size * math.exp(-((reach - 0.5 / s) ** 2) / 2))
+    bound = (1 - 1 / (24 * s**2)) ** -size * (
+        continuous + math.exp(less) * size * math.exp(-((reach - 0.5 / s) ** 2) / 2)
+    )
     assert exact <= bound
 
 
@@ -119,12 +130,17 @@ def test_the_grid_is_fine_enough_for_the_slack(epsilon: float, delta: float, siz
     bits = grid_bits(Fraction(epsilon), Fraction(delta), size)
     s2, t2 = 4.0**bits, 2 * (2 * epsilon + math.log(size) - math.log(delta) + 16)
     assert size * (t2 / 8 + 1 / 12) / s2 <= epsilon * (1 - float(GRID_SLACK[0]))
-    factor, tail = math.expm1(size / (12 * s2)), math.exp(epsilon + math.log(size) - (math.sqrt(t2) - 0.5 / math.sqrt(s2)) ** 2 / 2)
+    factor, tail = (
+        math.expm1(size / (12 * s2)),
+        math.exp(epsilon + math.log(size) - (math.sqrt(t2) - 0.5 / math.sqrt(s2)) ** 2 / 2),
+    )
     assert (1 + factor) * (float(GRID_SLACK[1]) * delta + tail) <= delta
 
 
 def test_where_delta_is_not_computed_nothing_below_1_is_proven() -> None:
-    """So little noise that delta is between 0.99 and 1: a claim of 0.995 rests on the upper bound, and is refused."""
+    """So little noise that delta is between 0.99 and 1: a claim of 0.995 rests on the upper bound, and is
+    refused.
+    """
     ratio = Fraction(1, 1000)
     assert gaussian_delta(Fraction(1), ratio) == (Decimal("0.99"), Decimal(1))
     for delta in ("0.995", "0.9999"):

@@ -9,7 +9,16 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from toolkit.central.noise import grid
-from toolkit.central.noise.grid import add_on_grid, add_whole, charged, gaps_in_steps, grid_exponent, read, sensible, steps_of
+from toolkit.central.noise.grid import (
+    add_on_grid,
+    add_whole,
+    charged,
+    gaps_in_steps,
+    grid_exponent,
+    read,
+    sensible,
+    steps_of,
+)
 
 FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 MAX = sys.float_info.max
@@ -17,13 +26,27 @@ MAX = sys.float_info.max
 
 @given(x=FLOATS, exponent=st.integers(-60, 60))
 def test_arrays_are_rounded_as_fractions_are(x: float, exponent: int) -> None:
-    """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest included."""
+    """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest
+    included.
+    """
     rounded = grid._rounded(np.array([x]), exponent)[0]
     assert Fraction(float(rounded)) == steps_of(Fraction(x), exponent) * Fraction(2) ** exponent
 
 
 @pytest.mark.parametrize(
-    "x", [0.5, -0.5, 1.5, 2.5, 0.49999999999999994, -0.49999999999999994, 2.0**52 + 0.5, 4503599627370497.5, 5e-324, -5e-324]
+    "x",
+    [
+        0.5,
+        -0.5,
+        1.5,
+        2.5,
+        0.49999999999999994,
+        -0.49999999999999994,
+        2.0**52 + 0.5,
+        4503599627370497.5,
+        5e-324,
+        -5e-324,
+    ],
 )
 def test_halves_and_near_halves_are_rounded_exactly(x: float) -> None:
     assert grid._rounded(np.array([x]), 0)[0] == math.floor(Fraction(x) + Fraction(1, 2))
@@ -42,7 +65,9 @@ def test_rounding_never_moves_two_numbers_further_apart_than_charged(
     pairs=st.lists(st.tuples(st.fractions(-50, 50), st.fractions(-3, 3)), min_size=2, max_size=6),
     exponent=st.integers(-3, 3),
 )
-def test_rounding_never_moves_two_vectors_further_apart_than_charged(pairs: list[tuple[Fraction, Fraction]], exponent: int) -> None:
+def test_rounding_never_moves_two_vectors_further_apart_than_charged(
+    pairs: list[tuple[Fraction, Fraction]], exponent: int
+) -> None:
     unit = Fraction(2) ** exponent
     moves = [abs(steps_of(x + move, exponent) - steps_of(x, exponent)) for x, move in pairs]
     size, l1, l2 = len(pairs), sum(abs(move) for _, move in pairs), sum(move**2 for _, move in pairs)
@@ -53,7 +78,9 @@ def test_rounding_never_moves_two_vectors_further_apart_than_charged(pairs: list
 
 @given(x=FLOATS, noise=st.integers(-(2**62), 2**62), exponent=st.integers(-300, 300))
 def test_the_float_of_a_sum_depends_on_the_exact_sum_alone(x: float, noise: int, exponent: int) -> None:
-    """Scalars in exact arithmetic and arrays in doubles agree to the last bit, so both are functions of the exact sum."""
+    """Scalars in exact arithmetic and arrays in doubles agree to the last bit, so both are functions of the
+    exact sum.
+    """
     exact = (steps_of(Fraction(x), exponent) + noise) * Fraction(2) ** exponent
     expected = float(exact) if abs(exact) <= Fraction(MAX) else math.copysign(MAX, exact)
     for value, step in (
@@ -127,7 +154,9 @@ def test_other_types_are_refused_by_type(value: object) -> None:
         read(value)
 
 
-@pytest.mark.parametrize("value", [np.zeros((2, 2)), np.array([]), [], np.zeros((0, 3))], ids=["square", "empty", "list", "flat"])
+@pytest.mark.parametrize(
+    "value", [np.zeros((2, 2)), np.array([]), [], np.zeros((0, 3))], ids=["square", "empty", "list", "flat"]
+)
 def test_other_shapes_are_refused_by_shape(value: object) -> None:
     with pytest.raises(ValueError, match="one-dimensional and not empty"):
         read(value)
@@ -135,11 +164,20 @@ def test_other_shapes_are_refused_by_shape(value: object) -> None:
 
 def test_what_is_not_finite_is_refused_in_one_way_that_quotes_nothing() -> None:
     messages = set()
-    for bad in (math.nan, math.inf, -math.inf, np.float32("nan"), [1.0, math.nan], np.array([12345.0, math.inf])):
+    for bad in (
+        math.nan,
+        math.inf,
+        -math.inf,
+        np.float32("nan"),
+        [1.0, math.nan],
+        np.array([12345.0, math.inf]),
+    ):
         with pytest.raises(ValueError, match="must be finite") as caught:
             read(bad)
         messages.add(str(caught.value))
-    assert messages == {"`value` must be finite, got NaN or an infinity: settle missing and infinite values before a release."}
+    assert messages == {
+        "`value` must be finite, got NaN or an infinity: settle missing and infinite values before a release."
+    }
 
 
 def test_the_grid_is_finer_than_every_size_by_thirty_powers_of_two() -> None:
@@ -152,7 +190,9 @@ def test_the_grid_is_finer_than_every_size_by_thirty_powers_of_two() -> None:
 @example(scores=[2**62, 2**62 + 1])
 @example(scores=[-(2**63), -(2**63) + 1, 2**63 - 1])
 def test_gaps_of_whole_scores_do_not_overflow(scores: list[int]) -> None:
-    assert gaps_in_steps(read(np.array(scores)), 0).tolist() == [float(max(scores) - score) for score in scores]
+    assert gaps_in_steps(read(np.array(scores)), 0).tolist() == [
+        float(max(scores) - score) for score in scores
+    ]
 
 
 @given(scores=st.lists(FLOATS, min_size=1, max_size=8), exponent=st.integers(-40, 40))

@@ -10,7 +10,9 @@ from toolkit.central.noise.laws import GeometricLaw, LaplaceLaw, NormalLaw, Radi
 @pytest.mark.parametrize("scale", [1e-3, 0.2, 1, 2, 7.5, 1000])
 @pytest.mark.parametrize("level", [0.01, 0.5, 0.9, 0.95, 0.999999])
 def test_the_reach_on_integers_is_the_least_that_holds(scale: float, level: float) -> None:
-    """By summation of the probabilities: within the reach at least the level, one less would be too little."""
+    """By summation of the probabilities: within the reach at least the level, one less would be too
+    little.
+    """
     law = GeometricLaw(scale)
     reach = int(law.reach(level))
     k = np.arange(-reach, reach + 1)
@@ -42,7 +44,9 @@ def test_the_reach_of_a_rounded_gaussian_is_the_least_that_holds(sigma: float, l
 
 
 def test_one_coordinate_in_two_and_three_dimensions_has_the_closed_form() -> None:
-    """In three dimensions the tail of |x| is e**-t (1 + t/2); in two the density is x K1(x) / pi for x from both sides of 0."""
+    """In three dimensions the tail of |x| is e**-t (1 + t/2); in two the density is x K1(x) / pi for x from
+    both sides of 0.
+    """
     x = (np.arange(400_000) + 0.5) * 1e-4
     density = x * k1(x) * 2 / np.pi
     for level in (0.5, 0.95, 0.999):
@@ -53,7 +57,9 @@ def test_one_coordinate_in_two_and_three_dimensions_has_the_closed_form() -> Non
 
 
 def test_in_many_dimensions_one_coordinate_is_nearly_normal() -> None:
-    assert RadialLaw(1.0, 10_000).reach(0.95) == pytest.approx(NormalLaw(math.sqrt(10_001)).reach(0.95), rel=1e-3)
+    assert RadialLaw(1.0, 10_000).reach(0.95) == pytest.approx(
+        NormalLaw(math.sqrt(10_001)).reach(0.95), rel=1e-3
+    )
 
 
 def test_a_coordinates_variance_is_d_plus_one() -> None:

@@ -36,9 +36,13 @@ def test_data_that_contradict_the_design_are_said_wherever_the_estimate_is_shown
     assert "<td>no share fits at 95 %: p = 3e-13</td>" in estimate._repr_html_()
     (note,) = estimate.notes
     assert note.startswith(
-        "no share agrees with these reports at 95 %: 10 of 300 reports were yes, where the design makes at least 50"
+        "no share agrees with these reports at 95 %: 10 of 300 reports were yes, where the design makes at "
+        "least 50"
     )
-    assert "(p = 3e-13); the instructions were not followed, or the design was another, or it is chance; do not publish" in note
+    assert (
+        "(p = 3e-13); the instructions were not followed, or the design was another, or it is chance; do "
+        "not publish" in note
+    )
     assert note in estimate._repr_html_().replace("&#x27;", "'")
     row = estimate.to_frame().loc["yes"]
     assert row["empty"]
@@ -76,7 +80,9 @@ def test_a_survey_that_follows_the_design_is_suspected_in_at_most_5_percent():
     for design, n in ((DIE, 300), (warner(epsilon=1.0), 60), (crosswise("0.15"), 37)):
         ps = np.array([design.estimate_counts([n - yes, yes]).fit.p for yes in range(n + 1)])
         for prevalence in (0, 0.02, 0.5, 1):
-            chance = binom.pmf(np.arange(n + 1), n, design.matrix[0, 1] * (1 - prevalence) + design.matrix[1, 1] * prevalence)
+            chance = binom.pmf(
+                np.arange(n + 1), n, design.matrix[0, 1] * (1 - prevalence) + design.matrix[1, 1] * prevalence
+            )
             assert chance @ (ps < 0.05) <= 0.05
 
 

@@ -7,7 +7,13 @@ import pytest
 from scipy.stats import beta
 
 from toolkit import Design, Estimate, forced, k_ary, kuk, warner
-from toolkit.core.inference.posterior import OPTIONS_LIMIT, Through, shortest_of, shortest_on_grid, simplex_draws
+from toolkit.core.inference.posterior import (
+    OPTIONS_LIMIT,
+    Through,
+    shortest_of,
+    shortest_on_grid,
+    simplex_draws,
+)
 
 DIE, COIN = forced("1/6", "1/6"), warner("3/4")
 
@@ -19,11 +25,17 @@ def drawn(design: Design, counts: list[int]) -> np.ndarray:
 
 @pytest.mark.parametrize("n", [1, 20, 1000, 10**6])
 @pytest.mark.parametrize("level", [0.5, 0.95, 0.999])
-def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form(n: int, level: float) -> None:
-    """A die, only yes or only no: the posterior is a power of the chance of that report, steepest where the grid ends."""
+def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form(
+    n: int, level: float
+) -> None:
+    """A die, only yes or only no: the posterior is a power of the chance of that report, steepest where the
+    grid ends.
+    """
     p, q = 5 / 6, 1 / 6
     given, without = np.array([p, 1 - p]), np.array([q, 1 - q])
-    chance = p * (1 - level * -np.expm1((n + 1) * np.log(q / p))) ** (1 / (n + 1))  # of yes, at the lower limit
+    chance = p * (1 - level * -np.expm1((n + 1) * np.log(q / p))) ** (
+        1 / (n + 1)
+    )  # of yes, at the lower limit
     width = 1 - (chance - q) / (p - q)
     for counts, expected in (([n, 0], (1 - width, 1)), ([0, n], (0, width))):
         low, high = shortest_on_grid(np.array(counts, dtype=float), given, without, level)
@@ -45,7 +57,9 @@ def test_through_a_matrix_that_hides_nothing_the_posterior_is_dirichlets(k: int,
 
 
 def test_two_questions_at_once_have_the_posterior_that_exact_draws_give() -> None:
-    """A die and a coin (3/4), from 2 * 10**5 draws of a Dirichlet law, mapped back and kept if no share is negative."""
+    """A die and a coin (3/4), from 2 * 10**5 draws of a Dirichlet law, mapped back and kept if no share is
+    negative.
+    """
     draws = drawn(DIE.joint(COIN), [849, 438, 402, 311])
     assert draws.mean(axis=0) == pytest.approx([0.60239, 0.11244, 0.14819, 0.13698], abs=0.002)
     low, high = np.quantile(draws, [0.025, 0.975], axis=0)
@@ -65,7 +79,9 @@ def test_where_no_exact_draw_is_kept_the_posterior_is_that_of_gibbs_sampling() -
 def test_one_share_by_draws_is_one_share_by_the_grid() -> None:
     """Kuk's cards: a grid gives a mean of 0.219472 and 0.154456 to 0.289698 with equal tails."""
     design, counts = kuk("4/5", "1/5", draws=2), [150, 100, 50]
-    draws = simplex_draws(design.matrix, np.array([counts], float), np.array([[[1, -1], [-1, 1]]]) * 1e-3)[0][:, 1]
+    draws = simplex_draws(design.matrix, np.array([counts], float), np.array([[[1, -1], [-1, 1]]]) * 1e-3)[0][
+        :, 1
+    ]
     assert draws.mean() == pytest.approx(0.219472, abs=0.002)
     assert np.quantile(draws, [0.025, 0.975]) == pytest.approx([0.154456, 0.289698], abs=0.003)
     interval = design.estimate_counts(counts).interval(method="bayes")
@@ -104,27 +120,43 @@ def test_the_shortest_interval_holds_no_less_than_its_level_where_that_is_no_who
 
 
 def test_the_documented_coverage_of_all_shares_together_is_what_simulation_gives() -> None:
-    """250 of the documented 500 surveys (fixed seed), fewer draws each: within 0.035, twice the Monte Carlo error of the least."""
+    """250 of the documented 500 surveys (fixed seed), fewer draws each: within 0.035, twice the Monte Carlo
+    error of the least.
+    """
     documented = dict(re.findall(r"(inside|on an edge) +([\d.]+ +[\d.]+)", Estimate.interval.__doc__ or ""))
     design = COIN.joint(COIN)
-    for name, truth in (("inside", np.array([0.6, 0.15, 0.1, 0.15])), ("on an edge", np.array([0.7, 0.25, 0.05, 0]))):
-        counts = np.random.default_rng(1).multinomial(3000, truth @ design.matrix, size=500)[:250].astype(float)
+    for name, truth in (
+        ("inside", np.array([0.6, 0.15, 0.1, 0.15])),
+        ("on an edge", np.array([0.7, 0.25, 0.05, 0])),
+    ):
+        counts = (
+            np.random.default_rng(1).multinomial(3000, truth @ design.matrix, size=500)[:250].astype(float)
+        )
         score = np.linalg.inv(design.matrix)
         cov = np.array([np.cov(score.T, fweights=row.astype(int)) / 3000 for row in counts])
-        limits = [shortest_of(draws, 0.95) for draws in simplex_draws(design.matrix, counts, cov, chains=8, kept=125)]
+        limits = [
+            shortest_of(draws, 0.95)
+            for draws in simplex_draws(design.matrix, counts, cov, chains=8, kept=125)
+        ]
         covered = np.mean([(low <= truth) & (truth <= high) for low, high in limits], axis=0)
-        assert [covered.min(), covered.mean()] == pytest.approx([float(part) for part in documented[name].split()], abs=0.035)
+        assert [covered.min(), covered.mean()] == pytest.approx(
+            [float(part) for part in documented[name].split()], abs=0.035
+        )
 
 
 def test_other_shares_are_not_taken_as_known() -> None:
-    """Two coins: the interval of "both" is 0.072 wide, as its standard error says; with the others known it would be 0.057."""
+    """Two coins: the interval of "both" is 0.072 wide, as its standard error says; with the others known it
+    would be 0.057.
+    """
     estimate = COIN.joint(COIN).estimate_counts([1150, 750, 650, 450])
     width = np.asarray(estimate.interval(method="bayes").width)
     assert width == pytest.approx(2 * 1.96 * np.asarray(estimate.se), rel=0.05)
 
 
 def test_a_share_with_reports_of_its_own_is_judged_by_these_alone() -> None:
-    """The forced form: the posterior of each share from a flat prior on 0 to 1, exactly that of two kinds of report."""
+    """The forced form: the posterior of each share from a flat prior on 0 to 1, exactly that of two kinds of
+    report.
+    """
     estimate = k_ary(4, epsilon=1.0).estimate_counts([40, 30, 20, 10])
     low, high = estimate.interval(method="bayes")
     p, q = np.e / (np.e + 3), 1 / (np.e + 3)

@@ -31,7 +31,9 @@ def all_counts(name: str, n: int) -> Shares:
 
 @pytest.mark.parametrize("method", ["wilson", "exact"])
 @pytest.mark.parametrize("name", DESIGNS)
-def test_a_p_value_is_at_most_one_minus_level_exactly_when_the_uncut_interval_leaves_the_null_out(name: str, method: str) -> None:
+def test_a_p_value_is_at_most_one_minus_level_exactly_when_the_uncut_interval_leaves_the_null_out(
+    name: str, method: str
+) -> None:
     """All counts of all n up to 60, five nulls, three levels."""
     for n in range(2, 61):
         shares = all_counts(name, n)
@@ -51,7 +53,10 @@ def test_walds_test_agrees_with_walds_interval() -> None:
 
 
 def test_the_default_agrees_for_designs_with_more_reports_or_options() -> None:
-    for design, counts in ((kuk("4/5", "1/5", draws=2), [30, 25, 10]), (DIE.joint(warner("3/4")), [40, 20, 15, 12])):
+    for design, counts in (
+        (kuk("4/5", "1/5", draws=2), [30, 25, 10]),
+        (DIE.joint(warner("3/4")), [40, 20, 15, 12]),
+    ):
         estimate = design.estimate_counts(counts)
         for null in np.linspace(0.01, 0.99, 50):
             low, high = estimate.interval(0.8)
@@ -91,7 +96,16 @@ def test_each_entry_of_several_has_its_p_value() -> None:
         Laplace.for_epsilon(0.5, sensitivity="1/4").release(10.25, np.random.default_rng(1)),
         Gaussian.for_rho(0.5).release(10, np.random.default_rng(2)),
         Estimate(2.0, 0.5, ("mean",), np.array([[0.25]]), n=None, loss=None, covers="sampling"),
-        Estimate(2.0, 0.5, ("mean",), np.array([[0.25]]), n=4, loss=None, covers="sampling", basis=Student(2.0, 0.5, 3)),
+        Estimate(
+            2.0,
+            0.5,
+            ("mean",),
+            np.array([[0.25]]),
+            n=4,
+            loss=None,
+            covers="sampling",
+            basis=Student(2.0, 0.5, 3),
+        ),
         one_bit((-100, 100), 1.0).estimate_counts([400, 600]),
     ],
     ids=["laplace on integers", "laplace", "gaussian", "normal", "t", "one bit"],
@@ -137,7 +151,9 @@ def test_a_ratio_of_noisy_numbers_agrees_and_claims_no_half_for_one_side() -> No
 def test_surveys_drawn_again_tell_no_smaller_p_value_than_their_number_allows() -> None:
     basis = Bootstrap(np.linspace(0, 1, 99)[:, None])
     assert significance(basis, np.array([0.5]), np.array([0.3]), 7, 2, None, None).p[0] == 2 / 100
-    assert significance(basis, np.array([0.5]), np.array([0.3]), 0.75, 2, None, None).p[0] == pytest.approx(0.5, abs=0.02)
+    assert significance(basis, np.array([0.5]), np.array([0.3]), 0.75, 2, None, None).p[0] == pytest.approx(
+        0.5, abs=0.02
+    )
 
 
 def test_another_unit_changes_no_p_value() -> None:
@@ -197,7 +213,10 @@ def test_a_value_at_the_null_speaks_for_neither_side() -> None:
     for direction in ("less", "greater"):
         assert two_tails(0.5, direction)[1][2] == 1
         assert (
-            Estimate(2.0, 0.0, ("n",), None, 5, None, "noise", basis=TwoTails(np.array(2.0))).test(2, 1, direction=direction).p == 1
+            Estimate(2.0, 0.0, ("n",), None, 5, None, "noise", basis=TwoTails(np.array(2.0)))
+            .test(2, 1, direction=direction)
+            .p
+            == 1
         )
 
 

@@ -37,23 +37,33 @@ def test_the_enclosure_holds_the_power_and_is_tight(exponent: Fraction, bits: in
 
 @pytest.mark.parametrize("bits", [8, 16, 40, 64, 112, 176, 640])
 def test_the_enclosure_holds_at_five_hundred_random_exponents(bits: int) -> None:
-    """Against 400 digits; with denominators of every size, and half of the exponents between 1/2 and 2, where errors weigh most."""
+    """Against 400 digits; with denominators of every size, and half of the exponents between 1/2 and 2, where
+    errors weigh most.
+    """
     rng = np.random.default_rng(bits)
     for i in range(500):
         denominator = int(rng.integers(1, 10 ** int(rng.integers(1, 18))))
-        exponent = Fraction(int(rng.integers(denominator, 4 * denominator)), 2 * denominator) if i % 2 else Fraction(i, denominator)
+        exponent = (
+            Fraction(int(rng.integers(denominator, 4 * denominator)), 2 * denominator)
+            if i % 2
+            else Fraction(i, denominator)
+        )
         low, high = exp_enclosure(exponent, bits)
         assert low <= power_of_e(exponent) * 2**bits <= high <= low + 3
 
 
 def feed(monkeypatch: pytest.MonkeyPatch, stream: list[int]) -> list[int]:
     """Let `falls_below` read these words; what is left over stays in the list."""
-    monkeypatch.setattr(enclosure, "words", lambda _count, _bits, _rng: np.array([stream.pop(0)], dtype=np.uint64))
+    monkeypatch.setattr(
+        enclosure, "words", lambda _count, _bits, _rng: np.array([stream.pop(0)], dtype=np.uint64)
+    )
     return stream
 
 
 def test_one_third_is_decided_by_eight_bits_unless_they_are_85(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All 256 prefixes: 85 say yes, 170 say no, and the one that 1/3 cuts asks for more: so the law is exact."""
+    """All 256 prefixes: 85 say yes, 170 say no, and the one that 1/3 cuts asks for more: so the law is
+    exact.
+    """
 
     def third(bits: int) -> tuple[int, int]:
         return 2**bits // 3, 2**bits // 3 + 1
@@ -69,14 +79,19 @@ def test_a_tie_is_decided_by_the_next_word_and_the_one_after(monkeypatch: pytest
     exact = power_of_e(exponent)
     for bits in (64, 128):
         digits = int(exact * 2**bits)
-        prefix, words = digits >> (bits - 16), [(digits >> shift) & (2**64 - 1) for shift in range(bits - 80, -1, -64)]
+        prefix, words = (
+            digits >> (bits - 16),
+            [(digits >> shift) & (2**64 - 1) for shift in range(bits - 80, -1, -64)],
+        )
         for last, outcome in ((0, True), (2**64 - 1, False)):
             left = feed(monkeypatch, [*words, last, last])
             assert falls_below(exp_of(exponent), prefix, 16) is outcome
             assert len(left) < len(words) + 2
 
 
-@pytest.mark.parametrize("value", [Fraction(1), Fraction(1, 3), Fraction(8), Fraction(10**40, 7), Fraction(7, 2**80)])
+@pytest.mark.parametrize(
+    "value", [Fraction(1), Fraction(1, 3), Fraction(8), Fraction(10**40, 7), Fraction(7, 2**80)]
+)
 def test_floor_log2_is_exact(value: Fraction) -> None:
     power = floor_log2(value)
     assert Fraction(2) ** power <= value < Fraction(2) ** (power + 1)

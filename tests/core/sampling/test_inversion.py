@@ -6,7 +6,12 @@ import pytest
 from toolkit.core.sampling import inversion
 from toolkit.core.sampling.inversion import Edges, Inversion
 
-LAW = [Fraction(1, 3), Fraction(1, 7), Fraction(1, 1000), 1 - Fraction(1, 3) - Fraction(1, 7) - Fraction(1, 1000)]
+LAW = [
+    Fraction(1, 3),
+    Fraction(1, 7),
+    Fraction(1, 1000),
+    1 - Fraction(1, 3) - Fraction(1, 7) - Fraction(1, 1000),
+]
 CUMULATIVE = [sum(LAW[: t + 1]) for t in range(4)]
 
 
@@ -20,7 +25,11 @@ def feed(monkeypatch: pytest.MonkeyPatch, *stream: list[int]) -> list[list[int]]
     """Let the draws read these words, call by call; what is left over stays in the list."""
     left = list(stream)
     kinds = {16: np.uint16, 64: np.uint64}
-    monkeypatch.setattr(inversion, "words", lambda count, bits, _rng: np.array(left.pop(0) if count else [], dtype=kinds[bits]))
+    monkeypatch.setattr(
+        inversion,
+        "words",
+        lambda count, bits, _rng: np.array(left.pop(0) if count else [], dtype=kinds[bits]),
+    )
     return left
 
 
@@ -39,7 +48,9 @@ def test_a_64_bit_prefix_is_undecided_only_where_an_edge_cuts_it() -> None:
 
 
 @pytest.mark.parametrize("following", [0, 2**63, 2**64 - 1])
-def test_one_draw_and_many_draws_refine_a_cut_prefix_alike(following: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_one_draw_and_many_draws_refine_a_cut_prefix_alike(
+    following: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     sampler = Inversion(edges)
     for t in range(3):
         prefix = edges(64)[0][t]
@@ -53,7 +64,9 @@ def test_one_draw_and_many_draws_refine_a_cut_prefix_alike(following: int, monke
 
 
 def test_all_16_bit_words_then_all_16_bit_continuations_have_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Every 16-bit word through the table of many draws: decided words are right, and those that an edge cuts ask for 48 more."""
+    """Every 16-bit word through the table of many draws: decided words are right, and those that an edge cuts
+    ask for 48 more.
+    """
     sampler = Inversion(edges)
     monkeypatch.setattr(inversion, "_FEW", 0)
     everything = list(range(2**16))
@@ -62,4 +75,6 @@ def test_all_16_bit_words_then_all_16_bit_continuations_have_the_law(monkeypatch
         left = feed(monkeypatch, everything, [rest << 16] * len(cut))
         drawn = sampler.draw(2**16)
         assert left == []
-        assert drawn.tolist() == [truth((word << 48) + (rest if word in cut else 0), 64) for word in everything]
+        assert drawn.tolist() == [
+            truth((word << 48) + (rest if word in cut else 0), 64) for word in everything
+        ]

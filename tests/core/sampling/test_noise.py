@@ -15,7 +15,12 @@ from toolkit.core.sampling.inversion import Inversion
 from toolkit.core.sampling.noise import LatticeSampler, bernoulli_exp, discrete_gaussian, discrete_laplace
 
 PRECISE = Context(prec=120)
-SMALL = [("laplace", Fraction(1, 10)), ("laplace", Fraction(7, 3)), ("gauss", Fraction(1)), ("gauss", Fraction(50, 3))]
+SMALL = [
+    ("laplace", Fraction(1, 10)),
+    ("laplace", Fraction(7, 3)),
+    ("gauss", Fraction(1)),
+    ("gauss", Fraction(50, 3)),
+]
 STEPS = [("laplace", Fraction(100)), ("gauss", Fraction(5000))]
 LARGE = [
     *STEPS,
@@ -27,7 +32,11 @@ LARGE = [
 
 
 def lattice_sampler(family: str, parameter: Fraction) -> LatticeSampler:
-    return LatticeSampler(1 / parameter, Fraction(0)) if family == "laplace" else LatticeSampler(Fraction(0), 1 / (2 * parameter))
+    return (
+        LatticeSampler(1 / parameter, Fraction(0))
+        if family == "laplace"
+        else LatticeSampler(Fraction(0), 1 / (2 * parameter))
+    )
 
 
 def rho(family: str, parameter: Fraction, k: int) -> Fraction:
@@ -37,7 +46,9 @@ def rho(family: str, parameter: Fraction, k: int) -> Fraction:
 
 
 def true_edges(family: str, parameter: Fraction, shift: int) -> list[Fraction]:
-    """Cumulative probabilities of the steps, or of 0, -1, 1, -2, … where a step is one integer, to 60 digits and more."""
+    """Cumulative probabilities of the steps, or of 0, -1, 1, -2, … where a step is one integer, to 60 digits
+    and more.
+    """
     weights: list[Fraction] = []
     while not weights or weights[-1] > Fraction(1, 10**70):
         weights.append(rho(family, parameter, len(weights) << shift))
@@ -48,7 +59,9 @@ def true_edges(family: str, parameter: Fraction, shift: int) -> list[Fraction]:
 
 
 @pytest.mark.parametrize(("family", "parameter"), SMALL + STEPS)
-def test_every_16_bit_word_is_decided_only_where_its_whole_range_is_in_one_cell(family: str, parameter: Fraction) -> None:
+def test_every_16_bit_word_is_decided_only_where_its_whole_range_is_in_one_cell(
+    family: str, parameter: Fraction
+) -> None:
     """Proof by enumeration: all 65,536 words against edges computed independently to 60 digits."""
     sampler = lattice_sampler(family, parameter)
     edges = [Fraction(0), *true_edges(family, parameter, sampler.shift)]
@@ -75,7 +88,9 @@ def test_the_edges_enclose_the_cumulative_probabilities(family: str, parameter: 
 def test_a_prefix_on_an_edge_gets_more_bits_and_then_the_right_cell(
     family: str, parameter: Fraction, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Uniform numbers just below and just above each of the first edges, to 2**-124: 64 bits alone cannot tell them apart."""
+    """Uniform numbers just below and just above each of the first edges, to 2**-124: 64 bits alone cannot
+    tell them apart.
+    """
     sampler = lattice_sampler(family, parameter)
     for cell, edge in enumerate(true_edges(family, parameter, 0)[:12]):
         digits = int(edge * 2**128)
@@ -83,13 +98,17 @@ def test_a_prefix_on_an_edge_gets_more_bits_and_then_the_right_cell(
             stream = [(digits + offset) >> 64, (digits + offset) & (2**64 - 1)]
             if stream[0] != digits >> 64:
                 continue
-            monkeypatch.setattr(inversion, "words", lambda _n, _b, _r, s=stream: np.array([s.pop(0)], dtype=np.uint64))
+            monkeypatch.setattr(
+                inversion, "words", lambda _n, _b, _r, s=stream: np.array([s.pop(0)], dtype=np.uint64)
+            )
             assert sampler._steps.draw_one() == expected
             assert stream == []
 
 
 @pytest.mark.parametrize(("family", "parameter"), LARGE)
-def test_the_quick_threshold_is_below_and_the_series_within_20_units_of_the_true_power(family: str, parameter: Fraction) -> None:
+def test_the_quick_threshold_is_below_and_the_series_within_20_units_of_the_true_power(
+    family: str, parameter: Fraction
+) -> None:
     """All steps that have a row in the tables, at both ends and inside each step."""
     sampler = lattice_sampler(family, parameter)
     m = 1 << sampler.shift
@@ -144,8 +163,12 @@ def statistic(drawn: np.ndarray, edges: np.ndarray, share: np.ndarray) -> float:
     [("laplace", s) for s in (1, 2.5, 50, 63, 64, 1000, 2**31, 2**52)]
     + [("gauss", v) for v in (1, 6.25, 2500, 5000, 10**6, 2**62, 2**104)],
 )
-def test_chi_squared_accepts_the_scale_and_rejects_scales_two_percent_off(family: str, parameter: float) -> None:
-    """A million draws, false alarms 1e-6; the power against 2 % is computed from the non-central law and above 0.999."""
+def test_chi_squared_accepts_the_scale_and_rejects_scales_two_percent_off(
+    family: str, parameter: float
+) -> None:
+    """A million draws, false alarms 1e-6; the power against 2 % is computed from the non-central law and
+    above 0.999.
+    """
     rng = np.random.default_rng(20240811)
     draw: Callable[..., np.ndarray] = discrete_laplace if family == "laplace" else discrete_gaussian
     drawn = draw(Fraction(parameter), 1_000_000, rng)
@@ -166,7 +189,9 @@ def test_chi_squared_accepts_the_scale_and_rejects_scales_two_percent_off(family
 
 @pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian])
 def test_few_draws_and_many_draws_have_one_law(draw: Callable[..., np.ndarray]) -> None:
-    """Draws in eights use Python's integers, draws in thousands use arrays; two-sample chi-squared, false alarms 1e-6."""
+    """Draws in eights use Python's integers, draws in thousands use arrays; two-sample chi-squared, false
+    alarms 1e-6.
+    """
     rng = np.random.default_rng(4)
     for parameter in (3, 10**4):
         few = np.concatenate([draw(parameter, 8, rng) for _ in range(4000)])
@@ -176,11 +201,14 @@ def test_few_draws_and_many_draws_have_one_law(draw: Callable[..., np.ndarray]) 
         assert chi2.sf(((a - b) ** 2 / np.maximum(a + b, 1)).sum(), len(edges)) > 1e-6
 
 
-@pytest.mark.parametrize(("family", "parameter"), [("laplace", 64), ("laplace", 100), ("gauss", 64**2), ("gauss", 100**2)])
+@pytest.mark.parametrize(
+    ("family", "parameter"), [("laplace", 64), ("laplace", 100), ("gauss", 64**2), ("gauss", 100**2)]
+)
 def test_zero_is_counted_once_in_few_draws_of_a_large_scale(family: str, parameter: int) -> None:
     """20,000 draws in eights against the law, 0 a cell of its own; false alarms 1e-6.
 
-    The power against a law in which minus zero counts, too, is computed from the non-central law and above 0.999.
+    The power against a law in which minus zero counts, too, is computed from the non-central law and above
+    0.999.
     """
     rng, scale = np.random.default_rng(41), parameter if family == "laplace" else int(parameter**0.5)
     draw: Callable[..., np.ndarray] = discrete_laplace if family == "laplace" else discrete_gaussian
@@ -229,7 +257,9 @@ def test_the_type_of_the_result_depends_on_the_scale_alone(scale: int, kind: typ
 
 
 def test_no_sum_of_64_bit_noise_can_overflow(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the largest fast scale the largest step and place stay inside int64; a step beyond is refused, not wrapped."""
+    """At the largest fast scale the largest step and place stay inside int64; a step beyond is refused, not
+    wrapped.
+    """
     sampler = LatticeSampler(Fraction(1, 2**53 - 1), Fraction(0))
     assert ((noise._STEP_LIMIT - 1) << sampler.shift) + (1 << sampler.shift) <= 2**62
     monkeypatch.setattr(Inversion, "draw", lambda _self, size, _rng: np.full(size, noise._STEP_LIMIT))
@@ -242,19 +272,27 @@ def test_a_step_without_a_row_in_the_tables_is_decided_exactly() -> None:
     sampler = lattice_sampler("gauss", Fraction(10**6))
     far = len(sampler._sure) + 5
     step = np.array([far, far])
-    kept = sampler._keep(step, np.array([0, (1 << sampler.shift) - 1]), np.array([65535, 65535]), np.random.default_rng(1))
+    kept = sampler._keep(
+        step, np.array([0, (1 << sampler.shift) - 1]), np.array([65535, 65535]), np.random.default_rng(1)
+    )
     assert kept.tolist() == [True, False]
 
 
 @pytest.mark.parametrize("parameter", [Fraction(10**6), Fraction(2**62)])
 def test_the_middle_of_a_step_without_a_row_is_not_decided_by_the_last_row(parameter: Fraction) -> None:
-    """Four times as far out as the tables go the coin is much more often no: words between the two powers tell them apart."""
+    """Four times as far out as the tables go the coin is much more often no: words between the two powers
+    tell them apart.
+    """
     sampler = lattice_sampler("gauss", parameter)
     last, middle = len(sampler._sure) - 1, 1 << sampler.shift >> 1
-    exact, clipped = (float(PRECISE.exp(_decimal(-sampler.exponent(step, middle)))) for step in (4 * last, last))
+    exact, clipped = (
+        float(PRECISE.exp(_decimal(-sampler.exponent(step, middle)))) for step in (4 * last, last)
+    )
     assert exact < 0.9 * clipped
     quick = np.array([0.98 * exact, (exact + clipped) / 2, 1.02 * exact]) * 2**16
-    kept = sampler._keep(np.full(3, 4 * last), np.full(3, middle), quick.astype(np.int64), np.random.default_rng(1))
+    kept = sampler._keep(
+        np.full(3, 4 * last), np.full(3, middle), quick.astype(np.int64), np.random.default_rng(1)
+    )
     assert kept.tolist() == [True, False, False]
 
 

@@ -27,7 +27,9 @@ def test_radii_grow_and_never_by_more_than_a_factor_of_three(dimension: int) -> 
 @pytest.mark.parametrize("dimension", [1, 2, 10, 1000])
 @pytest.mark.parametrize("bits", [64, 128])
 def test_the_interval_weights_are_those_of_the_gaussians(dimension: int, bits: int) -> None:
-    """Weight e**(-a b / (a + b)) (a + b)**(d/2), computed here in another way: by a power and a root, without logarithms."""
+    """Weight e**(-a b / (a + b)) (a + b)**(d/2), computed here in another way: by a power and a root, without
+    logarithms.
+    """
     low, high = _edges(dimension, bits)
     weights: list[Fraction] = []
     for a, b in pairwise(_radii(dimension)):
@@ -46,12 +48,16 @@ def test_a_discrete_gaussians_sum_is_the_root_to_all_digits_at_the_least_scale()
     """theta / sqrt(2 pi variance) = 1: the constants that cancel between intervals cancel exactly enough."""
     for variance in (2**19, 2**20 * 1.5):
         k = np.arange(-20 * int(variance**0.5), 20 * int(variance**0.5) + 1, dtype=float)
-        assert math.fsum(np.exp(-(k**2) / (2 * variance))) / math.sqrt(2 * math.pi * variance) == pytest.approx(1, abs=1e-14)
+        assert math.fsum(np.exp(-(k**2) / (2 * variance))) / math.sqrt(
+            2 * math.pi * variance
+        ) == pytest.approx(1, abs=1e-14)
 
 
 @pytest.mark.parametrize(("inner", "outer"), [(0, 1), (3, 5), (100, 121)])
 def test_chord_times_kept_share_is_the_law(inner: int, outer: int) -> None:
-    """e**-(y + a b)/(a + b) * e**-gap = e**-sqrt(y) for every squared length y of the interval, and the gap is never negative."""
+    """e**-(y + a b)/(a + b) * e**-gap = e**-sqrt(y) for every squared length y of the interval, and the gap
+    is never negative.
+    """
     for part in range(1, 50):
         squared = inner**2 + Fraction(part, 50) * (outer**2 - inner**2)
         low, high = _gap(squared, inner, outer)(128)
@@ -65,10 +71,15 @@ def test_chord_times_kept_share_is_the_law(inner: int, outer: int) -> None:
 
 @pytest.mark.parametrize("dimension", [1, 2, 40])
 def test_length_is_gamma_and_scales_off_by_some_percent_are_rejected(dimension: int) -> None:
-    """3000 vectors, 20 equally likely cells of the length; false alarms 1e-6, power against the two wrong scales above 0.999."""
+    """3000 vectors, 20 equally likely cells of the length; false alarms 1e-6, power against the two wrong
+    scales above 0.999.
+    """
     rng = np.random.default_rng(77)
     n, wrong = 3000, 1 + 0.3 / math.sqrt(dimension)
-    lengths = [math.sqrt(sum(k * k for k in radial_laplace(2**20, dimension, rng).tolist())) / 2**20 for _ in range(n)]
+    lengths = [
+        math.sqrt(sum(k * k for k in radial_laplace(2**20, dimension, rng).tolist())) / 2**20
+        for _ in range(n)
+    ]
     law, limit = gamma(dimension), chi2.isf(1e-6, 19)
     edges = law.ppf(np.linspace(0, 1, 21))
     observed = np.histogram(lengths, bins=edges)[0]
@@ -89,7 +100,9 @@ def test_the_direction_in_the_plane_is_uniform() -> None:
 
 
 def test_a_vector_outside_its_interval_is_rejected(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Interval (1, 2) in one dimension: too short, at the open end and too long are rejected; at the closed end all are kept."""
+    """Interval (1, 2) in one dimension: too short, at the open end and too long are rejected; at the closed
+    end all are kept.
+    """
 
     class Always:
         def draw_one(self, _rng: object) -> int:
@@ -99,7 +112,9 @@ def test_a_vector_outside_its_interval_is_rejected(monkeypatch: pytest.MonkeyPat
     for _ in range(20):
         lengths = iter([0, 1023, 2 * 1024, 10**6, 1024])
         monkeypatch.setattr(radial, "_intervals", lambda _dimension: Always())
-        monkeypatch.setattr(radial, "discrete_gaussian", lambda _v, _d, _r, lengths=lengths: np.array([next(lengths)]))
+        monkeypatch.setattr(
+            radial, "discrete_gaussian", lambda _v, _d, _r, lengths=lengths: np.array([next(lengths)])
+        )
         assert radial_laplace(1024, 1).tolist() == [1024]
 
 

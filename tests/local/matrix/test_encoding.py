@@ -42,14 +42,18 @@ TEXT = [
 
 
 @pytest.mark.parametrize(
-    "values", [*BOOLEAN, *CODES, *TEXT], ids=lambda v: f"{type(v).__module__.split('.')[0]} {getattr(v, 'dtype', '')}"
+    "values",
+    [*BOOLEAN, *CODES, *TEXT],
+    ids=lambda v: f"{type(v).__module__.split('.')[0]} {getattr(v, 'dtype', '')}",
 )
 def test_answers_are_read_whatever_holds_them(values: object) -> None:
     assert encode(values, YES_NO, "answers").codes.tolist() == [1, 0, 1]
     assert tally(values, YES_NO, "answers").tolist() == [1, 2]
 
 
-@pytest.mark.parametrize(("values", "kind"), [(BOOLEAN[2], "b"), (CODES[2], "u"), (TEXT[1], "U"), (TEXT[2], "U")])
+@pytest.mark.parametrize(
+    ("values", "kind"), [(BOOLEAN[2], "b"), (CODES[2], "u"), (TEXT[1], "U"), (TEXT[2], "U")]
+)
 def test_reports_are_of_the_same_kind_as_the_answers(values: object, kind: str) -> None:
     reports = warner("3/4").randomize(values)
     assert isinstance(reports, np.ndarray)
@@ -101,7 +105,8 @@ def test_option_labels_may_be_mixed_and_sorted_in_any_order() -> None:
 )
 def test_missing_answers_get_an_error_that_names_the_remedy(values: object) -> None:
     with pytest.raises(
-        ValueError, match=r"answers must not be missing, got 1 missing of 2: drop them first .*'no answer' an option"
+        ValueError,
+        match=r"answers must not be missing, got 1 missing of 2: drop them first .*'no answer' an option",
     ):
         warner("3/4").randomize(values)
 
@@ -146,7 +151,9 @@ def test_a_read_only_or_strided_array_is_welcome() -> None:
 
 
 def test_codes_of_every_width_are_counted_alike_and_labels_that_are_numbers_stay_labels() -> None:
-    """Eight-byte codes are counted without a copy; what is out of range, missing or a label takes the same way as ever."""
+    """Eight-byte codes are counted without a copy; what is out of range, missing or a label takes the same
+    way as ever.
+    """
     codes = np.random.default_rng(1).integers(0, 5, 300_000)
     wanted = np.bincount(codes, minlength=5).tolist()
     for kind in (np.int8, np.uint8, np.int32, np.int64, np.uint64, np.float64):

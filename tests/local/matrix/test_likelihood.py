@@ -4,7 +4,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 
-from toolkit.local.matrix.likelihood import forced_mle, likelihood_ratios, maximum_likelihood, project_onto_simplex
+from toolkit.local.matrix.likelihood import (
+    forced_mle,
+    likelihood_ratios,
+    maximum_likelihood,
+    project_onto_simplex,
+)
 from toolkit.local.numeric import square_wave
 from toolkit.local.numeric.bootstrap import SEED, resampled
 
@@ -20,7 +25,9 @@ def test_projection_is_on_the_simplex_and_nearer_than_any_other_point(shares: np
     assert np.all(np.linalg.norm(shares - near) <= np.linalg.norm(shares - others, axis=1) + 1e-12)
 
 
-@given(st.integers(2, 20), st.floats(0.02, 0.9), st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 50, 10_000]))
+@given(
+    st.integers(2, 20), st.floats(0.02, 0.9), st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 50, 10_000])
+)
 def test_the_closed_form_of_forced_designs_is_the_maximum(k: int, truth: float, seed: int, n: int) -> None:
     rng = np.random.default_rng(seed)
     forced = rng.dirichlet(np.ones(k)) * (1 - truth)
@@ -35,7 +42,9 @@ def test_the_closed_form_of_forced_designs_is_the_maximum(k: int, truth: float, 
 
 
 def test_shares_that_go_to_zero_slowly_are_found() -> None:
-    """The third share is exactly at the border with zero gradient: EM needs 374,227 rounds to the same certificate."""
+    """The third share is exactly at the border with zero gradient: EM needs 374,227 rounds to the same
+    certificate.
+    """
     matrix = np.full((3, 3), 0.4) - 0.2 * np.eye(3)
     shares = maximum_likelihood(matrix, np.array([14.0, 10.0, 16.0]))
     assert np.allclose(shares, [0.25, 0.75, 0], atol=1e-6)
@@ -48,10 +57,15 @@ def test_an_unsettled_likelihood_is_an_error_not_an_answer() -> None:
 
 
 def test_the_maximum_is_found_where_it_is_flat():
-    """Three hundred people with one answer near the end of 81 points: plain Newton equations become singular there."""
+    """Three hundred people with one answer near the end of 81 points: plain Newton equations become singular
+    there.
+    """
     wave, rng = square_wave((0, 80), 1.0), np.random.default_rng(5)
     reports = [wave.report(1, lambda bound: int(rng.integers(bound))) for _ in range(300)]
-    matrix, tallies = wave.window.matrix(), resampled(wave.tally(reports).astype(float), 200, np.random.default_rng(SEED))
+    matrix, tallies = (
+        wave.window.matrix(),
+        resampled(wave.tally(reports).astype(float), 200, np.random.default_rng(SEED)),
+    )
     for counts in tallies:  # the bootstrap of an estimate, where it was seen
         shares, seen = maximum_likelihood(matrix, counts, tolerance=1e-6), counts > 0
         assert likelihood_ratios(matrix[:, seen], counts[seen] / counts.sum(), shares).max() < 1 + 1e-9

@@ -28,7 +28,9 @@ def tables(draw: st.DrawFn) -> list[list[Fraction]]:
 
 @given(tables(), st.integers(60, 5000))
 def test_rounding_never_raises_the_odds_of_a_table(rows: list[list[Fraction]], limit: int) -> None:
-    """A small limit, so that rounding is coarse; every row must still be a distribution, near the one that was meant."""
+    """A small limit, so that rounding is coarse; every row must still be a distribution, near the one that
+    was meant.
+    """
     try:
         weights, denominator = private_rows(rows, limit)
     except ValueError:
@@ -50,13 +52,17 @@ def test_a_weight_is_within_a_few_units_of_its_probability(a: int, b: int, c: in
         assert largest_odds(rows) < 1 + Fraction(1, 10**3)
         return
     off = [
-        abs(weight - p * denominator) for row, want in zip(weights, rows, strict=True) for weight, p in zip(row, want, strict=True)
+        abs(weight - p * denominator)
+        for row, want in zip(weights, rows, strict=True)
+        for weight, p in zip(row, want, strict=True)
     ]
     assert max(off) <= 3
 
 
 def test_the_joint_of_two_designs_is_not_dearer_than_both_together() -> None:
-    """Warner's design at epsilon 1 has odds of nearly 32 bits: to the nearest integers, the product had epsilon 2.0000000004."""
+    """Warner's design at epsilon 1 has odds of nearly 32 bits: to the nearest integers, the product had
+    epsilon 2.0000000004.
+    """
     one = warner(epsilon=1.0)
     both = one.joint(one)
     assert one.denominator**2 > LIMIT
@@ -71,7 +77,9 @@ PARTS = {
     "k_ary": k_ary(5, epsilon=1.0),
     "kuk": kuk("4/5", "1/5", draws=2),
     "lopsided": Design.from_matrix([[0.123456789, 0.876543211], [0.987654321, 0.012345679]], ("no", "yes")),
-    "three": Design.from_matrix([["1/3", "1/7", "11/21"], ["3/5", "1/5", "1/5"], ["1/9", "7/9", "1/9"]], ("a", "b", "c")),
+    "three": Design.from_matrix(
+        [["1/3", "1/7", "11/21"], ["3/5", "1/5", "1/5"], ["1/9", "7/9", "1/9"]], ("a", "b", "c")
+    ),
 }
 
 
@@ -96,9 +104,13 @@ def test_joints_of_joints_stay_on_the_private_side() -> None:
         assert largest_odds(exactly(design)) <= largest_odds(exactly(one)) ** number
 
 
-@pytest.mark.parametrize("p", ["1234567891/9876543211", "99999999977/150000000001", "2999999999999/3000000000000"])
+@pytest.mark.parametrize(
+    "p", ["1234567891/9876543211", "99999999977/150000000001", "2999999999999/3000000000000"]
+)
 def test_designs_of_the_field_round_to_the_private_side(p: str) -> None:
-    """Probabilities whose denominator passes 2**32: what is drawn with has no larger odds than what was written."""
+    """Probabilities whose denominator passes 2**32: what is drawn with has no larger odds than what was
+    written.
+    """
     share = Fraction(p)
     rows = {
         "warner": (warner(share), [[share, 1 - share], [1 - share, share]]),
@@ -108,7 +120,10 @@ def test_designs_of_the_field_round_to_the_private_side(p: str) -> None:
         ),
         "kuk": (
             kuk(share, "1/5", draws=3),
-            [[part**3, 3 * part**2 * (1 - part), 3 * part * (1 - part) ** 2, (1 - part) ** 3] for part in (share, Fraction(1, 5))],
+            [
+                [part**3, 3 * part**2 * (1 - part), 3 * part * (1 - part) ** 2, (1 - part) ** 3]
+                for part in (share, Fraction(1, 5))
+            ],
         ),
     }
     for design, table in rows.values():
@@ -149,7 +164,9 @@ def test_a_zero_stays_a_zero_and_the_odds_infinite() -> None:
 
 
 def test_no_table_of_small_parts_gets_larger_odds_by_any_small_limit() -> None:
-    """Enumerated, where one part more is a large step: a weight of 2 where the table allows 1.88 times 1 would be too much."""
+    """Enumerated, where one part more is a large step: a weight of 2 where the table allows 1.88 times 1
+    would be too much.
+    """
     parts = [row for row in product(range(1, 5), repeat=3) if sum(row) in (5, 7, 8)]
     rows = [[Fraction(part, sum(row)) for part in row] for row in parts]
     rounded = 0
@@ -174,7 +191,9 @@ def test_a_report_that_nobody_sends_does_not_turn_off_the_private_side() -> None
 
 
 def test_what_is_left_over_goes_where_it_is_missing_most() -> None:
-    """Seven parts of 2/10, 7/10 and 1/10 are 1.4, 4.9 and 0.7: the nearest whole parts within the odds of 7 are 1, 5 and 1."""
+    """Seven parts of 2/10, 7/10 and 1/10 are 1.4, 4.9 and 0.7: the nearest whole parts within the odds of 7
+    are 1, 5 and 1.
+    """
     shares = [Fraction(2, 10), Fraction(7, 10), Fraction(1, 10)]
     rows = [shares[turn:] + shares[:turn] for turn in range(3)]
     assert private_rows(rows, 7) == ([[1, 5, 1], [5, 1, 1], [1, 1, 5]], 7)

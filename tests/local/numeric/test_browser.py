@@ -15,14 +15,22 @@ DERIVED = {
     "hybrid": (numeric.hybrid((-273.15, 1e6), 1.0), {"span": [20005463, 20]}),
     "square wave": (numeric.square_wave((0, 20), 1.0), {"span": [20, 1]}),
     "laplace": (numeric.local_laplace((0, 20), 0.5), {"span": [20, 1], "s": 131040, "t": 1}),
-    "laplace, a third": (LocalLaplace(Fraction(0), Fraction(1, 3), 6, Fraction(4, 5)), {"span": [1, 3], "s": 15, "t": 2}),
+    "laplace, a third": (
+        LocalLaplace(Fraction(0), Fraction(1, 3), 6, Fraction(4, 5)),
+        {"span": [1, 3], "s": 15, "t": 2},
+    ),
     "additive": (
-        numeric.additive(("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"),  # in twelfths of a third
+        numeric.additive(
+            ("-1/3", 3), {"-1/6": "1/7", "5/4": "2/7", 2: "4/7"}, step="1/9"
+        ),  # in twelfths of a third
         {"span": [10, 3], "cards": [{"start": start, "slope": 4} for start in (-18, 33, 60)]},
     ),
     "multiplicative": (
         numeric.multiplicative((-2, 4), {0: "1/4", "-2/3": "1/4", "5/6": "1/2"}, step="1/2"),  # in twelfths
-        {"span": [6, 1], "cards": [{"start": 0, "slope": 0}, {"start": 16, "slope": -4}, {"start": -20, "slope": 5}]},
+        {
+            "span": [6, 1],
+            "cards": [{"start": 0, "slope": 0}, {"start": 16, "slope": -4}, {"start": -20, "slope": 5}],
+        },
     ),
     "a billion": (
         Scrambled(Fraction(0), Fraction(10), 10, "additive", (Fraction(0), Fraction(10**9)), (1, 1)),
@@ -40,7 +48,9 @@ def test_a_browser_gets_what_python_wrote_and_the_integers_that_follow_from_it(n
 
 @pytest.mark.parametrize(("steps", "kind"), [(17592, int), (17593, str)])
 def test_the_scale_of_noise_leaves_room_for_its_multiples_or_goes_as_strings(steps, kind):
-    """2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a prime."""
+    """2**44 lies between the two: below it there is room for 2**9 multiples under 2**53. And 10007 is a
+    prime.
+    """
     sent = LocalLaplace(Fraction(0), Fraction(1), steps, Fraction(10007, 10**9)).browser_data()
     assert (sent["s"], sent["t"]) == (kind(steps * 10**9), kind(10007))
 
@@ -75,7 +85,10 @@ def test_every_integer_that_a_browser_gets_is_one_that_it_can_hold(epsilon):
         (numeric.local_laplace((0, 1), 1e-9), "`epsilon` must be larger"),
         (numeric.additive((0, 1), {"0.12345678901234567": 0.5, 1: 0.5}), "`noise` must have fewer digits"),
         (numeric.additive((0, 1), {2**52: 0.5, -(2**52) - 1: 0.5}), "`noise` must have fewer digits"),
-        (numeric.multiplicative((0, 10**15), {"1e-16": 0.5, "3e-16": 0.5}, step=10**15), "`noise` must have fewer digits"),
+        (
+            numeric.multiplicative((0, 10**15), {"1e-16": 0.5, "3e-16": 0.5}, step=10**15),
+            "`noise` must have fewer digits",
+        ),
         (numeric.multiplicative((1, 2**16), {2**38: 0.5, 1: 0.5}), "`noise` must have fewer digits"),
     ],
 )

@@ -80,12 +80,16 @@ def test_scores_are_unbiased_and_have_the_claimed_square(name: str) -> None:
         unit, u = (scores - float(mean.low)) / mean.grid.span, index / mean.steps
         assert math.isclose(chances @ unit**2, c0 + c1 * u + c2 * u * u, rel_tol=1e-12, abs_tol=1e-12)
         noise = chances @ scores**2 - answer**2
-        assert math.isclose(mean.variance(answer, 3, sd=0, respondents="fixed"), noise / 3, rel_tol=1e-9, abs_tol=1e-12)
+        assert math.isclose(
+            mean.variance(answer, 3, sd=0, respondents="fixed"), noise / 3, rel_tol=1e-9, abs_tol=1e-12
+        )
 
 
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
 def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
-    """Half of the people at the lowest and half at the highest answer: exact mixtures of the enumerated laws."""
+    """Half of the people at the lowest and half at the highest answer: exact mixtures of the enumerated
+    laws.
+    """
     mean = (FINITE | SCRAMBLED)[name]
     found, ends = laws(mean), (float(mean.low), float(mean.high))
     within, second = [], 0.0
@@ -96,7 +100,9 @@ def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
     middle, sd = sum(ends) / 2, mean.grid.span / 2
     assert math.isclose(mean.variance(middle, 1, sd=sd, respondents="fixed"), np.mean(within), rel_tol=1e-9)
     assert math.isclose(mean.variance(middle, 1, sd=sd), second - middle**2, rel_tol=1e-9)
-    assert mean.variance(middle, 1) >= max(mean.variance(middle, 1, sd=s) for s in (0, sd / 2, sd)) * (1 - 1e-12)
+    assert mean.variance(middle, 1) >= max(mean.variance(middle, 1, sd=s) for s in (0, sd / 2, sd)) * (
+        1 - 1e-12
+    )
 
 
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
@@ -120,8 +126,8 @@ def test_counts_and_reports_say_the_same(name: str) -> None:
     assert math.isclose(one.se, mean.scores(reports).std(ddof=1) / 20)
 
 
-# The worst-case variance of one report on answers from -1 to 1. Wang et al. (2019) for piecewise and hybrid, Duchi, Jordan
-# and Wainwright (2018) for one bit; Laplace noise has 8 / epsilon**2.
+# The worst-case variance of one report on answers from -1 to 1. Wang et al. (2019) for piecewise and hybrid,
+# Duchi, Jordan and Wainwright (2018) for one bit; Laplace noise has 8 / epsilon**2.
 WORST = {
     0.5: (16.67, 21.2, 16.67, 32),
     1: (4.68, 5.22, 4.29, 8),
@@ -149,13 +155,18 @@ def test_variances_follow_the_papers_formulas(epsilon: float) -> None:
         bit = ((factor + 1) / (factor - 1)) ** 2 - x * x
         window = x * x / (half - 1) + (half + 3) / (3 * (half - 1) ** 2)
         turn = 1 - math.exp(-epsilon / 2) if epsilon > 0.61 else 0
-        for value, formula in zip(found, (bit, window, turn * window + (1 - turn) * bit, 8 / epsilon**2), strict=True):
+        for value, formula in zip(
+            found, (bit, window, turn * window + (1 - turn) * bit, 8 / epsilon**2), strict=True
+        ):
             assert math.isclose(value, formula, rel_tol=1e-4)
 
 
 def test_hybrid_is_never_worse_than_its_parts() -> None:
     for epsilon in (0.3, 0.6, 0.7, 1, 2, 4, 7):
-        worst = [max(m((-1, 1), epsilon).variance(x, 1, sd=0, respondents="fixed") for x in (0, 0.5, 1)) for m in MAKERS[:3]]
+        worst = [
+            max(m((-1, 1), epsilon).variance(x, 1, sd=0, respondents="fixed") for x in (0, 0.5, 1))
+            for m in MAKERS[:3]
+        ]
         assert worst[2] <= min(worst[:2]) * (1 + 1e-6)
 
 
@@ -170,8 +181,9 @@ def test_epsilon_is_just_below_the_one_asked_for(make: type, bounds: tuple, epsi
 
 @pytest.mark.parametrize("make", MAKERS)
 def test_measured_error_is_within_three_percent_of_theory(make: type) -> None:
-    """12,000 surveys of 30 people, fixed seed: a variance varies by 1.3 %; 3 % on the mean of four epsilons is 4.6 of its
-    standard errors. Bias within 4.5 standard errors."""
+    """12,000 surveys of 30 people, fixed seed: a variance varies by 1.3 %; 3 % on the mean of four epsilons
+    is 4.6 of its standard errors. Bias within 4.5 standard errors.
+    """
     ratios = []
     for epsilon in (0.5, 1, 2, 4):
         mean, rng = make((0, 40), epsilon), np.random.default_rng(int(epsilon * 10))
@@ -195,7 +207,9 @@ def test_one_bit_has_all_intervals_of_a_share_and_they_hold() -> None:
             for method in covered:
                 interval = estimate.interval(level, method)
                 assert interval.empty or 20 <= interval.low <= interval.high <= 60
-                covered[method] += binom.pmf(ones, n, p) * (interval.low <= truth + 1e-9 and truth - 1e-9 <= interval.high)
+                covered[method] += binom.pmf(ones, n, p) * (
+                    interval.low <= truth + 1e-9 and truth - 1e-9 <= interval.high
+                )
         assert covered["exact"] >= level
         assert min(covered.values()) >= level - 0.06
 
@@ -211,7 +225,9 @@ def test_intervals_hold_their_level(make: type) -> None:
 
 
 def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_law() -> None:
-    """Both samplers against the discrete Laplace law; false alarms at most 1e-6 each with the seed, 1e-9 with the system's bits."""
+    """Both samplers against the discrete Laplace law; false alarms at most 1e-6 each with the seed, 1e-9 with
+    the system's bits.
+    """
     mean = LocalLaplace(ZERO, TEN, 4, Fraction(3, 2))
     assert mean.scale == Fraction(8, 3)
     assert mean.epsilon == 1.5
@@ -242,7 +258,9 @@ def test_neighbouring_floats_give_the_same_law() -> None:
 
 
 def test_scrambling_tells_its_true_epsilon() -> None:
-    """A deck ends, so a report at the end proves something; only where all answers share all reports is epsilon finite."""
+    """A deck ends, so a report at the end proves something; only where all answers share all reports is
+    epsilon finite.
+    """
     added = numeric.additive((0, 20), {-3: 0.25, 0: 0.5, 3: 0.25})
     assert added.epsilon == math.inf
     assert added.loss == Pure(math.inf)
@@ -307,7 +325,8 @@ class _NoDraw(np.random.Generator):
 
 @pytest.mark.parametrize("make", [*MAKERS, numeric.square_wave])
 @pytest.mark.parametrize(
-    "answers", [[0.5, 999.125], [-0.1], [math.nan], [math.inf], [None, 1], ["much"], [[0.1, 0.2]], [], [1 + 1j]]
+    "answers",
+    [[0.5, 999.125], [-0.1], [math.nan], [math.inf], [None, 1], ["much"], [[0.1, 0.2]], [], [1 + 1j]],
 )
 def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list) -> None:
     with pytest.raises((ValueError, TypeError)) as error:
@@ -373,7 +392,10 @@ def test_a_deck_with_a_zero_accepts_zero_and_what_its_other_numbers_make() -> No
     """Times 0 every answer is sent as 0: a report is checked against a line without a slope."""
     deck = numeric.multiplicative((1, 4), {0: "1/2", 2: "1/2"})
     assert [report for report in range(-3, 11) if deck.accepts(report)] == [0, 2, 4, 6, 8]
-    assert all(deck.accepts(int(report)) for report in deck.randomize(np.array([1, 2, 3, 4] * 50), np.random.default_rng(1)))
+    assert all(
+        deck.accepts(int(report))
+        for report in deck.randomize(np.array([1, 2, 3, 4] * 50), np.random.default_rng(1))
+    )
 
 
 @pytest.mark.parametrize("steps", [0, -1, 2.5, "4", True])
@@ -384,7 +406,9 @@ def test_the_number_of_steps_must_be_a_whole_number_of_at_least_one(steps: objec
 
 
 def test_an_estimate_at_a_bound_is_within_bounds() -> None:
-    """Warner's bit with 3 and 1: all zeros but a quarter is exactly the lowest mean, and one less is out of bounds."""
+    """Warner's bit with 3 and 1: all zeros but a quarter is exactly the lowest mean, and one less is out of
+    bounds.
+    """
     bit = OneBit(Fraction(0), Fraction(80), 80, 3, 1)
     for counts, value in (([3, 1], 0.0), ([1, 3], 80.0)):
         found = bit.estimate_counts(counts)

@@ -37,9 +37,11 @@ def test_many_draws_follow_the_channel() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.2, 1, 3])
 def test_the_window_is_a_probability_and_not_a_density(epsilon: float) -> None:
-    """A public client uses the density 1.136 (at epsilon 1) as the chance of the window: always inside, infinite epsilon.
+    """A public client uses the density 1.136 (at epsilon 1) as the chance of the window: always inside,
+    infinite epsilon.
 
-    With E = e**epsilon the chance is 2 b E / (2 b E + 1), here to within what the whole width of a window allows.
+    With E = e**epsilon the chance is 2 b E / (2 b E + 1), here to within what the whole width of a window
+    allows.
     """
     wave = square_wave((0, 1), epsilon, points=1001)
     factor = math.exp(epsilon)
@@ -61,7 +63,9 @@ def test_epsilon_is_just_below_the_one_asked_for(epsilon: float | str) -> None:
 
 
 def test_the_distribution_is_recovered() -> None:
-    """A hundred thousand reports, fixed seed: each of 11 shares within five of its bootstrap standard errors."""
+    """A hundred thousand reports, fixed seed: each of 11 shares within five of its bootstrap standard
+    errors.
+    """
     wave, rng = square_wave((0, 10), 2.0, points=11), np.random.default_rng(4)
     truth = np.array([0.3, 0.05, 0.05, 0.1, 0.15, 0.1, 0.05, 0.05, 0.05, 0.05, 0.05])
     answers = rng.choice(11, p=truth, size=100_000)
@@ -115,8 +119,15 @@ def test_without_smoothing_expectation_maximisation_meets_the_maximum() -> None:
 
 
 def test_the_kernel_is_the_papers_where_there_are_256_bins_and_keeps_the_sum() -> None:
-    """One round from even shares and even counts is the kernel itself: (1/4, 1/2, 1/4), folded back at the ends."""
-    assert [square_wave((0, 1), 1.0, points=points)._mixed(None) for points in (2, 65, 257, 1001)] == [1 / 65536, 1 / 16, 1.0, 1.0]
+    """One round from even shares and even counts is the kernel itself: (1/4, 1/2, 1/4), folded back at the
+    ends.
+    """
+    assert [square_wave((0, 1), 1.0, points=points)._mixed(None) for points in (2, 65, 257, 1001)] == [
+        1 / 65536,
+        1 / 16,
+        1.0,
+        1.0,
+    ]
     matrix = np.eye(5)
     counts = np.array([0.0, 0, 8, 0, 0]) + 1e-12
     assert np.allclose(smoothed_likelihood(matrix, counts, 1.0, rounds=1), [0, 0.25, 0.5, 0.25, 0])
@@ -130,9 +141,10 @@ def _distance(shares: np.ndarray, edges: np.ndarray, answers: np.ndarray) -> flo
     return float(np.abs(found - np.searchsorted(np.sort(answers), grid, side="right") / len(answers)).mean())
 
 
-# Mean Wasserstein distance from 20,000 answers of Beta(5, 2), the paper's synthetic data, over 16 surveys, of the algorithm of
-# Li et al. (2020) as published: numbers through a continuous wave, 1,024 bins, EMS until a round gains 1e-3. Its standard
-# error is 4 to 8 %. By maximum likelihood on 65 points it is 1.43, 1.17 and 1.12 times as large.
+# Mean Wasserstein distance from 20,000 answers of Beta(5, 2), the paper's synthetic data, over 16 surveys, of
+# the algorithm of Li et al. (2020) as published: numbers through a continuous wave, 1,024 bins, EMS until a
+# round gains 1e-3. Its standard error is 4 to 8 %. By maximum likelihood on 65 points it is 1.43, 1.17 and
+# 1.12 times as large.
 PUBLISHED = {0.5: 0.0191, 1.0: 0.0124, 2.0: 0.0068}
 
 
@@ -144,7 +156,9 @@ def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon:
     for seed in range(16):
         rng = np.random.default_rng(seed)
         answers = rng.beta(5, 2, 20_000)
-        distances.append(_distance(wave.estimate(wave.randomize(answers, rng), replicates=2).value, edges, answers))
+        distances.append(
+            _distance(wave.estimate(wave.randomize(answers, rng), replicates=2).value, edges, answers)
+        )
     assert np.mean(distances) < 1.05 * PUBLISHED[epsilon]
 
 
@@ -156,8 +170,14 @@ def test_the_same_reports_always_give_the_same_band() -> None:
 
 
 def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None:
-    """Against the spread of 500 surveys of real reports; 36 % is 4 standard errors of the ratio of two such variances."""
-    wave, rng, truth = square_wave((0, 3), 3.0, points=4), np.random.default_rng(7), np.array([0.1, 0.4, 0.3, 0.2])
+    """Against the spread of 500 surveys of real reports; 36 % is 4 standard errors of the ratio of two such
+    variances.
+    """
+    wave, rng, truth = (
+        square_wave((0, 3), 3.0, points=4),
+        np.random.default_rng(7),
+        np.array([0.1, 0.4, 0.3, 0.2]),
+    )
     for respondents in ("sample", "fixed"):
         claimed = wave.variance(truth, 400, respondents=respondents, surveys=500, rng=rng)
         answers = np.arange(4).repeat([40, 160, 120, 80])
@@ -169,7 +189,9 @@ def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None
     assert np.all(survey > fixed)
 
 
-@pytest.mark.parametrize(("bounds", "points"), [((0, 1), 65), ((0, 20), 81), ((0, 100), 101), ((0, 1000), 65), ((0, 0.5), 65)])
+@pytest.mark.parametrize(
+    ("bounds", "points"), [((0, 1), 65), ((0, 20), 81), ((0, 100), 101), ((0, 1000), 65), ((0, 0.5), 65)]
+)
 def test_the_grid_is_fine_and_meets_whole_numbers_where_it_can(bounds: tuple, points: int) -> None:
     wave = square_wave(bounds, 1.0)
     assert len(wave.points) == points

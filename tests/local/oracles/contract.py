@@ -1,4 +1,6 @@
-"""Checks that every randomizer of exclusive options must pass, on instances so small that all reports can be enumerated."""
+"""Checks that every randomizer of exclusive options must pass, on instances so small that all reports can be
+enumerated.
+"""
 
 import itertools
 import json
@@ -25,7 +27,10 @@ def supported(oracle: Oracle, report: tuple[int, ...]) -> np.ndarray:
     """Which options a report of the exact channel supports, in truth values."""
     if isinstance(oracle, LocalHash):
         value, *factors = report
-        hashes = [sum(a for i, a in enumerate(factors) if v >> i & 1) % oracle.values for v in range(len(oracle.options))]
+        hashes = [
+            sum(a for i, a in enumerate(factors) if v >> i & 1) % oracle.values
+            for v in range(len(oracle.options))
+        ]
         return np.array([h == value for h in hashes])
     return np.isin(np.arange(len(oracle.options)), report)
 
@@ -92,7 +97,9 @@ def check_support_probabilities_are_exact(oracle: Oracle) -> None:
 
 
 def check_many_draws_follow_the_channel(oracle: Oracle) -> None:
-    """Each answer, with a fixed seed and with the system's bits. False alarms: at most 1e-6 and 1e-9 an answer."""
+    """Each answer, with a fixed seed and with the system's bits. False alarms: at most 1e-6 and 1e-9 an
+    answer.
+    """
     for rng, least in ((np.random.default_rng(4), 1e-6), (None, 1e-9)):
         for truth, law in enumerate(laws(oracle)):
             reports = oracle.randomize(np.full(20_000, truth), rng)
@@ -101,12 +108,16 @@ def check_many_draws_follow_the_channel(oracle: Oracle) -> None:
 
 def check_unbiased_by_enumeration(oracle: Oracle) -> None:
     for truth in shares(oracle):
-        mean = sum(chance * np.atleast_1d(oracle.estimate_counts(s, 1).value) for s, chance in mixed(oracle, truth))
+        mean = sum(
+            chance * np.atleast_1d(oracle.estimate_counts(s, 1).value) for s, chance in mixed(oracle, truth)
+        )
         assert np.allclose(mean, focus(oracle, truth), atol=1e-12)
 
 
 def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
-    """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of reports."""
+    """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of
+    reports.
+    """
     for truth in shares(oracle):
         reports, k = mixed(oracle, truth), len(oracle.options)
         slope, q = oracle.support.slope, float(oracle.support.q)
@@ -149,8 +160,9 @@ def check_intervals_hold_their_level_by_enumeration(oracle: Oracle) -> None:
 
 
 def check_simulated_counts_have_the_moments_of_the_channel(oracle: Oracle) -> None:
-    """1500 simulated surveys: means within 5 standard errors (false alarms 6e-7 an option), covariances within 15 % of the scale,
-    which is 4 standard errors."""
+    """1500 simulated surveys: means within 5 standard errors (false alarms 6e-7 an option), covariances
+    within 15 % of the scale, which is 4 standard errors.
+    """
     rng, n, surveys = np.random.default_rng(12), 300, 1500
     truth = shares(oracle)[1]
     for respondents in ("sample", "fixed"):
@@ -160,7 +172,9 @@ def check_simulated_counts_have_the_moments_of_the_channel(oracle: Oracle) -> No
         exact = np.asarray(oracle.covariance(truth, n, respondents=respondents))
         answers = np.round(truth * n) / n if respondents == "fixed" else truth
         spread = np.sqrt(np.diag(exact) / surveys)
-        assert np.all(np.abs(estimates.mean(axis=0) - answers) < 5 * spread + 2 / n * (respondents == "fixed"))
+        assert np.all(
+            np.abs(estimates.mean(axis=0) - answers) < 5 * spread + 2 / n * (respondents == "fixed")
+        )
         assert np.abs(np.cov(estimates, rowvar=False) - exact).max() < 0.15 * np.diag(exact).max()
 
 
@@ -192,4 +206,6 @@ def check_reports_and_counts_say_the_same(oracle: Oracle) -> None:
     assert len(near) == 1 or math.isclose(near.sum(), 1, abs_tol=1e-12)
 
 
-CHECKS: tuple[Check, ...] = tuple(value for name, value in sorted(globals().items()) if name.startswith("check_"))
+CHECKS: tuple[Check, ...] = tuple(
+    value for name, value in sorted(globals().items()) if name.startswith("check_")
+)

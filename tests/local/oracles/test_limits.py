@@ -28,7 +28,9 @@ def test_the_limit_is_that_of_the_table(epsilon: float, k: int) -> None:
 @pytest.mark.parametrize("epsilon", [0.01, 0.7, 3.0, 10.0])
 def test_no_other_size_is_better(k: int, epsilon: float) -> None:
     odds = math.exp(epsilon)
-    risks = [(k - 1) ** 2 * (d * odds + k - d) ** 2 / (k * d * (k - d) * (odds - 1) ** 2) for d in range(1, k)]
+    risks = [
+        (k - 1) ** 2 * (d * odds + k - d) ** 2 / (k * d * (k - d) * (odds - 1) ** 2) for d in range(1, k)
+    ]
     assert limit(k, epsilon).risk == pytest.approx(min(risks), rel=1e-9)
 
 
@@ -45,8 +47,9 @@ def test_a_ratio_needs_a_finite_epsilon() -> None:
 
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
 def test_no_unbiased_estimate_from_any_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> None:
-    """400 channels at random, half of them with two likelihoods only, as the best have: the best unbiased estimate of each at
-    equal shares, which `scores` gives, against the limit at the channel's own epsilon."""
+    """400 channels at random, half of them with two likelihoods only, as the best have: the best unbiased
+    estimate of each at equal shares, which `scores` gives, against the limit at the channel's own epsilon.
+    """
     rng, equal = np.random.default_rng(3), np.full(k, 1 / k)
     for number in range(400):
         factor, reports = math.exp(rng.uniform(0.2, 4)), int(rng.integers(k, 3 * k + 1))
@@ -62,9 +65,14 @@ def test_no_unbiased_estimate_from_any_private_channel_has_a_smaller_variance_at
 
 
 def test_a_biased_estimate_can_have_less_than_the_limit_as_the_words_say() -> None:
-    """Equal shares of 128 options among 1,000 people: the mean square error of the projection is some 11 % of the limit."""
+    """Equal shares of 128 options among 1,000 people: the mean square error of the projection is some 11 % of
+    the limit.
+    """
     best, rng, equal = oracles.best(128, 1.0), np.random.default_rng(1), np.full(128, 1 / 128)
-    surveys = [best.estimate_counts(*best.simulate_counts(equal, 1000, rng), method="simplex").value for _ in range(20)]
+    surveys = [
+        best.estimate_counts(*best.simulate_counts(equal, 1000, rng), method="simplex").value
+        for _ in range(20)
+    ]
     off = np.mean([((found - equal) ** 2).sum() for found in surveys])
     assert off / (limit(128, 1.0).risk / 1000) == pytest.approx(0.112, abs=0.02)
     assert "times the unbiased limit" in repr(best)

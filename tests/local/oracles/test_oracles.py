@@ -52,9 +52,10 @@ def test_epsilon_is_just_below_the_one_asked_for(make: type, k: int, epsilon: fl
     assert asked - oracle.epsilon < 2e-6 * asked
 
 
-# MSE divided by the limit: shared by the papers' formulas, for k-ary, symmetric unary, optimized unary, optimized local
-# hashing, binary local hashing, subset selection; and the best size and the limit's standard error at n = 1000.
-# Ye and Barg (2018) for the limit; Wang et al. (2017) for the unary encodings and local hashing.
+# MSE divided by the limit: shared by the papers' formulas, for k-ary, symmetric unary, optimized unary,
+# optimized local hashing, binary local hashing, subset selection; and the best size and the limit's standard
+# error at n = 1000. Ye and Barg (2018) for the limit; Wang et al. (2017) for the unary encodings and local
+# hashing.
 RATIOS = """
 .5 2    1   .0646 1.00 3.88 3.94 4.07 3.94 1.00
 .5 16   6   .1174 2.80 1.16 1.15 1.16 1.21 1.00
@@ -95,7 +96,10 @@ def test_subset_attains_the_limit_and_no_size_is_better(k: int, epsilon: float) 
     best = oracles.best(k, epsilon)
     assert best.ratio_to_limit < 1.0001
     factor = math.exp(epsilon)
-    risks = {d: (k - 1) ** 2 * (d * factor + k - d) ** 2 / (k * d * (k - d) * (factor - 1) ** 2) for d in range(1, k)}
+    risks = {
+        d: (k - 1) ** 2 * (d * factor + k - d) ** 2 / (k * d * (k - d) * (factor - 1) ** 2)
+        for d in range(1, k)
+    }
     assert best.size == min(risks, key=risks.__getitem__)
     assert math.isclose(oracles.limit(k, epsilon).risk, min(risks.values()), rel_tol=1e-12)
     assert all(best.ratio_to_limit <= make(k, epsilon).ratio_to_limit + 1e-6 for make in MAKERS)
@@ -114,8 +118,8 @@ def test_the_limit_of_two_options_is_warners_design() -> None:
 def test_measured_error_is_within_three_percent_of_theory(make: type, k: int, epsilon: float) -> None:
     """Mean squared error of real reports over options and surveys, with a fixed seed.
 
-    At least 40,000 squared errors a case: their mean varies by 0.7 % (options correlate, at most by -1/(k-1), so k = 2
-    counts once); 3 % is more than 4 standard errors, false alarms 5e-5 a case.
+    At least 40,000 squared errors a case: their mean varies by 0.7 % (options correlate, at most by -1/(k-1),
+    so k = 2 counts once); 3 % is more than 4 standard errors, false alarms 5e-5 a case.
     """
     oracle, rng, n = make(k, epsilon), np.random.default_rng(k * 1000 + int(epsilon * 10)), 40
     surveys = max(40_000 // (k if k > 2 else 1), 60)
@@ -133,7 +137,10 @@ def test_a_subset_of_size_one_is_k_ary_randomized_response() -> None:
     subset, design = oracles.best(["bus", "car", "bike"], 1.0), k_ary(["bus", "car", "bike"], epsilon=1.0)
     assert subset.k_ary() == design
     assert subset.epsilon == design.epsilon
-    drawn = [randomizer.randomize(["car"] * 30, np.random.default_rng(1)).tolist() for randomizer in (subset, design)]
+    drawn = [
+        randomizer.randomize(["car"] * 30, np.random.default_rng(1)).tolist()
+        for randomizer in (subset, design)
+    ]
     assert drawn[0] == drawn[1]
     counts = [30, 50, 20]
     assert np.allclose(subset.estimate_counts(counts, 100).value, design.estimate_counts(counts).value)
@@ -166,7 +173,11 @@ def test_reports_are_read_in_every_form() -> None:
 
 def test_design_and_oracles_keep_one_protocol() -> None:
     assert isinstance(k_ary(3, epsilon=1.0), Randomizer)
-    randomizers: list[Randomizer] = [k_ary(3, epsilon=1.0), *(make(3, 1.0) for make in MAKERS), oracles.tick_boxes(3, 1.0)]
+    randomizers: list[Randomizer] = [
+        k_ary(3, epsilon=1.0),
+        *(make(3, 1.0) for make in MAKERS),
+        oracles.tick_boxes(3, 1.0),
+    ]
     assert len({r.name for r in randomizers}) == 6 - 1
     assert not isinstance(Pure(1), Randomizer)
 
@@ -177,7 +188,8 @@ def test_design_and_oracles_keep_one_protocol() -> None:
 def test_a_true_one_is_flipped_as_often_as_promised() -> None:
     """pure-ldp's RAPPOR client never flips a 1 to 0 (5000 of 5000 kept), so its epsilon is infinite.
 
-    Exact: the enumerated chance. Sampled with the system's bits: 20,000 draws, 6 standard errors, false alarms 2e-9.
+    Exact: the enumerated chance. Sampled with the system's bits: 20,000 draws, 6 standard errors, false
+    alarms 2e-9.
     """
     small = Unary(("a", "b", "c"), 3, 1, 4)
     kept = sum(chance for report, chance in law_of(lambda draw: small.report(1, draw)).items() if 1 in report)
@@ -189,13 +201,17 @@ def test_a_true_one_is_flipped_as_often_as_promised() -> None:
 
 
 def test_asking_again_costs_again_and_nothing_here_calls_itself_permanent() -> None:
-    """multi-freq-ldpy redraws its "permanent" answers at every call: 400 calls recover the value for the price of one.
+    """multi-freq-ldpy redraws its "permanent" answers at every call: 400 calls recover the value for the
+    price of one.
 
-    Here a report is a value that can be kept and sent again, and a second draw is a second loss: the enumerated law of
-    two reports has exactly twice the epsilon, and losses add up to that.
+    Here a report is a value that can be kept and sent again, and a second draw is a second loss: the
+    enumerated law of two reports has exactly twice the epsilon, and losses add up to that.
     """
     small = Unary(("a", "b"), 3, 1, 4)
-    laws = [law_of(lambda draw, code=code: [small.report(code, draw), small.report(code, draw)].__str__()) for code in (0, 1)]
+    laws = [
+        law_of(lambda draw, code=code: [small.report(code, draw), small.report(code, draw)].__str__())
+        for code in (0, 1)
+    ]
     assert max(laws[0][y] / laws[1][y] for y in laws[0]) == small.odds**2
     assert small.loss + small.loss == small.loss.group(2)
     names = {name for thing in (Oracle, Subset, Unary, LocalHash, oracles) for name in dir(thing)}
@@ -203,7 +219,8 @@ def test_asking_again_costs_again_and_nothing_here_calls_itself_permanent() -> N
 
 
 def test_estimates_are_not_clipped_and_renormalised() -> None:
-    """multi-freq-ldpy: at k = 128, epsilon 1, n = 10,000 clipping and renormalising moves the top option by -0.078.
+    """multi-freq-ldpy: at k = 128, epsilon 1, n = 10,000 clipping and renormalising moves the top option by
+    -0.078.
 
     400 surveys at count level with a fixed seed; 4.5 standard errors, false alarms 7e-6.
     """
@@ -243,7 +260,9 @@ class _NoDraw(np.random.Generator):
 
 @pytest.mark.parametrize("make", MAKERS)
 @pytest.mark.parametrize("answers", [["a", "zebra"], ["a", None], [0, 7], [0.5], [math.nan], [[0, 1]], []])
-def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(make: type, answers: list[object]) -> None:
+def test_bad_answers_are_refused_before_anything_is_drawn_and_never_quoted(
+    make: type, answers: list[object]
+) -> None:
     with pytest.raises((ValueError, TypeError)) as error:
         make(["a", "b", "c"], 1.0).randomize(answers, _NoDraw())
     assert "zebra" not in str(error.value)
@@ -308,13 +327,18 @@ def test_memory_stays_near_the_packed_reports(make: type) -> None:
 
 def test_beyond_2048_options_covariances_are_left_out_and_nothing_else() -> None:
     oracle = oracles.optimized_unary(5000, 1.0)
-    estimate = oracle.estimate_counts(*oracle.simulate_counts(np.full(5000, 1 / 5000), 10_000, np.random.default_rng(1)))
+    estimate = oracle.estimate_counts(
+        *oracle.simulate_counts(np.full(5000, 1 / 5000), 10_000, np.random.default_rng(1))
+    )
     assert np.all(np.isfinite(estimate.se))
     assert estimate.cov is None
     assert estimate.rescaled(2.0).cov is None
     with pytest.raises(ValueError, match="covariances are there for up to 2048 options"):
         oracle.covariance(np.full(5000, 1 / 5000), 10_000)
-    assert oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100).cov.shape == (2048, 2048)
+    assert oracles.optimized_unary(2048, 1.0).estimate_counts(np.full(2048, 10), 100).cov.shape == (
+        2048,
+        2048,
+    )
     assert any("covariances" in note for note in estimate.notes)
 
 
@@ -368,7 +392,9 @@ def test_boxes_by_the_hundred_thousand_need_no_table_either() -> None:
 
 
 def test_k_ary_response_among_very_many_options_is_described_without_a_table() -> None:
-    """At a large epsilon the best set has one option, whatever their number: no k by k design is made to say so."""
+    """At a large epsilon the best set has one option, whatever their number: no k by k design is made to say
+    so.
+    """
     best = oracles.best(100_000, 13.0)
     assert best.size == 1
     assert best.describe().startswith("We receive your answer about ")

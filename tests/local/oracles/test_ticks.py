@@ -1,4 +1,6 @@
-"""Tick boxes: exact channels, the choice between them, estimates, and what is refused before anything is drawn."""
+"""Tick boxes: exact channels, the choice between them, estimates, and what is refused before anything is
+drawn.
+"""
 
 import itertools
 import json
@@ -29,7 +31,11 @@ SMALL = {
 def ways(boxes: Boxes) -> list[list[int]]:
     """All ways to tick the boxes that are allowed, as codes."""
     most = boxes.most if isinstance(boxes, CappedBoxes) else len(boxes.options)
-    return [list(way) for size in range(most + 1) for way in itertools.combinations(range(len(boxes.options)), size)]
+    return [
+        list(way)
+        for size in range(most + 1)
+        for way in itertools.combinations(range(len(boxes.options)), size)
+    ]
 
 
 def table(boxes: Boxes, way: list[int], people: int) -> np.ndarray:
@@ -59,8 +65,10 @@ def test_many_draws_follow_the_channel(name: str) -> None:
 
 @pytest.mark.parametrize("name", SMALL)
 def test_unbiased_with_the_claimed_variances(name: str) -> None:
-    """6000 surveys of 90 people with correlated ticks, fixed seed. Means within 4.5 standard errors (7e-6 a box), variances
-    and covariances within 8 % of the largest variance (4.5 standard errors), for both kinds of respondents."""
+    """6000 surveys of 90 people with correlated ticks, fixed seed. Means within 4.5 standard errors (7e-6 a
+    box), variances and covariances within 8 % of the largest variance (4.5 standard errors), for both kinds
+    of respondents.
+    """
     boxes, rng, n, surveys = SMALL[name], np.random.default_rng(9), 90, 6000
     possible = ways(boxes)
     chances = np.arange(1, len(possible) + 1) / (len(possible) * (len(possible) + 1) / 2)
@@ -68,13 +76,19 @@ def test_unbiased_with_the_claimed_variances(name: str) -> None:
     share = chances @ ticks
     fixed = np.repeat(np.arange(len(possible)), np.round(chances * n).astype(int))
     for respondents in ("sample", "fixed"):
-        drawn = rng.choice(len(possible), p=chances, size=surveys * n) if respondents == "sample" else np.tile(fixed, surveys)
+        drawn = (
+            rng.choice(len(possible), p=chances, size=surveys * n)
+            if respondents == "sample"
+            else np.tile(fixed, surveys)
+        )
         people = n if respondents == "sample" else len(fixed)
         truth = share if respondents == "sample" else ticks[fixed].mean(axis=0)
         reports = boxes.randomize(ticks[drawn], rng)
         estimates = np.array([_moment(boxes, reports[s * people : (s + 1) * people]) for s in range(surveys)])
         claimed = boxes.variance(truth, people, respondents=respondents)
-        inflated = 1.05 if isinstance(boxes, RandomBox) else 1.0  # how many are asked about a box is left to chance
+        inflated = (
+            1.05 if isinstance(boxes, RandomBox) else 1.0
+        )  # how many are asked about a box is left to chance
         assert np.all(np.abs(estimates.mean(axis=0) - truth) < 4.5 * np.sqrt(claimed * inflated / surveys))
         assert np.all(np.abs(estimates.var(axis=0) / claimed / (1 + (inflated - 1) / 2) - 1) < 0.08)
 
@@ -117,8 +131,9 @@ def test_intervals_hold_their_level_by_enumeration(name: str) -> None:
 
 
 def test_the_better_way_is_chosen_and_the_reason_given() -> None:
-    """n times the variance of the noise for rare ticks at epsilon 1, k = 10: one random box 9.2; capped at 1, 2, 3 ticks 3.9,
-    15.9, 35.9; splitting epsilon among all boxes 99.9."""
+    """n times the variance of the noise for rare ticks at epsilon 1, k = 10: one random box 9.2; capped at 1,
+    2, 3 ticks 3.9, 15.9, 35.9; splitting epsilon among all boxes 99.9.
+    """
     rare = 1e-9
     assert round(tick_boxes(10, 1.0, how="random").variance(rare, 1)[0], 1) == 9.2
     for most, noise in ((1, 3.9), (2, 15.9), (3, 35.9), (10, 99.9)):
@@ -163,7 +178,9 @@ def test_answers_are_read_in_every_form(how: str) -> None:
         [["tea", "juice"], ["coffee"], []],
         np.array([[1, 0, 1], [0, 1, 0], [0, 0, 0]]),
         [[True, False, True], [False, True, False], [False, False, False]],
-        pd.DataFrame({"tea": [True, False, False], "coffee": [False, True, False], "juice": [True, False, False]}),
+        pd.DataFrame(
+            {"tea": [True, False, False], "coffee": [False, True, False], "juice": [True, False, False]}
+        ),
     ]
     drawn = [boxes.randomize(form, np.random.default_rng(6)).tolist() for form in forms]
     assert drawn.count(drawn[0]) == 4
@@ -173,8 +190,14 @@ def test_answers_are_read_in_every_form(how: str) -> None:
 @pytest.mark.parametrize("how", ["random", "capped"])
 def test_whole_surveys_are_simulated_at_the_level_of_counts(how: str) -> None:
     """2000 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6 a box."""
-    boxes, rng, truth = tick_boxes(5, 1.0, most=1, how=how), np.random.default_rng(5), np.array([0.1, 0.2, 0.3, 0.05, 0])
-    values = np.array([boxes.estimate_counts(*boxes.simulate_counts(truth, 800, rng)).value for _ in range(2000)])
+    boxes, rng, truth = (
+        tick_boxes(5, 1.0, most=1, how=how),
+        np.random.default_rng(5),
+        np.array([0.1, 0.2, 0.3, 0.05, 0]),
+    )
+    values = np.array(
+        [boxes.estimate_counts(*boxes.simulate_counts(truth, 800, rng)).value for _ in range(2000)]
+    )
     assert np.all(np.abs(values.mean(axis=0) - truth) < 4.5 * np.sqrt(boxes.variance(truth, 800) / 2000))
     assert np.all(np.abs(values.var(axis=0) / boxes.variance(truth, 800) - 1) < 0.16)
 
@@ -189,7 +212,15 @@ def test_more_ticks_than_the_cap_are_refused_before_anything_is_drawn() -> None:
 
 @pytest.mark.parametrize(
     "answers",
-    [[["tea", "milk"]], [[math.nan, 0, 1]], np.array([[2, 0, 0]]), np.array([[0, 1]]), [], [[None, True, False]], np.zeros((0, 3))],
+    [
+        [["tea", "milk"]],
+        [[math.nan, 0, 1]],
+        np.array([[2, 0, 0]]),
+        np.array([[0, 1]]),
+        [],
+        [[None, True, False]],
+        np.zeros((0, 3)),
+    ],
 )
 def test_bad_answers_are_refused_and_never_quoted(answers: object) -> None:
     boxes = tick_boxes(["tea", "coffee", "juice"], 1.0)
@@ -224,13 +255,20 @@ def test_what_cannot_be_is_refused(broken: object) -> None:
 
 def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_were() -> None:
     boxes = tick_boxes(["x", "y", "z"], 1.0, how="random")
-    whole, holed = boxes.estimate_counts([3, 2, 5], [10, 8, 10]), boxes.estimate_counts([3, 0, 5], [10, 0, 10])
-    assert np.allclose(whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes.support.q)) / boxes.support.slope)
+    whole, holed = (
+        boxes.estimate_counts([3, 2, 5], [10, 8, 10]),
+        boxes.estimate_counts([3, 0, 5], [10, 0, 10]),
+    )
+    assert np.allclose(
+        whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes.support.q)) / boxes.support.slope
+    )
     for name in ("value", "se"):
         assert np.isnan(getattr(holed, name)).tolist() == [False, True, False]
         assert np.array_equal(getattr(holed, name)[[0, 2]], getattr(whole, name)[[0, 2]])
     for method in ("wilson", "exact", "wald"):
-        assert np.array_equal(holed.interval(0.9, method).low[[0, 2]], whole.interval(0.9, method).low[[0, 2]])
+        assert np.array_equal(
+            holed.interval(0.9, method).low[[0, 2]], whole.interval(0.9, method).low[[0, 2]]
+        )
         assert np.isnan(holed.interval(0.9, method).high[1])
     assert np.allclose(holed.cov, np.diag(holed.se**2), equal_nan=True)
     assert holed.notes[0] == "nobody was asked about y: nothing can be said of that"
@@ -256,11 +294,15 @@ def test_answers_are_lists_of_labels_only_where_every_person_has_a_list() -> Non
 
 
 def test_each_box_is_judged_by_its_own_reports_and_one_that_nobody_was_asked_about_not_at_all() -> None:
-    """No yes among 40 people of whom a tenth lie has the chance 0.9**40, whatever the other 40 said of another box."""
+    """No yes among 40 people of whom a tenth lie has the chance 0.9**40, whatever the other 40 said of
+    another box.
+    """
     found = RandomBox(LABELS, 9, 1).estimate_counts([0, 20, 0], [40, 40, 0])
     assert np.allclose(found.fit.p, [0.9**40, 1, np.nan], rtol=1e-9, equal_nan=True)
     assert found.interval().empty.tolist() == [True, False, False]
-    assert "nan where empty: the data contradict" in repr(found.interval())  # the last is nan, and nothing contradicts it
+    assert "nan where empty: the data contradict" in repr(
+        found.interval()
+    )  # the last is nan, and nothing contradicts it
     _, below, above = found.basis.tails(0.3, "exact")
     chance = 0.1 + 0.3 * 0.8  # of a yes, if 30 % tick the box
     assert np.allclose(below, [binom.cdf(0, 40, chance), binom.cdf(20, 40, chance), np.nan], equal_nan=True)

@@ -9,7 +9,19 @@ import pytest
 
 from tests.core.enumeration import exact_matrix, true_delta
 from tests.core.tallies import worst_delta
-from toolkit import Approx, Design, Pure, crosswise, forced, forced_options, k_ary, kuk, subsampled, unrelated, warner
+from toolkit import (
+    Approx,
+    Design,
+    Pure,
+    crosswise,
+    forced,
+    forced_options,
+    k_ary,
+    kuk,
+    subsampled,
+    unrelated,
+    warner,
+)
 from toolkit.budget.ledger import Ledger
 from toolkit.local.shuffling.amplification import (
     CLAIM,
@@ -22,7 +34,8 @@ from toolkit.local.shuffling.amplification import (
 )
 
 DELTA = 1e-6
-# n, local epsilon: k = 2, 5, 16, 128; lower ends, for k = 2 those of all others alike; computed independently by convolution.
+# n, local epsilon: k = 2, 5, 16, 128; lower ends, for k = 2 those of all others alike; computed independently
+# by convolution.
 TABLE = {
     (10**3, 1): (0.1266, 0.108, 0.0642, 0.0224),
     (10**3, 2): (0.323, 0.333, 0.230, 0.0899),
@@ -59,9 +72,13 @@ YES_NO = {
 
 
 @pytest.mark.parametrize("name", YES_NO)
-@pytest.mark.parametrize(("n", "delta"), [(10, 1e-3), (50, 1e-4), (300, 1e-6), (301, 1e-6), (700, 1e-5), (2000, 1e-6)])
+@pytest.mark.parametrize(
+    ("n", "delta"), [(10, 1e-3), (50, 1e-4), (300, 1e-6), (301, 1e-6), (700, 1e-5), (2000, 1e-6)]
+)
 def test_yes_no_designs_are_within_a_thousandth_of_the_worst_of_all_compositions(name, n, delta):
-    """Every composition of the others' answers is gone through; before, 700 Warner reports had 0.2177 where 0.1806 is exact."""
+    """Every composition of the others' answers is gone through; before, 700 Warner reports had 0.2177 where
+    0.1806 is exact.
+    """
     design = YES_NO[name]
     found = shuffled(design, n, delta)
     second, first = (Fraction(int(row[1]), design.denominator) for row in design.weights)
@@ -92,7 +109,9 @@ def test_the_reported_epsilon_is_never_below_the_truth_by_exact_convolution(desi
     found = shuffled(design, n, delta)
     assert true_delta(exact_matrix(design), n, found.epsilon) <= Fraction(str(delta))
     if found.least > 1e-3:
-        assert true_delta(exact_matrix(design), n, found.least * 0.99) > Fraction(str(delta)) * Fraction(99, 100)
+        assert true_delta(exact_matrix(design), n, found.least * 0.99) > Fraction(str(delta)) * Fraction(
+            99, 100
+        )
 
 
 def test_the_exact_value_is_met_from_above_closely():
@@ -110,13 +129,16 @@ def test_anything_with_an_epsilon_is_bounded_by_clones_and_that_is_the_published
     class Other:
         epsilon = 1.0
 
-    assert shuffled(Other(), 10**4, DELTA).epsilon == pytest.approx(0.0530, abs=1e-4)  # Apple's code: 0.0530 to 0.0550
+    assert shuffled(Other(), 10**4, DELTA).epsilon == pytest.approx(
+        0.0530, abs=1e-4
+    )  # Apple's code: 0.0530 to 0.0550
     assert shuffled(Other(), 10**3, DELTA).epsilon == pytest.approx(0.1824, abs=1e-4)
     assert shuffled(kuk("3/5", "2/5", draws=2), 10**4, DELTA).basis == "clones"
 
 
 @pytest.mark.parametrize(
-    ("n", "epsilon", "old", "new"), [(10**4, 1, 0.233, 0.180), (10**5, 4, 0.538, 0.408), (10**6, 1, 0.0238, 0.0195)]
+    ("n", "epsilon", "old", "new"),
+    [(10**4, 1, 0.233, 0.180), (10**5, 4, 0.538, 0.408), (10**6, 1, 0.0238, 0.0195)],
 )
 def test_the_closed_forms_are_as_published_and_five_times_looser(n, epsilon, old, new):
     assert clones_2021(epsilon, n, DELTA) == pytest.approx(old, rel=3e-3)
@@ -125,7 +147,9 @@ def test_the_closed_forms_are_as_published_and_five_times_looser(n, epsilon, old
 
 
 def test_a_square_design_whose_lies_depend_on_the_truth_has_no_blanket_of_forced_reports():
-    """Each report is possible under each answer, but what is no truth is drawn from a law of that answer's own."""
+    """Each report is possible under each answer, but what is no truth is drawn from a law of that answer's
+    own.
+    """
     design = Design([[6, 3, 1], [1, 6, 3], [3, 1, 6]], 10, ("a", "b", "c"))
     assert shuffled(design, 1000, DELTA).basis == "clones"
 
@@ -136,7 +160,8 @@ def test_closed_forms_are_silent_where_they_do_not_hold():
 
 
 @pytest.mark.parametrize(
-    ("n", "wanted", "local"), [(10**3, 0.5, 2.57), (10**3, 1, 3.45), (10**4, 0.1, 2.20), (10**4, 1, 5.69), (10**5, 0.1, 4.29)]
+    ("n", "wanted", "local"),
+    [(10**3, 0.5, 2.57), (10**3, 1, 3.45), (10**4, 0.1, 2.20), (10**4, 1, 5.69), (10**5, 0.1, 4.29)],
 )
 def test_the_inverse_gives_the_local_epsilon_on_the_safe_side(n, wanted, local):
     found = local_epsilon(wanted, n, DELTA)
@@ -163,7 +188,9 @@ def test_a_delta_of_nothing_leaves_the_local_epsilon():
 
 
 @pytest.mark.parametrize("delta", [3e-10, 1e-12, 1e-100])
-@pytest.mark.parametrize("design", [warner(epsilon=1.0), k_ary(5, epsilon=1.0)], ids=["yes or no", "five options"])
+@pytest.mark.parametrize(
+    "design", [warner(epsilon=1.0), k_ary(5, epsilon=1.0)], ids=["yes or no", "five options"]
+)
 def test_a_small_delta_is_taken_as_it_was_written(design, delta):
     """Floats below 2**-32 were rounded to a multiple of it: 1e-12 to nothing, 3e-10 down, others up."""
     found = shuffled(design, 10**6, delta)
@@ -217,7 +244,8 @@ def test_bad_numbers_are_refused():
 
 
 def test_shuffled_warner_reports_do_what_is_promised_in_simulation():
-    """Guessing one person's answer from the shuffled count of 50 others is right at most e**eps/(1+e**eps) + delta of the time.
+    """Guessing one person's answer from the shuffled count of 50 others is right at most e**eps/(1+e**eps) +
+    delta of the time.
 
     20,000 trials, allowed 4 standard errors: false-alarm rate below 4e-5.
     """

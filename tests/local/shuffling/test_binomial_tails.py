@@ -20,7 +20,13 @@ def test_a_hinge_is_never_below_the_exact_sum_and_at_most_a_hair_above(trials, s
     slope = Fraction(13, 8)
     offset = slope * (trials * share + Fraction(deviations * math.sqrt(trials * share * (1 - share))))
     exact = sum(max(slope * i - offset, 0) * chance for i, chance in enumerate(exact_binomial(trials, share)))
-    found = Fraction(float(binomial_hinge(np.array([float(trials)]), float(share), float(slope), np.array([float(offset)]))[0]))
+    found = Fraction(
+        float(
+            binomial_hinge(np.array([float(trials)]), float(share), float(slope), np.array([float(offset)]))[
+                0
+            ]
+        )
+    )
     assert found >= exact * (1 - Fraction(1, 10**12))
     assert float(found) <= float(exact) * (1 + 2000 * UNSURE) + 1e-300
 
@@ -37,7 +43,8 @@ def test_binomial_logarithms_keep_twelve_digits(trials):
 
 
 @pytest.mark.parametrize(
-    ("trials", "share"), [(60, Fraction(3, 10)), (500, Fraction(1, 64)), (400, Fraction(63, 64)), (5, Fraction(1, 2))]
+    ("trials", "share"),
+    [(60, Fraction(3, 10)), (500, Fraction(1, 64)), (400, Fraction(63, 64)), (5, Fraction(1, 2))],
 )
 def test_a_window_holds_all_but_what_was_said_and_its_chances_are_exact(trials, share):
     beyond = 1e-9

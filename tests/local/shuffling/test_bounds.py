@@ -24,7 +24,9 @@ def test_the_blanket_of_k_options_is_never_below_the_truth_and_the_third_answer_
 
 
 def test_the_blanket_is_the_exact_mean_of_its_hinge():
-    """E[(sum of scores)+] / n over the exact multinomial law of the scores, at n = 6; the grid may only add."""
+    """E[(sum of scores)+] / n over the exact multinomial law of the scores, at n = 6; the grid may only
+    add.
+    """
     pair, n, epsilon = Pair.forced(Fraction(2, 5), Fraction(1, 10), Fraction(1, 5), Fraction(3, 10)), 6, 0.3
     gain, loss, toll = pair.scores(epsilon)
     chances = [0.1, 0.2, 0.3, 0.4]
@@ -49,14 +51,21 @@ def test_what_the_window_of_the_crowd_leaves_out_is_added():
 
 def test_clones_hold_for_a_randomizer_that_is_no_forced_design():
     """A 2-option, 3-report randomizer with a report that tells nothing, by enumeration."""
-    matrix = [[Fraction(1, 2), Fraction(1, 6), Fraction(1, 3)], [Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)]]
+    matrix = [
+        [Fraction(1, 2), Fraction(1, 6), Fraction(1, 3)],
+        [Fraction(1, 6), Fraction(1, 2), Fraction(1, 3)],
+    ]
     for n, epsilon in itertools.product((2, 4, 7), (0.1, 0.4, 0.8)):
-        assert blanket(Pair.any_randomizer(math.log(3)), n, 1e-6)(epsilon) >= float(true_delta(matrix, n, epsilon))
+        assert blanket(Pair.any_randomizer(math.log(3)), n, 1e-6)(epsilon) >= float(
+            true_delta(matrix, n, epsilon)
+        )
 
 
 @pytest.mark.parametrize("guess", [1e-3, 0.2, 0.6, 2.0])
 def test_epsilon_is_found_where_delta_is_nothing_on_most_of_the_way(guess):
-    """The design's own epsilon may be far below the bound that is searched: secants alone crawl, and ended at 0.23."""
+    """The design's own epsilon may be far below the bound that is searched: secants alone crawl, and ended at
+    0.23.
+    """
 
     def at(epsilon):
         return max(0.9 * math.exp(-8 * epsilon) - 0.9 * math.exp(-8 * 0.67), 0)
@@ -67,4 +76,6 @@ def test_epsilon_is_found_where_delta_is_nothing_on_most_of_the_way(guess):
 
 def test_epsilon_is_nothing_where_delta_is_never_above():
     assert epsilon_at(lambda epsilon: 0.01 * math.exp(-epsilon), 0.01, 1.0, 0.3) == 0
-    assert epsilon_at(lambda epsilon: 0.01 * math.exp(-epsilon), 0.009, 1.0, 0.3) == pytest.approx(math.log(10 / 9), rel=1e-7)
+    assert epsilon_at(lambda epsilon: 0.01 * math.exp(-epsilon), 0.009, 1.0, 0.3) == pytest.approx(
+        math.log(10 / 9), rel=1e-7
+    )

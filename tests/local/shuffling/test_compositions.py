@@ -54,7 +54,9 @@ def test_no_composition_of_many_people_is_above(name, n):
     delta = 1e-7
     least, epsilon = worst_composition(yes, no, n, delta, local(yes, no))
     assert least <= epsilon <= least * (1 + 1.01 * HEADROOM)
-    holders = np.concatenate([[0, 1, 2, n - 2, n - 1], np.random.default_rng(3).integers(0, n, 2000)]).astype(float)
+    holders = np.concatenate([[0, 1, 2, n - 2, n - 1], np.random.default_rng(3).integers(0, n, 2000)]).astype(
+        float
+    )
     for side in (Side(yes, no), Side(1 - no, 1 - yes)):
         assert deltas(side, holders, n - 1 - holders, epsilon, delta).max() <= delta
 
@@ -71,7 +73,9 @@ def test_the_worst_composition_need_not_be_all_alike():
 
 @pytest.mark.parametrize("worst", [0, 1, 123_456, 999_999])
 def test_one_bad_composition_among_a_million_is_found(monkeypatch, worst):
-    """An invented delta that falls when people are added, and is too large up to 0.5 for one composition alone."""
+    """An invented delta that falls when people are added, and is too large up to 0.5 for one composition
+    alone.
+    """
 
     def invented(_side, alike, unlike, epsilon, delta):
         return np.where((alike <= worst) & (unlike <= 999_999 - worst) & (epsilon < 0.5), 2 * delta, 0.0)

@@ -23,7 +23,9 @@ CROWDS = [(0, 0), (0, 1), (3, 0), (2, 5), (20, 11), (0, 40)]
 
 
 def of(own, other, alike, unlike, epsilon, delta):
-    return float(deltas(Side(own, other), np.array([float(alike)]), np.array([float(unlike)]), epsilon, delta)[0])
+    return float(
+        deltas(Side(own, other), np.array([float(alike)]), np.array([float(unlike)]), epsilon, delta)[0]
+    )
 
 
 @pytest.mark.parametrize(("own", "other"), SIDES)
@@ -42,7 +44,9 @@ def test_delta_is_never_below_the_exact_sum_and_at_most_a_hair_above(own, other,
 @pytest.mark.parametrize(("own", "other"), SIDES)
 @pytest.mark.parametrize(("alike", "unlike"), [(0, 1999), (1999, 0), (1000, 999), (300, 10), (12, 600)])
 def test_delta_of_large_crowds_is_that_of_the_whole_law(own, other, alike, unlike):
-    """The yardstick adds positive numbers only, each right to 13 digits, of which their difference loses three at most."""
+    """The yardstick adds positive numbers only, each right to 13 digits, of which their difference loses
+    three at most.
+    """
     law = np.convolve(binomial(alike, own), binomial(unlike, other))
     spread = float(own - other) / math.sqrt(alike * own * (1 - own) + unlike * other * (1 - other))
     for deviations in (0.0, 0.1, 1, 3, 5):
@@ -51,21 +55,27 @@ def test_delta_of_large_crowds_is_that_of_the_whole_law(own, other, alike, unlik
         expected = tally_delta(own, other, law, epsilon)
         found = [
             float(deltas(side, np.array([a]), np.array([b]), epsilon, 1e-6)[0])
-            for side, a, b in zip(both, (float(alike), float(unlike)), (float(unlike), float(alike)), strict=True)
+            for side, a, b in zip(
+                both, (float(alike), float(unlike)), (float(unlike), float(alike)), strict=True
+            )
         ]
         if expected > 1e-12:
             assert max(found) == pytest.approx(expected, rel=1e-8)
 
 
 def exact_among(n, own, other, deviations):
-    """Epsilon and delta where n others all hold the other answer, in 50 digits, from the ratios of the law."""
+    """Epsilon and delta where n others all hold the other answer, in 50 digits, from the ratios of the
+    law.
+    """
     digits, width = Context(prec=50), round(6.5 * math.sqrt(n))  # at least thirteen standard deviations
     spread = float(own - other) / math.sqrt(n * other * (1 - other))
     epsilon = deviations * spread
     factor = Fraction(digits.exp(Decimal(epsilon)))
     gain, loss = own - factor * other, factor * (1 - other) - (1 - own)
     odds, rise = other / (1 - other), loss / gain
-    first = math.floor(rise * other * (n + 1) / (1 - other + rise * other)) + 1  # where the law falls faster than by `rise`
+    first = (
+        math.floor(rise * other * (n + 1) / (1 - other + rise * other)) + 1
+    )  # where the law falls faster than by `rise`
     mode = math.floor((n + 1) * other)
     total, height, at_first, tail = Decimal(0), Decimal(1), Decimal(0), Decimal(0)
     ratio = digits.divide(Decimal(odds.numerator), Decimal(odds.denominator))
@@ -73,15 +83,21 @@ def exact_among(n, own, other, deviations):
         total += height
         at_first = height if x == first - 1 else at_first
         tail += height if x >= first else 0
-        height = digits.multiply(digits.divide(digits.multiply(height, Decimal(n - x)), Decimal(x + 1)), ratio)
+        height = digits.multiply(
+            digits.divide(digits.multiply(height, Decimal(n - x)), Decimal(x + 1)), ratio
+        )
     height = Decimal(1)
     for x in range(mode, mode - width, -1):
         height = digits.divide(digits.divide(digits.multiply(height, Decimal(x)), Decimal(n - x + 1)), ratio)
         total += height
-    return epsilon, gain * Fraction(at_first) / Fraction(total) - (loss - gain) * Fraction(tail) / Fraction(total)
+    return epsilon, gain * Fraction(at_first) / Fraction(total) - (loss - gain) * Fraction(tail) / Fraction(
+        total
+    )
 
 
-@pytest.mark.parametrize(("own", "other"), [(Fraction(3, 4), Fraction(1, 4)), (Fraction(9, 10), Fraction(1, 3))])
+@pytest.mark.parametrize(
+    ("own", "other"), [(Fraction(3, 4), Fraction(1, 4)), (Fraction(9, 10), Fraction(1, 3))]
+)
 @pytest.mark.parametrize("deviations", [0.3, 4, 7])
 def test_a_million_people_are_counted_to_eight_digits_down_to_a_delta_of_1e_minus_15(own, other, deviations):
     epsilon, exact = exact_among(10**6 - 1, own, other, deviations)
@@ -89,10 +105,14 @@ def test_a_million_people_are_counted_to_eight_digits_down_to_a_delta_of_1e_minu
     assert exact <= Fraction(found) <= exact * (1 + Fraction(1, 10**8))
 
 
-@pytest.mark.parametrize("changed", [{"_NEGLIGIBLE": 3.0}, {"_WIDTH": -1.0, "_LEAST_WIDTH": 2.0}], ids=["sum", "circle"])
+@pytest.mark.parametrize(
+    "changed", [{"_NEGLIGIBLE": 3.0}, {"_WIDTH": -1.0, "_LEAST_WIDTH": 2.0}], ids=["sum", "circle"]
+)
 @pytest.mark.parametrize(("own", "other"), SIDES[:3])
 def test_fewer_roots_loosen_the_bound_and_never_break_it(monkeypatch, changed, own, other):
-    """The proof holds for any number of roots: what is not summed and what wraps round the circle is added from above."""
+    """The proof holds for any number of roots: what is not summed and what wraps round the circle is added
+    from above.
+    """
     law = np.convolve(binomial(250, own), binomial(150, other))
     spread = float(own - other) / math.sqrt(250 * own * (1 - own) + 150 * other * (1 - other))
     loose = []
@@ -130,7 +150,9 @@ def test_compositions_may_be_asked_for_together_or_one_by_one():
 
 
 def test_of_a_billion_people_the_bound_keeps_the_margin_that_is_promised_against_rounding():
-    """Above the exact sum by at least half of 1e-13 (30 + sqrt(n)), the bound on what rounding does; and by no more than 1e-7."""
+    """Above the exact sum by at least half of 1e-13 (30 + sqrt(n)), the bound on what rounding does; and by
+    no more than 1e-7.
+    """
     own, other, n = Fraction(3, 4), Fraction(1, 4), MOST_PEOPLE - 1
     epsilon, exact = exact_among(n, own, other, 4)
     found = of(own, other, 0, n, epsilon, float(exact))
@@ -141,6 +163,10 @@ def test_of_a_billion_people_the_bound_keeps_the_margin_that_is_promised_against
 def test_the_digits_suffice_for_as_many_people_as_are_counted():
     """Mirrored crowds are the same sum by other roundings."""
     one = of(Fraction(3, 4), Fraction(1, 4), 0, MOST_PEOPLE, 1e-4, 1e-7)
-    two = float(deltas(Side(Fraction(3, 4), Fraction(1, 4)), np.array([1.0]), np.array([MOST_PEOPLE - 1.0]), 1e-4, 1e-7)[0])
+    two = float(
+        deltas(
+            Side(Fraction(3, 4), Fraction(1, 4)), np.array([1.0]), np.array([MOST_PEOPLE - 1.0]), 1e-4, 1e-7
+        )[0]
+    )
     assert one == pytest.approx(two, rel=1e-6)
     assert 0 < one < 1e-4

@@ -131,12 +131,24 @@ SIMULATED = {
         RNG.choice(["never", "once", "often"], 1000, p=[0.6, 0.3, 0.1]),
         [0.6, 0.3, 0.1],
     ),
-    "subset of size 1": (oracles.subset(3, 2.0, size=1), RNG.choice(3, 1000, p=[0.6, 0.3, 0.1]), [0.6, 0.3, 0.1]),
+    "subset of size 1": (
+        oracles.subset(3, 2.0, size=1),
+        RNG.choice(3, 1000, p=[0.6, 0.3, 0.1]),
+        [0.6, 0.3, 0.1],
+    ),
     "subset": (oracles.subset(6, 1.0), RNG.choice(6, 1000), [1 / 6] * 6),
     "unary": (oracles.unary(3, 3.0), RNG.choice(3, 1000, p=[0.6, 0.3, 0.1]), [0.6, 0.3, 0.1]),
     "local hash": (oracles.local_hash(3, 3.0), RNG.choice(3, 1000, p=[0.6, 0.3, 0.1]), [0.6, 0.3, 0.1]),
-    "random box": (oracles.tick_boxes(3, 3.0, how="random"), RNG.random((1000, 3)) < [0.1, 0.5, 0.9], [0.1, 0.5, 0.9]),
-    "capped boxes": (oracles.tick_boxes(3, 3.0, how="capped"), RNG.random((1000, 3)) < [0.1, 0.5, 0.9], [0.1, 0.5, 0.9]),
+    "random box": (
+        oracles.tick_boxes(3, 3.0, how="random"),
+        RNG.random((1000, 3)) < [0.1, 0.5, 0.9],
+        [0.1, 0.5, 0.9],
+    ),
+    "capped boxes": (
+        oracles.tick_boxes(3, 3.0, how="capped"),
+        RNG.random((1000, 3)) < [0.1, 0.5, 0.9],
+        [0.1, 0.5, 0.9],
+    ),
     "one bit": (numeric.one_bit((0, 80), 2.0), HOURS, 30),
     "hybrid": (numeric.hybrid((0, 80), 2.0), HOURS, 30),
     "laplace, beyond 64 bits": (numeric.local_laplace((0, 80), 1.0986122886681098), HOURS, 30),
@@ -146,7 +158,9 @@ SIMULATED = {
 
 @pytest.mark.parametrize("name", SIMULATED)
 def test_imagined_people_answer_as_real_ones_do_and_are_estimated(name):
-    """Each value within 5 standard errors of the truth; with 27 values and fixed seeds, without cause once in 60,000 seeds."""
+    """Each value within 5 standard errors of the truth; with 27 values and fixed seeds, without cause once in
+    60,000 seeds.
+    """
     design, answers, truth = SIMULATED[name]
     card = AnswerCard(("How is it?", design))
     card.simulate(answers, rng=np.random.default_rng(7))
@@ -190,7 +204,11 @@ def test_the_mime_bundle_holds_the_live_card_a_picture_and_the_words(card):
 def test_the_picture_is_the_same_each_time_and_knows_nothing_of_reports(card):
     before = card._repr_mimebundle_()[0]["image/png"]
     card.simulate([True] * 20)
-    assert card._repr_mimebundle_()[0]["image/png"] == before == AnswerCard(CHEATED)._repr_mimebundle_()[0]["image/png"]
+    assert (
+        card._repr_mimebundle_()[0]["image/png"]
+        == before
+        == AnswerCard(CHEATED)._repr_mimebundle_()[0]["image/png"]
+    )
 
 
 def test_nothing_of_answers_or_reports_is_in_what_the_browser_or_a_saved_notebook_gets(card):
@@ -205,7 +223,11 @@ def test_nothing_of_answers_or_reports_is_in_what_the_browser_or_a_saved_noteboo
 def test_a_text_and_a_design_are_enough_and_the_function_is_the_class():
     card = show.answer_card(("Cheated?", warner(p="2/3")))
     assert isinstance(card, show.AnswerCard)
-    assert (card.question.name, card.question.text, card.question.design) == ("answer", "Cheated?", warner(p="2/3"))
+    assert (card.question.name, card.question.text, card.question.design) == (
+        "answer",
+        "Cheated?",
+        warner(p="2/3"),
+    )
 
 
 @pytest.mark.parametrize(

@@ -66,13 +66,16 @@ def test_the_table_and_the_row_of_a_setting_agree():
         for questions in QUESTIONS[::4]:
             row, place = budget_row(epsilon, questions), EPSILONS.index(epsilon)
             for name in ("total", "factor"):
-                assert row[name] == [table[name][place][table["answers"].index(questions * year)] for year in YEARS]
+                assert row[name] == [
+                    table[name][place][table["answers"].index(questions * year)] for year in YEARS
+                ]
 
 
 def test_the_sentences_of_one_answer_hidden_by_two_coins():
     explorer = show.explore_budget(warner("3/4").epsilon, prior=0.1)
     assert {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()} == {
-        "icons": "Of 100 guesses between two equally likely secrets, up to 75 come out right; without the releases, 50.",
+        "icons": "Of 100 guesses between two equally likely secrets, up to 75 come out right; without the "
+        "releases, 50.",
         "odds": "The odds between any two secrets shift by a factor of up to 3.00.",
         "belief": "Who believed 10 % before believes at least 3 % and at most 25 % after.",
         "bet": "A bet of 1 € on the secret, fair before, is worth up to 2.50 € after.",
@@ -120,5 +123,7 @@ def test_settings_out_of_bounds_are_refused(setting, message):
 
 
 def test_the_still_picture_says_the_sentences(explorer):
-    shown = " ".join(" ".join(text.get_text().split(" ")) for ax in explorer.picture().axes for text in ax.texts)
+    shown = " ".join(
+        " ".join(text.get_text().split(" ")) for ax in explorer.picture().axes for text in ax.texts
+    )
     assert [said for said in explorer.describe().values() if said not in shown.replace("\n", " ")] == []

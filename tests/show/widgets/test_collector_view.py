@@ -25,7 +25,8 @@ def collector(tmp_path, monkeypatch):
 def answer(collector, count):
     rng, question = np.random.default_rng(count), collector.survey["cheated"]
     bodies = [
-        f'{{"answers":{{"faculty":{i % 2},"cheated":{report(question, "yes", rng)}}},"understood":true}}' for i in range(count)
+        f'{{"answers":{{"faculty":{i % 2},"cheated":{report(question, "yes", rng)}}},"understood":true}}'
+        for i in range(count)
     ]
     store = open_store(collector.database)
     store.add([Entry(rng.bytes(16), body) for body in bodies])
@@ -56,7 +57,9 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     assert row[0] == "cheated: Yes"
     assert row[1] == f"{100 * estimate.value:.0f} % ± {100 * estimate.se:.0f} points"
     assert row[3] == "20"
-    assert view.describe()["so_far"].startswith("So far: While the collection is open, it is shown in steps of 10")
+    assert view.describe()["so_far"].startswith(
+        "So far: While the collection is open, it is shown in steps of 10"
+    )
     assert view.describe()["so_far"].endswith("20 of 20 (100 %) passed the comprehension check.")
 
 
@@ -106,7 +109,9 @@ def test_the_state_and_the_promise_of_the_link_are_said(collector):
     assert watch(collector).describe()["state"].startswith("The collection is paused")
 
 
-@pytest.mark.parametrize(("url", "near"), [("http://127.0.0.1:8000/", True), ("https://survey.example/", False)])
+@pytest.mark.parametrize(
+    ("url", "near"), [("http://127.0.0.1:8000/", True), ("https://survey.example/", False)]
+)
 def test_a_link_that_no_phone_can_reach_says_so(collector, url, near):
     collector._store.remember("public url", url)
     told = watch(Collector(collector.database)).describe()["reach"]

@@ -19,7 +19,8 @@ def test_the_explorer_in_one_call_has_sensible_defaults(explorer):
 
 
 @pytest.mark.parametrize(
-    "setting", [(1, 0.01, 1e-10), (52, 0.1, 1e-6), (365, 2.0, 1e-4), (100, 0.3, 1e-8), (7, 0.7, 1e-5), (20, 0.05, 1e-9)]
+    "setting",
+    [(1, 0.01, 1e-10), (52, 0.1, 1e-6), (365, 2.0, 1e-4), (100, 0.3, 1e-8), (7, 0.7, 1e-5), (20, 0.05, 1e-9)],
 )
 def test_the_stored_totals_are_those_that_compose_finds_now(setting):
     k, epsilon, delta = setting
@@ -53,7 +54,10 @@ def test_the_sentences_say_the_best_total_its_factor_and_the_guesses_it_allows(e
 
 
 def test_one_release_shifts_the_odds_by_e_to_its_epsilon():
-    assert f"up to {math.ceil(100 * math.exp(0.7)) / 100:.2f}. One" in show.explore_composition(1, epsilon=0.7).describe()["odds"]
+    assert (
+        f"up to {math.ceil(100 * math.exp(0.7)) / 100:.2f}. One"
+        in show.explore_composition(1, epsilon=0.7).describe()["odds"]
+    )
 
 
 def test_the_loss_on_the_screen_is_found_again_in_python(explorer):

@@ -4,7 +4,15 @@ import pytest
 import traitlets
 
 from toolkit import show, warner
-from toolkit.show.widgets.design_explorer import DEVICES, EPSILONS, PREVALENCES, WORDS, explorer_table, reading, table_row
+from toolkit.show.widgets.design_explorer import (
+    DEVICES,
+    EPSILONS,
+    PREVALENCES,
+    WORDS,
+    explorer_table,
+    reading,
+    table_row,
+)
 from toolkit.show.widgets.words import bound
 
 Z = 1.959963984540054  # the 97.5 % point of the normal distribution

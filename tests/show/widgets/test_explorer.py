@@ -1,4 +1,6 @@
-"""What every explorer has, whoever wrote it: a fixed repr, a still picture, plain code, numbers refused with a reason."""
+"""What every explorer has, whoever wrote it: a fixed repr, a still picture, plain code, numbers refused with
+a reason.
+"""
 
 import base64
 import html
@@ -30,7 +32,9 @@ EXPLORERS = {
     "reconstruction": show.reconstruction_game,
     "exact sums": partial(show.reconstruction_game, 1600, noise=0.0),
 }
-SCRIPTS = sorted({path.name for path in STATIC.glob("*.js")} - {"answer_card.js"})  # whose own tests ask for more
+SCRIPTS = sorted(
+    {path.name for path in STATIC.glob("*.js")} - {"answer_card.js"}
+)  # whose own tests ask for more
 
 
 class Small(Explorer):
@@ -67,9 +71,16 @@ def test_no_text_of_the_still_picture_leaves_it_or_overlaps_another(make):
     figure = make().picture()
     figure.savefig(io.BytesIO())
     page = figure.bbox
-    boxes = [(text.get_text(), text.get_window_extent()) for ax in figure.axes for text in ax.texts if text.get_text()]
+    boxes = [
+        (text.get_text(), text.get_window_extent())
+        for ax in figure.axes
+        for text in ax.texts
+        if text.get_text()
+    ]
     assert [said for said, box in boxes if box.x1 > page.x1 + 1 or box.y0 < page.y0 - 1] == []
-    assert [(a, b) for i, (a, one) in enumerate(boxes) for b, two in boxes[i + 1 :] if one.overlaps(two)] == []
+    assert [
+        (a, b) for i, (a, one) in enumerate(boxes) for b, two in boxes[i + 1 :] if one.overlaps(two)
+    ] == []
 
 
 def test_what_goes_to_the_browser_is_small(make):
@@ -79,7 +90,10 @@ def test_what_goes_to_the_browser_is_small(make):
 
 def test_the_browser_code_is_the_widgets_own_file_after_what_it_imports():
     assert show.DesignExplorer._esm == browser_code("design_explorer.js")
-    files = [(STATIC / name).read_text(encoding="utf-8") for name in ("elements.js", "kit.js", "pictures.js", "design_explorer.js")]
+    files = [
+        (STATIC / name).read_text(encoding="utf-8")
+        for name in ("elements.js", "kit.js", "pictures.js", "design_explorer.js")
+    ]
     plain = "\n".join(re.sub(r"^import .*\n", "", file, flags=re.MULTILINE) for file in files)
     assert browser_code("design_explorer.js") == plain
     styles = [(STATIC / name).read_text(encoding="utf-8") for name in ("theme.css", "kit.css")]

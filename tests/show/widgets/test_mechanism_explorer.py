@@ -6,7 +6,15 @@ from scipy.special import ndtr
 from scipy.stats import kstest, laplace, norm
 
 from toolkit import Gaussian, Laplace, show
-from toolkit.show.widgets.mechanism_explorer import DELTAS, EPSILONS, LEVELS, SENSITIVITIES, WORDS, mechanism_row, mechanism_table
+from toolkit.show.widgets.mechanism_explorer import (
+    DELTAS,
+    EPSILONS,
+    LEVELS,
+    SENSITIVITIES,
+    WORDS,
+    mechanism_row,
+    mechanism_table,
+)
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +28,9 @@ def explorer():
 
 
 def rows_of(table, law, delta=None):
-    (rows,) = [entry["rows"] for entry in table["laws"] if entry["law"] == law and delta in (None, entry["delta"])]
+    (rows,) = [
+        entry["rows"] for entry in table["laws"] if entry["law"] == law and delta in (None, entry["delta"])
+    ]
     return rows
 
 
@@ -50,7 +60,9 @@ def test_no_release_of_laplace_passes_the_promised_ratio_and_some_reach_it(table
 
 
 def test_releases_of_gauss_pass_the_promised_ratio_with_less_than_delta_chance(table):
-    """The loss is linear in the release; its slope and height are read off two places, its tail off the normal law."""
+    """The loss is linear in the release; its slope and height are read off two places, its tail off the
+    normal law.
+    """
     places = np.array(table["noise"])
     for delta in DELTAS:
         for row in rows_of(table, "analytic", delta):
@@ -82,7 +94,8 @@ def test_the_sentences_follow_the_mechanism(explorer):
     mechanism = Gaussian.for_loss(0.5, 1e-6, sensitivity=2)
     said = {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()}
     assert said["ratio"] == (
-        "No release is more than 1.65 times likelier with one record than with another, but for a chance of 1e-06."
+        "No release is more than 1.65 times likelier with one record than with another, but for a chance of "
+        "1e-06."
     )
     assert f"stays within ± {mechanism.error():.1f}: {mechanism.error() / 2:.1f} times" in said["error"]
     assert f"scale {mechanism.scale:.1f}, its standard deviation" in said["scale"]
@@ -110,13 +123,20 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own(explorer):
     explorer.epsilon, explorer.sensitivity, explorer.level, explorer.delta = 0.77, 3.3, 0.8, 1e-5
     mechanism = Gaussian.for_loss(0.77, 1e-5, sensitivity=3.3)
     assert explorer.row["error"] == pytest.approx(mechanism.error(0.8), rel=1e-5)
-    assert repr(explorer) == "<MechanismExplorer: analytic, epsilon 0.77, delta 1e-05, sensitivity 3.3, level 0.8>"
+    assert (
+        repr(explorer)
+        == "<MechanismExplorer: analytic, epsilon 0.77, delta 1e-05, sensitivity 3.3, level 0.8>"
+    )
 
 
 def test_the_row_of_a_setting_is_that_of_the_table(table):
     for row in rows_of(table, "analytic", 1e-6)[::5]:
         found = mechanism_row("analytic", row["epsilon"], 1e-6, SENSITIVITIES[3], LEVELS[1])
-        assert (found["ratio"], found["shares"], found["error"]) == (row["ratio"], row["shares"], row["errors"][3][1])
+        assert (found["ratio"], found["shares"], found["error"]) == (
+            row["ratio"],
+            row["shares"],
+            row["errors"][3][1],
+        )
 
 
 @pytest.mark.parametrize(
@@ -138,4 +158,6 @@ def test_epsilon_walks_from_private_to_precise(table):
     for entry in table["laws"]:
         ratios = [row["ratio"] for row in entry["rows"]]
         assert ratios == sorted(ratios, reverse=True)
-        assert [row["epsilon"] for row in entry["rows"]] == [e for e in EPSILONS if entry["law"] != "classic" or e <= 1]
+        assert [row["epsilon"] for row in entry["rows"]] == [
+            e for e in EPSILONS if entry["law"] != "classic" or e <= 1
+        ]

@@ -8,14 +8,18 @@ from toolkit.show.widgets.explorer import STATIC
 from toolkit.show.widgets.modules import exports, imports, joined
 
 SHARED = {path.name: path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js"))}
-OFFERED = {name: other for other, code in SHARED.items() for name in exports(code) if not name.startswith("default")}
+OFFERED = {
+    name: other for other, code in SHARED.items() for name in exports(code) if not name.startswith("default")
+}
 
 
 def words_of(code: str) -> set[str]:
     """Names that a module uses, without comments, texts, properties, keys and imports."""
     for pattern in (r"/\*.*?\*/", r"//[^\n]*", r"^import .*?;$", r'"(?:[^"\\\n]|\\.)*"'):
         code = re.sub(pattern, "", code, flags=re.DOTALL | re.MULTILINE)
-    code = re.sub(r"`[^`]*`", lambda text: " ".join(re.findall(r"\$\{([^}]*)\}", text.group())), code)  # only what is filled in
+    code = re.sub(
+        r"`[^`]*`", lambda text: " ".join(re.findall(r"\$\{([^}]*)\}", text.group())), code
+    )  # only what is filled in
     return set(re.findall(r"(?<![\w.$])([A-Za-z_]\w*)\b(?!\s*:)", code))
 
 
@@ -32,7 +36,11 @@ def test_a_module_imports_what_it_uses_of_the_others_and_nothing_else(name):
     code = SHARED[name]
     taken = {one for names in imports(code).values() for one in names}
     assert taken <= words_of(code)
-    kit = {one for one, other in OFFERED.items() if other in ("elements.js", "kit.js", "pictures.js") and other != name}
+    kit = {
+        one
+        for one, other in OFFERED.items()
+        if other in ("elements.js", "kit.js", "pictures.js") and other != name
+    }
     assert (words_of(code) & kit) - taken - own_names(code) == set()
 
 
@@ -40,7 +48,9 @@ def test_a_module_imports_what_it_uses_of_the_others_and_nothing_else(name):
 def test_joined_modules_have_no_import_left_and_every_name_once(name):
     code = joined(STATIC / name)
     assert not re.search(r"^import ", code, flags=re.MULTILINE)
-    names = re.findall(r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", code, flags=re.MULTILINE)
+    names = re.findall(
+        r"^(?:export )?(?:async )?(?:function|const|let|class) (\w+)", code, flags=re.MULTILINE
+    )
     assert len(names) == len(set(names))
 
 

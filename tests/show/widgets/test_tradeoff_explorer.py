@@ -35,7 +35,9 @@ def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
 
 @pytest.mark.parametrize(("epsilon", "n"), [(0.5, 200), (0.2, 100_000), (4.0, 7000)])
 def test_what_is_kept_of_shuffling_is_what_is_computed(epsilon, n):
-    assert stored()["local"][EPSILONS.index(epsilon)][SIZES.index(n)] == pytest.approx(local_epsilon(epsilon, n), rel=1e-9)
+    assert stored()["local"][EPSILONS.index(epsilon)][SIZES.index(n)] == pytest.approx(
+        local_epsilon(epsilon, n), rel=1e-9
+    )
 
 
 def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
@@ -48,11 +50,15 @@ def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
 
 def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
     table = tradeoff_table()
-    # People are searched to three digits for the shuffled; of seven people a curator's noise may ask for one more.
+    # People are searched to three digits for the shuffled; of seven people a curator's noise may ask for one
+    # more.
     for what, slack, more in (("margins", 1e-5, 1e-9), ("needed", 2e-3, 1)):
         flat = {way: [x for row in table[what][way] for cell in row for x in cell] for way in WAYS}
         for before, after in (("direct", "central"), ("central", "shuffled"), ("shuffled", "local")):
-            assert all(a <= b * (1 + slack) + more for a, b in zip(flat[before], flat[after], strict=True)), (what, before)
+            assert all(a <= b * (1 + slack) + more for a, b in zip(flat[before], flat[after], strict=True)), (
+                what,
+                before,
+            )
 
 
 def test_a_setting_between_the_steps_is_planned_afresh(explorer):
@@ -69,7 +75,8 @@ def test_the_sentences_of_the_first_setting(explorer):
         "trust": "Whom to trust: locally nobody; shuffled, whoever mixes (a report by itself has ε = 3.45); "
         "a curator, with every answer.",
         "needed": "For ± 3 points ask 385 people directly, 406 with a curator, 618 shuffled, 4,310 locally.",
-        "order": "Twice as private costs about four times the people locally; a curator's noise fades as people come.",
+        "order": "Twice as private costs about four times the people locally; a curator's noise fades as "
+        "people come.",
     }
 
 
@@ -99,7 +106,10 @@ def test_the_table_goes_to_the_browser_once(explorer):
         ({"epsilon": 0.05}, "`epsilon` must lie between 0.1 and 5.0"),
         ({"n": 99}, "`n` must be at least 100"),
         ({"n": 100_001}, "`n` must be at most 100,000"),
-        ({"prevalence": 0.17}, "`prevalence` must be one of 0.01, .*, got 0.17: the table holds these; `plan` takes any"),
+        (
+            {"prevalence": 0.17},
+            "`prevalence` must be one of 0.01, .*, got 0.17: the table holds these; `plan` takes any",
+        ),
         ({"margin": 0.04}, "`margin` must be one of 0.01, 0.02, 0.03, 0.05, 0.1, got 0.04"),
     ],
 )

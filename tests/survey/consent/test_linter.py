@@ -14,7 +14,9 @@ from toolkit.survey.writing.problem import SurveyError
 
 LAW = {"faculty": ["law"]}
 COMMENT = Question("comment", "Anything else?", free_text=True, required=False)
-WARNED = Question("comment", "Anything else?", free_text=True, required=False, warning="Do not say what you answered.")
+WARNED = Question(
+    "comment", "Anything else?", free_text=True, required=False, warning="Do not say what you answered."
+)
 
 
 def agree(name: str, epsilon: float = 1.0) -> Question:
@@ -43,11 +45,14 @@ def survey_of_none() -> None:
 def test_skip_logic_on_a_randomized_answer_is_refused() -> None:
     follow_up = Question("why", "Why?", options=["time", "grades"], show_if={"cheated": ["yes"]})
     refused(
-        r"question 'why': `show_if` must not depend on a randomized question, got 'cheated': whether .* would tell",
+        r"question 'why': `show_if` must not depend on a randomized question, got 'cheated': whether .* "
+        r"would tell",
         cheated(),
         follow_up,
     )
-    also = Question("again", "Again?", design=warner(p="2/3"), show_if={"faculty": ["law"], "cheated": ["yes"]})
+    also = Question(
+        "again", "Again?", design=warner(p="2/3"), show_if={"faculty": ["law"], "cheated": ["yes"]}
+    )
     refused("must not depend on a randomized question", faculty(), cheated(), also)
     assert survey(faculty(), cheated(show_if=LAW))
 
@@ -55,17 +60,26 @@ def test_skip_logic_on_a_randomized_answer_is_refused() -> None:
 def test_conditions_name_options_of_earlier_plain_choices() -> None:
     refused(r"question before this one, got 'faculty', which comes later", cheated(show_if=LAW), faculty())
     refused(r"question before this one, got 'faculty', which is not in the survey", cheated(show_if=LAW))
-    refused(r"question before this one, got 'cheated', which comes later", cheated(show_if={"cheated": ["yes"]}))
-    refused(r"must name options of 'faculty' \(arts, law\), got 'Law'", faculty(), cheated(show_if={"faculty": ["Law"]}))
+    refused(
+        r"question before this one, got 'cheated', which comes later", cheated(show_if={"cheated": ["yes"]})
+    )
+    refused(
+        r"must name options of 'faculty' \(arts, law\), got 'Law'",
+        faculty(),
+        cheated(show_if={"faculty": ["Law"]}),
+    )
     age = Question("age", "Age?", bounds=(0, 99))
-    refused("one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]}))
+    refused(
+        "one answer out of several, got 'age', a question for number", age, cheated(show_if={"age": [20]})
+    )
     ticks = faculty(multiple=True)
     refused("one answer out of several, got 'faculty', a question for ticks", ticks, cheated(show_if=LAW))
 
 
 def test_a_randomized_question_cannot_be_left_out() -> None:
     refused(
-        r"question 'cheated': a randomized question must be required, got required = false: .*prefer not to say",
+        r"question 'cheated': a randomized question must be required, got required = false: .*prefer not to "
+        r"say",
         cheated(required=False),
     )
     assert survey(faculty(required=False), cheated())
@@ -97,9 +111,13 @@ def test_a_randomized_question_cannot_be_declined_by_a_plain_one_before_it(optio
 
 def test_a_randomized_question_cannot_be_evaded_by_leaving_out_a_plain_one() -> None:
     refused(
-        "'faculty' must be required, because a randomized question depends on it", faculty(required=False), cheated(show_if=LAW)
+        "'faculty' must be required, because a randomized question depends on it",
+        faculty(required=False),
+        cheated(show_if=LAW),
     )
-    assert survey(faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated())
+    assert survey(
+        faculty(required=False), Question("lecture", "Which?", options=["a", "b"], show_if=LAW), cheated()
+    )
 
 
 def test_declining_is_fine_as_an_option_of_the_design() -> None:
@@ -110,34 +128,56 @@ def test_declining_is_fine_as_an_option_of_the_design() -> None:
 def test_a_plain_question_must_not_ask_what_a_randomized_one_asks() -> None:
     twin = Question("direct", "HAVE you ever cheated, on an exam!", options=["no", "yes"])
     refused(
-        r"question 'direct': a plain question must not ask what a randomized one asks, got the text of 'cheated'", cheated(), twin
+        r"question 'direct': a plain question must not ask what a randomized one asks, got the text of "
+        r"'cheated'",
+        cheated(),
+        twin,
     )
     languages = {"en": "Exams?", "de": "Have you ever cheated on an exam?"}
-    refused("must not ask what a randomized one asks", cheated(), Question("direct", languages, options=["no", "yes"]))
+    refused(
+        "must not ask what a randomized one asks",
+        cheated(),
+        Question("direct", languages, options=["no", "yes"]),
+    )
     again = Question("again", "Have you ever cheated on an exam?", design=warner(p="2/3"))
     assert survey(cheated(), again)  # asked twice, paid twice
 
 
 def test_free_text_beside_a_sensitive_question_needs_a_warning() -> None:
-    refused(r"question 'comment': free text in a survey with randomized questions needs a `warning`", cheated(), COMMENT)
+    refused(
+        r"question 'comment': free text in a survey with randomized questions needs a `warning`",
+        cheated(),
+        COMMENT,
+    )
     assert survey(cheated(), WARNED)
     assert survey(faculty(), COMMENT)
 
 
 def test_the_total_loss_stays_below_the_ceiling_unless_it_is_raised() -> None:
-    message = r"at most epsilon 3, the survey's `ceiling`, got 3\.693 \(cheated 0\.693, a 2, b 1\): .*raise `ceiling`"
+    message = (
+        r"at most epsilon 3, the survey's `ceiling`, got 3\.693 \(cheated 0\.693, a 2, b 1\): .*raise "
+        r"`ceiling`"
+    )
     refused(message, cheated(), agree("a", 2.0), agree("b", 1.0))
     assert survey(cheated(), agree("a", 2.0), agree("b", 1.0), ceiling=4)
-    assert survey(agree("a", 1.0), agree("b", 1.0), agree("c", 1.0)).loss.epsilon == pytest.approx(3, abs=1e-6)
+    assert survey(agree("a", 1.0), agree("b", 1.0), agree("c", 1.0)).loss.epsilon == pytest.approx(
+        3, abs=1e-6
+    )
     refused("at most epsilon 0.5", cheated(), ceiling=0.5)
 
 
 @pytest.mark.parametrize("design", [mangat("1/2"), triangular("1/4"), additive((0, 9), {0: 0.5, 1: 0.5})])
 def test_a_report_that_proves_an_answer_must_be_allowed_explicitly(design: Any) -> None:
     question = Question("asked", "What?", design=design)
-    refused(r"question 'asked': a report must not be able to prove an answer, .*write ceiling = inf", question, check=False)
+    refused(
+        r"question 'asked': a report must not be able to prove an answer, .*write ceiling = inf",
+        question,
+        check=False,
+    )
     refused("must not be able to prove an answer", question, ceiling=1e300, check=False)
-    refused(r"`check` must be false, because a report on 'asked' can prove an answer", question, ceiling=math.inf)
+    refused(
+        r"`check` must be false, because a report on 'asked' can prove an answer", question, ceiling=math.inf
+    )
     assert math.isinf(survey(question, ceiling=math.inf, check=False).loss.epsilon)
 
 
@@ -155,17 +195,23 @@ def test_every_text_is_there_in_every_language() -> None:
     incomplete: list[tuple[str, Question]] = [
         ("`text`", Question("asked", "Have you?", design=warner(p="2/3"))),
         ("`help`", Question("asked", both, design=warner(p="2/3"), help={"en": "Think."})),
-        ("`instructions`", Question("asked", both, design=crosswise("1/4"), mode="physical", instructions="Two questions.")),
+        (
+            "`instructions`",
+            Question("asked", both, design=crosswise("1/4"), mode="physical", instructions="Two questions."),
+        ),
         ("`warning`", Question("asked", both, free_text=True, warning="Beware.")),
         ("`labels.yes`", Question("asked", both, design=warner(p="2/3"), labels={"yes": "Yes, I have"})),
     ]
     for field, question in incomplete:
         with pytest.raises(
-            SurveyError, match=rf"question 'asked': {field} must be there in every language .*\(en, de\), got none in de"
+            SurveyError,
+            match=rf"question 'asked': {field} must be there in every language .*\(en, de\), got none in de",
         ):
             made(question)
     with pytest.raises(
-        SurveyError, match=r"the option 'arts' must have a label in every language \(en, de\), got none: write labels.arts = \{en"
+        SurveyError,
+        match=r"the option 'arts' must have a label in every language \(en, de\), got none: write "
+        r"labels.arts = \{en",
     ):
         made(Question("asked", both, options=["arts", "law"]))
     made(Question("asked", both, options=[1, 2, "3–4", "yes"]))
@@ -177,14 +223,19 @@ def test_every_text_is_there_in_every_language() -> None:
 
 def test_a_language_needs_words_for_the_page_and_for_the_promise() -> None:
     refused("a language must be one of ar, de, en, es, fr", languages=["it"])
-    refused("must have all its words in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}})
+    refused(
+        "must have all its words in 'it'|without promise_", languages=["it"], words={"it": {"next": "Avanti"}}
+    )
     refused(r"`words` must be in a language of the survey \(en\), got 'it'", words={"it": {"next": "Avanti"}})
     refused("`words.en.next` must be plain text", words={"en": {"next": "\x00"}})
     assert survey(words={"en": {"next": "Go on"}}).interface_words == {"en": {"next": "Go on"}}
 
 
 def test_options_are_shown_by_different_words() -> None:
-    refused(r"question 'cheated': options must be shown by different words in en, got 'Yes' twice", cheated(labels={"no": "Yes"}))
+    refused(
+        r"question 'cheated': options must be shown by different words in en, got 'Yes' twice",
+        cheated(labels={"no": "Yes"}),
+    )
 
 
 def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
@@ -195,7 +246,9 @@ def test_the_longest_submission_fits_into_what_a_server_takes() -> None:
 
 
 def test_what_is_not_refused_is_as_long_as_the_linter_thinks() -> None:
-    """The longest submission of a survey at the limit, with four bytes to each character, is below 64 kB in all."""
+    """The longest submission of a survey at the limit, with four bytes to each character, is below 64 kB in
+    all.
+    """
     import json
 
     names = [f"{'n' * 38}_{place}" for place in range(7)]

@@ -1,4 +1,6 @@
-"""The odds in words: every frequency that is told is one of the design's, and no sentence claims more than the design gives."""
+"""The odds in words: every frequency that is told is one of the design's, and no sentence claims more than
+the design gives.
+"""
 
 import math
 import re
@@ -24,7 +26,9 @@ def told(design: Any) -> str:
 
 
 def frequencies(text: str) -> set[tuple[int, int, bool]]:
-    return {(int(count), int(of.replace("\u202f", "")), not about) for about, count, of in FREQUENCY.findall(text)}
+    return {
+        (int(count), int(of.replace("\u202f", "")), not about) for about, count, of in FREQUENCY.findall(text)
+    }
 
 
 def expected(design: Any) -> set[tuple[int, int, bool]]:
@@ -32,9 +36,13 @@ def expected(design: Any) -> set[tuple[int, int, bool]]:
     if isinstance(design, Design):
         shares = {Fraction(int(weight), design.denominator) for weight in np.unique(design.weights)}
     elif hasattr(design, "window"):
-        window = Fraction(design.width * design.inside, design.width * design.inside + design.steps * design.outside)
+        window = Fraction(
+            design.width * design.inside, design.width * design.inside + design.steps * design.outside
+        )
         shares = {window} | (
-            {Fraction(design.turn, 2**16), Fraction(design.keep, design.keep + design.lie)} if hasattr(design, "turn") else set()
+            {Fraction(design.turn, 2**16), Fraction(design.keep, design.keep + design.lie)}
+            if hasattr(design, "turn")
+            else set()
         )
     else:
         shares = {design.support.p, design.support.q} if hasattr(design, "support") else set()
@@ -58,16 +66,25 @@ def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: 
     assert strong == (design.epsilon <= USUAL)
     assert weak == (USUAL < design.epsilon < math.inf)
     if math.isinf(design.epsilon):
-        proofs = [voice.say("proves_some"), voice.say("proves", report=voice.quoted("no"), answers=voice.quoted("no"))]
+        proofs = [
+            voice.say("proves_some"),
+            voice.say("proves", report=voice.quoted("no"), answers=voice.quoted("no")),
+        ]
         proofs.append(voice.say("proves", report=voice.quoted("neither"), answers=voice.quoted("no")))
         assert any(proof in text for proof in proofs)
 
 
 def test_a_report_that_proves_an_answer_is_named_and_the_other_is_bounded() -> None:
     assert sentences(mangat("2/3"), ENGLISH, str) == [
-        "If your answer is “yes”, we receive “yes” always; if it is “no”, we still receive “yes” 1 time in 3.",
+        (
+            "If your answer is “yes”, we receive “yes” always; if it is “no”, we still receive “yes” 1 time in "  # noqa: E501
+            "3."
+        ),
         "If we receive “no”, your answer can only be “no”.",
-        "If we receive “yes”, that is at most 3 times as likely after one answer as after another, and proves none.",
+        (
+            "If we receive “yes”, that is at most 3 times as likely after one answer as after another, and "
+            "proves none."
+        ),
     ]
 
 
@@ -95,8 +112,9 @@ def test_reports_are_told_in_rows_or_at_once() -> None:
     assert told(k_ary(4, epsilon=1.0)).startswith(
         "We receive your real answer about 48 times in 100, and otherwise one of the 3 other answers"
     )
-    assert "“a” 3 times in 4, “e” 1 time in 10, “b” 1 time in 20 and one of 2 others the rest of the time" in told(
-        DESIGNS["forced_options"]
+    assert (
+        "“a” 3 times in 4, “e” 1 time in 10, “b” 1 time in 20 and one of 2 others the rest of the time"
+        in told(DESIGNS["forced_options"])
     )
     assert told(DESIGNS["forced_many"]).startswith("We receive one of 12 possible reports")
 

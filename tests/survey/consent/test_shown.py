@@ -45,9 +45,19 @@ def test_every_design_has_the_same_fields_and_is_plain_json(design: Any) -> None
 
 def test_a_plain_question_has_no_randomizer_and_no_odds() -> None:
     page = shown_question(faculty(required=False, help="Where you are enrolled."), ["en"])
-    assert (page["mode"], page["randomizer"], page["odds"], page["deniable"], page["reports"]) == ("plain", None, None, None, [])
+    assert (page["mode"], page["randomizer"], page["odds"], page["deniable"], page["reports"]) == (
+        "plain",
+        None,
+        None,
+        None,
+        [],
+    )
     assert page["options"][0] == {"value": "arts", "label": {"en": "arts"}}
-    assert (page["required"], page["help"], page["warning"]) == (False, {"en": "Where you are enrolled."}, None)
+    assert (page["required"], page["help"], page["warning"]) == (
+        False,
+        {"en": "Where you are enrolled."},
+        None,
+    )
 
 
 def test_reports_have_labels_of_their_own_in_every_language() -> None:
@@ -79,7 +89,10 @@ def test_conditions_are_told_in_codes() -> None:
 
 
 def test_bounds_are_numbers() -> None:
-    assert shown_question(Question("hours", "How many?", design=one_bit((0, 80), 1.0)), ["en"])["bounds"] == [0, 80]
+    assert shown_question(Question("hours", "How many?", design=one_bit((0, 80), 1.0)), ["en"])["bounds"] == [
+        0,
+        80,
+    ]
     assert shown_question(Question("share", "Which?", bounds=("1/4", 0.5)), ["en"])["bounds"] == [0.25, 0.5]
 
 

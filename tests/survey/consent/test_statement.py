@@ -18,7 +18,9 @@ PROMISES_SECRECY = ("head_one", "head_all", "head_some", "head_each")
 
 
 def told(*questions: Question, language: str = "en", check: bool = True, access: str = "open") -> list[str]:
-    return promise([question.in_language(language) for question in questions], language, check=check, access=access)
+    return promise(
+        [question.in_language(language) for question in questions], language, check=check, access=access
+    )
 
 
 def agree(name: str, epsilon: float) -> Question:
@@ -38,7 +40,9 @@ HEADS: dict[str, tuple[list[Question], str]] = {
 
 @pytest.mark.parametrize("language", languages())
 @pytest.mark.parametrize(("questions", "head"), HEADS.values(), ids=HEADS)
-def test_the_consequence_comes_first_and_is_what_the_designs_give(questions: list[Question], head: str, language: str) -> None:
+def test_the_consequence_comes_first_and_is_what_the_designs_give(
+    questions: list[Question], head: str, language: str
+) -> None:
     assert told(*questions, language=language)[0] == phrases(language)[head]
 
 
@@ -50,7 +54,11 @@ def test_secrecy_is_promised_only_up_to_odds_of_twenty(design: Any) -> None:
 
 
 def test_the_loss_is_the_sum_of_all_reports_anchors_too() -> None:
-    questions = [faculty(), cheated(), Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")]
+    questions = [
+        faculty(),
+        cheated(),
+        Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no"),
+    ]
     assert loss(questions) == warner(p="2/3").loss + warner(p="3/4").loss
     assert loss([faculty()]) == Pure(0)
     assert math.isinf(loss([cheated(), Question("x", "X?", design=triangular("1/4"))]).epsilon)
@@ -63,7 +71,9 @@ def test_the_loss_is_what_whole_submissions_cost_by_enumeration() -> None:
     truths = list(itertools.product(range(2), range(5), range(2)))
     for one, other in itertools.product(truths, repeat=2):
         for reports in itertools.product(range(2), range(5), range(2)):
-            ratio = math.prod(m[a, y] / m[b, y] for m, a, b, y in zip(matrices, one, other, reports, strict=True))
+            ratio = math.prod(
+                m[a, y] / m[b, y] for m, a, b, y in zip(matrices, one, other, reports, strict=True)
+            )
             worst = max(worst, math.log(ratio))
     assert loss([cheated(), agree("a", 1.0), cheated(anchor="no")]).epsilon == pytest.approx(worst, abs=1e-9)
 
@@ -79,7 +89,9 @@ def test_the_total_is_told_as_odds_and_a_raised_ceiling_is_told() -> None:
 
 def test_unprotected_questions_are_named() -> None:
     long = Question("long", "Well, " + "so " * 100 + "?", options=["a", "b"])
-    paragraph = next(paragraph for paragraph in told(faculty(), long, cheated()) if "not protected" in paragraph)
+    paragraph = next(
+        paragraph for paragraph in told(faculty(), long, cheated()) if "not protected" in paragraph
+    )
     assert "“Which faculty are you in?”" in paragraph
     assert "so…”" in paragraph
     assert "cheated" not in paragraph
@@ -114,7 +126,10 @@ def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons(
     parts = text.split("\n\n")
     assert parts[0] == "Nobody, neither we nor the server, can know your real answer."
     assert parts[1] == "We study exams."
-    assert "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)" in text
+    assert (
+        "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)"
+        in text
+    )
 
 
 @pytest.mark.parametrize("language", languages())
@@ -139,7 +154,11 @@ def test_odds_on_the_page_have_no_icons_and_labels_as_they_are_shown() -> None:
 def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
     from toolkit.survey.language.words import interface
 
-    promised = {f"promise_{name}": sentence.replace("e", "ë") for name, sentence in phrases("en").items() if "{" not in sentence}
+    promised = {
+        f"promise_{name}": sentence.replace("e", "ë")
+        for name, sentence in phrases("en").items()
+        if "{" not in sentence
+    }
     gaps = {f"promise_{name}": sentence for name, sentence in phrases("en").items() if "{" in sentence}
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     made = survey(cheated(), languages=["it"], words={"it": {**promised, **gaps, **page}})

@@ -11,8 +11,8 @@ from toolkit.survey.consent.wheel import sectors, wheel
 from toolkit.survey.language.words import interface
 
 DESIGNS = [
-    warner(p="2/3"), warner(p="1/4"), warner(epsilon=1.0), forced(yes="1/6", no="1/6"), unrelated(p=0.7, prevalence=0.3),
-    mangat(0.7), kuk("4/5", "1/5", draws=2), crosswise("1/4"), triangular("1/4"), k_ary(5, epsilon=1.0),
+    warner(p="2/3"), warner(p="1/4"), warner(epsilon=1.0), forced(yes="1/6", no="1/6"),
+    unrelated(p=0.7, prevalence=0.3), mangat(0.7), kuk("4/5", "1/5", draws=2), crosswise("1/4"), triangular("1/4"), k_ary(5, epsilon=1.0),  # noqa: E501
 ]  # fmt: skip
 
 
@@ -52,4 +52,7 @@ def test_orders_say_what_each_true_answer_leads_to():
 def test_braces_in_a_label_stay_what_they_are():
     design = warner(p="2/3")
     braces = [{"label": {"en": "{label}"}}, {"label": {"en": "{truth}"}}]
-    assert wheel(design, braces, braces, interface(["en"]))[0]["order"]["en"] == "Tap “{label}”, whatever your real answer is."
+    assert (
+        wheel(design, braces, braces, interface(["en"]))[0]["order"]["en"]
+        == "Tap “{label}”, whatever your real answer is."
+    )

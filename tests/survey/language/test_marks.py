@@ -20,7 +20,9 @@ def test_every_heading_of_a_rehearsal_begins_with_a_word_for_it(language):
 def test_all_words_that_the_page_makes_headings_of_are_known_here():
     """Named where screens are made, or given with the question; all others are titles of the survey."""
     script = asset("screens.js").decode()
-    named = {word for call in re.findall(r"heading\(([^)]*)\)", script) for word in re.findall(r'"(\w+)"', call)}
+    named = {
+        word for call in re.findall(r"heading\(([^)]*)\)", script) for word in re.findall(r'"(\w+)"', call)
+    }
     assert named <= {*HEADINGS}
     assert {"practice", "check_title"} <= {*HEADINGS}  # these come with the introduction's questions
 

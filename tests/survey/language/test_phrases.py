@@ -39,13 +39,20 @@ def test_a_region_is_served_by_its_language() -> None:
 def test_another_language_needs_all_sentences_with_their_gaps() -> None:
     own = {"it": {f"{OWN}{name}": sentence for name, sentence in phrases("en").items()}}
     assert phrases("it", own) == phrases("en")
-    with pytest.raises(ValueError, match=r"must be one of ar, de, en, es, fr, or `words`.*got 'it' without promise_decimal"):
+    with pytest.raises(
+        ValueError, match=r"must be one of ar, de, en, es, fr, or `words`.*got 'it' without promise_decimal"
+    ):
         phrases("it")
     with pytest.raises(ValueError, match="without promise_bound:"):
-        phrases("it", {"it": {name: sentence for name, sentence in own["it"].items() if name != f"{OWN}bound"}})
+        phrases(
+            "it", {"it": {name: sentence for name, sentence in own["it"].items() if name != f"{OWN}bound"}}
+        )
     with pytest.raises(ValueError, match=r"other \{…\} in promise_bound:"):
         phrases("it", {"it": {**own["it"], f"{OWN}bound": "{factor.__class__}"}})
 
 
 def test_a_promise_that_we_make_cannot_be_reworded() -> None:
-    assert phrases("de", {"de": {f"{OWN}head_plain": "Alles ist geheim."}})["head_plain"] == phrases("de")["head_plain"]
+    assert (
+        phrases("de", {"de": {f"{OWN}head_plain": "Alles ist geheim."}})["head_plain"]
+        == phrases("de")["head_plain"]
+    )

@@ -33,13 +33,17 @@ def test_empty_words_are_refused(value: object) -> None:
         checked_words(value, "text", 20)
 
 
-@pytest.mark.parametrize("character", ["\x00", "\x07", "\x1b", "\r", "\x7f", "\x85", "\ud800", "\u2028", "\ufffe"])
+@pytest.mark.parametrize(
+    "character", ["\x00", "\x07", "\x1b", "\r", "\x7f", "\x85", "\ud800", "\u2028", "\ufffe"]
+)
 def test_control_characters_and_halves_of_characters_are_refused(character: str) -> None:
     with pytest.raises(ValueError, match=rf"plain text, got the character U\+{ord(character):04X}"):
         checked_string(f"Have{character}you?", "text", 20)
 
 
-@pytest.mark.parametrize("words", ["<script>alert(1)</script>", "</script>", "a\nb\tc", "=1+1", "😀 ünï مرحبا", "{curly} %s & '\""])
+@pytest.mark.parametrize(
+    "words", ["<script>alert(1)</script>", "</script>", "a\nb\tc", "=1+1", "😀 ünï مرحبا", "{curly} %s & '\""]
+)
 def test_markup_and_signs_are_just_text(words: str) -> None:
     assert checked_string(words, "text", 100) == words
 
@@ -55,7 +59,9 @@ def test_language_codes(code: str) -> None:
     assert checked_language(code) == code
 
 
-@pytest.mark.parametrize("code", ["", "e", "EN", "english", "en_GB", "en-", "../en", "en\n", 3, None, "de-AT-1901-x-y-z"])
+@pytest.mark.parametrize(
+    "code", ["", "e", "EN", "english", "en_GB", "en-", "../en", "en\n", 3, None, "de-AT-1901-x-y-z"]
+)
 def test_other_things_are_no_language_codes(code: object) -> None:
     with pytest.raises(ValueError, match="a language must be a code"):
         checked_language(code)

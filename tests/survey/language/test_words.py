@@ -25,7 +25,9 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
     words = interface([language])[language]
     assert set(words) == set(ENGLISH)
     assert all(text.strip() for text in words.values())
-    assert {name: slots(text) for name, text in words.items()} == {name: slots(text) for name, text in ENGLISH.items()}
+    assert {name: slots(text) for name, text in words.items()} == {
+        name: slots(text) for name, text in ENGLISH.items()
+    }
     if language != "en":
         same = {name for name in words if words[name] == ENGLISH[name]} - {"direction", "no", "name"}
         assert same <= {"practice", "question"} or len(same) <= 2, f"not translated: {same}"
@@ -36,7 +38,9 @@ def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
     scripts += Path(items.__file__).read_text(encoding="utf-8")
     made = {"direction", "name", "loading", "optional", "tap_truth", "tap_this", "tap_if"}
     built = {
-        name for name in ENGLISH if re.fullmatch(r"end_\w+|verify_\d|(auto|guided|physical|plain|check)_note|number|text", name)
+        name
+        for name in ENGLISH
+        if re.fullmatch(r"end_\w+|verify_\d|(auto|guided|physical|plain|check)_note|number|text", name)
     }
     unused = {name for name in set(ENGLISH) - made - built if f'"{name}"' not in scripts}
     assert unused == set()

@@ -1,4 +1,6 @@
-"""The dry run against servers that do one thing wrong each. That it finds nothing at a good one is tested behind a real nginx."""
+"""The dry run against servers that do one thing wrong each. That it finds nothing at a good one is tested
+behind a real nginx.
+"""
 
 import socket
 import ssl

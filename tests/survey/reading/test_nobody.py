@@ -13,7 +13,11 @@ from toolkit.survey.rehearsal import report
 @pytest.mark.parametrize("name", DESIGNS)
 def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name):
     question = survey_with(DESIGNS[name])["asked"]
-    truths = {"choice": question.options[0] if question.options else 0, "ticks": list(question.options[:1]), "number": 1}
+    truths = {
+        "choice": question.options[0] if question.options else 0,
+        "ticks": list(question.options[:1]),
+        "number": 1,
+    }
     rng = np.random.default_rng(1)
     found = question.design.estimate_sent([report(question, truths[question.kind], rng) for _ in range(2)])
     empty = nobody(question)

@@ -43,13 +43,17 @@ AGE = Question("age", "Age?", bounds=(0, 99))
 def test_a_plain_mean_has_the_t_interval_of_its_degrees_of_freedom():
     numbers = [20, 25, 31, 44, 60]
     found = plain_estimate(AGE, [(number, 1) for number in numbers])
-    assert tuple(found.interval()) == pytest.approx(t.interval(0.95, 4, np.mean(numbers), np.std(numbers, ddof=1) / np.sqrt(5)))
+    assert tuple(found.interval()) == pytest.approx(
+        t.interval(0.95, 4, np.mean(numbers), np.std(numbers, ddof=1) / np.sqrt(5))
+    )
     assert found.interval().method == "t"
     assert found.method == "plain answers, t with 4 degrees of freedom"
 
 
 def test_the_mean_of_five_numbers_is_covered_as_often_as_promised():
-    """2000 normal samples of 5: at least 0.925, five standard errors below 0.95 (false alarms 3e-7); with z it is 0.879."""
+    """2000 normal samples of 5: at least 0.925, five standard errors below 0.95 (false alarms 3e-7); with z
+    it is 0.879.
+    """
     rng = np.random.default_rng(9)
     covered = 0
     for sample in rng.normal(40, 5, size=(2000, 5)):

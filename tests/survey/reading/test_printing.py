@@ -16,7 +16,11 @@ DRINKS = Question("drinks", "How many drinks a week?", design=one_bit((0, 40), 1
 
 def asked():
     return survey(
-        faculty(labels={"arts": "Arts & Letters", "law": "Law"}), YEAR, cheated(design=warner(p="3/4")), DRINKS, check=False
+        faculty(labels={"arts": "Arts & Letters", "law": "Law"}),
+        YEAR,
+        cheated(design=warner(p="3/4")),
+        DRINKS,
+        check=False,
     )
 
 
@@ -55,7 +59,11 @@ def test_in_one_table_every_number_has_the_same_decimals(by):
     found = estimate(asked(), frame(), by=by)
     for name in ("cheated", "drinks"):
         rows = found.rows(name)
-        numbers = [text for row in rows for text in re.findall(r"\d+(?:\.\d+)?", f"{row.estimate} {row.se} {row.interval}")]
+        numbers = [
+            text
+            for row in rows
+            for text in re.findall(r"\d+(?:\.\d+)?", f"{row.estimate} {row.se} {row.interval}")
+        ]
         assert len({len(text.partition(".")[2]) for text in numbers}) == 1
 
 
@@ -83,7 +91,12 @@ def test_an_interval_is_never_written_as_a_point_nor_an_empty_one_as_numbers():
 def test_where_nobody_answered_there_are_dashes():
     with_gap = frame(40).assign(cheated=lambda one: one["cheated"].where(one["faculty"] == "arts"))
     rows = {row.group: row for row in estimate(asked(), with_gap, by="faculty").rows("cheated")}
-    assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == ("—", "—", "—", 0)
+    assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == (
+        "—",
+        "—",
+        "—",
+        0,
+    )
 
 
 def test_the_comprehension_check_as_a_group_is_in_words():
@@ -97,7 +110,15 @@ def test_the_comprehension_check_as_a_group_is_in_words():
 
 def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
     table = estimate(asked(), frame(), by="faculty").to_table()
-    assert list(table.columns) == ["question", "faculty", "answer", "estimate", "standard error", "95 % interval", "people"]
+    assert list(table.columns) == [
+        "question",
+        "faculty",
+        "answer",
+        "estimate",
+        "standard error",
+        "95 % interval",
+        "people",
+    ]
     assert table["people"].dtype.kind == "i"
     latex = table.to_latex(index=False, escape=True)
     assert "Arts \\& Letters" in latex

@@ -66,7 +66,9 @@ def test_an_open_collection_moves_in_steps_and_a_closed_one_shows_all(field):
 
 
 def test_between_two_steps_every_look_shows_the_same_people_whoever_looks(field):
-    """Also a reader who comes later, with a connection of its own: it gets what was shown, and nothing finer."""
+    """Also a reader who comes later, with a connection of its own: it gets what was shown, and nothing
+    finer.
+    """
     field.arrive(33)
     first = Collector.attach(field.database).reports()
     assert first.attrs["remarks"][0].endswith("Here are 30 of 33 reports; the next at 40.")
@@ -80,10 +82,11 @@ def test_between_two_steps_every_look_shows_the_same_people_whoever_looks(field)
 def test_who_watches_cannot_tell_one_persons_report(tmp_path):
     """The attack: look before and after each answer, and read the report off the difference.
 
-    Thirty people answer, from the seventieth to the hundredth. Where a look differs from the next by one person the guess is
-    right every time, as it was when each report was shown as it came. In steps of ten a look changes by ten reports at once, and
-    the best guess for each of the ten is what most of them sent: of thirty such guesses 18.7 are right on average when reports
-    are fair coins, and 26 or more with probability 0.00024 (all 2**10 outcomes of each ten, counted). The seed is fixed.
+    Thirty people answer, from the seventieth to the hundredth. Where a look differs from the next by one
+    person the guess is right every time, as it was when each report was shown as it came. In steps of ten a
+    look changes by ten reports at once, and the best guess for each of the ten is what most of them sent: of
+    thirty such guesses 18.7 are right on average when reports are fair coins, and 26 or more with probability
+    0.00024 (all 2**10 outcomes of each ten, counted). The seed is fixed.
     """
 
     def right(step):
@@ -119,7 +122,10 @@ def test_by_group_each_group_moves_in_steps_and_below_the_minimum_none_is_shown(
     assert (later["arts"].n, later["arts"].value, later["law"].n) == (30, before, 20)
     assert collector.results()["cheated"].n == 60
     collector.close()
-    assert {group: one.n for group, one in collector.results(by="faculty")["cheated"].items()} == {"arts": 39, "law": 21}
+    assert {group: one.n for group, one in collector.results(by="faculty")["cheated"].items()} == {
+        "arts": 39,
+        "law": 21,
+    }
 
 
 def test_shares_inside_zero_to_one_can_be_asked_of_a_collection(field):
@@ -141,7 +147,9 @@ def test_the_order_in_which_groups_are_named_makes_no_second_snapshot(field):
 
 
 def test_a_question_that_few_are_asked_moves_by_whole_steps_of_those_few(database):
-    """Ten people more, one of them asked: without this its estimate would move by exactly that one's report."""
+    """Ten people more, one of them asked: without this its estimate would move by exactly that one's
+    report.
+    """
     asked = survey(faculty(), cheated(show_if={"faculty": ["law"]}), minimum=20)
     field = Field(database, asked)
     field.arrive(40, faculty=0, cheated=None)
@@ -232,7 +240,9 @@ def test_how_much_is_shown_is_said_in_so_many_words(field):
         "so that until it is closed no two looks differ by one person's report. "
         "Here are 20 of 23 reports; the next at 30."
     )
-    assert "in steps of 10 of each group by faculty" in steps_note(asked, look(field.store, asked, ["faculty"]), ["faculty"])
+    assert "in steps of 10 of each group by faculty" in steps_note(
+        asked, look(field.store, asked, ["faculty"]), ["faculty"]
+    )
     field.store.set_state(State.CLOSED)
     assert steps_note(asked, look(field.store, asked)) == ""
 
@@ -250,6 +260,8 @@ def test_a_step_is_added_whole_from_each_group_by_itself():
 def test_a_step_of_one_shows_everything_and_is_kept_with_the_survey():
     asked = survey(step=1)
     assert type(asked).from_dict(asked.to_dict()).step == 1
-    assert "step" not in survey().to_dict()  # hashes of surveys that leave it as it is are those of earlier versions
+    assert (
+        "step" not in survey().to_dict()
+    )  # hashes of surveys that leave it as it is are those of earlier versions
     with pytest.raises(ValueError, match="`step` must be at least 1"):
         survey(step=0)

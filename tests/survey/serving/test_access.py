@@ -1,4 +1,6 @@
-"""Who may answer, the whole way: a real store behind the real application, and everything that a second use could try."""
+"""Who may answer, the whole way: a real store behind the real application, and everything that a second use
+could try.
+"""
 
 import asyncio
 import re
@@ -8,7 +10,15 @@ from contextlib import contextmanager
 import pytest
 
 from tests.survey.desk import ANSWERS, asked, campus, payload, sent, sha256
-from toolkit.survey.serving.access import PROMISES, digest, invitations, link, page_hash, pass_of, sign_request
+from toolkit.survey.serving.access import (
+    PROMISES,
+    digest,
+    invitations,
+    link,
+    page_hash,
+    pass_of,
+    sign_request,
+)
 from toolkit.survey.serving.blind import IssuerKey, blind, prepare, unblind
 from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission
 from toolkit.survey.serving.refusal import RefusalError
@@ -49,7 +59,9 @@ class Desk:
         nonce = secrets.token_bytes(32)
         message = prepare(nonce, bytes.fromhex(self.page))
         blinded, inverse = blind(self.key.issuer, message)
-        signature = unblind(self.key.issuer, bytes.fromhex(self.sign(invitation, blinded).json["signature"]), inverse)
+        signature = unblind(
+            self.key.issuer, bytes.fromhex(self.sign(invitation, blinded).json["signature"]), inverse
+        )
         return {"nonce": nonce.hex(), "signature": signature.hex()}
 
 
@@ -117,7 +129,9 @@ def test_a_link_works_once_and_its_retry_as_often_as_it_takes(tmp_path):
         mine = payload(it.survey, survey=it.page, token=it.tokens[0])
         assert [it.send(mine), it.send(mine), it.send(mine)] == [201] * 3
         assert it.send(payload(it.survey, survey=it.page, token=it.tokens[0])) == 403  # another report
-        assert it.send({**mine, "answers": {**ANSWERS, "cheated": 1}}) == 201  # a changed one, which is not told from the first
+        assert (
+            it.send({**mine, "answers": {**ANSWERS, "cheated": 1}}) == 201
+        )  # a changed one, which is not told from the first
         assert it.send(payload(it.survey, survey=it.page, token=it.tokens[1])) == 201
         assert it.store.count() == 2
 
@@ -138,7 +152,10 @@ def test_of_many_reports_with_one_link_at_the_same_time_one_is_stored(tmp_path):
 
         async def rush():
             bodies = [sent(payload(it.survey, survey=it.page, token=it.tokens[0])) for _ in range(30)]
-            return [answer.status for answer in await asyncio.gather(*(ask(it.app, "POST", "/report", body) for body in bodies))]
+            return [
+                answer.status
+                for answer in await asyncio.gather(*(ask(it.app, "POST", "/report", body) for body in bodies))
+            ]
 
         assert sorted(asyncio.run(rush())) == [201, *[403] * 29]
         assert it.store.count() == 1
@@ -157,7 +174,9 @@ GUESSES = [
 
 
 def guesses(it, mine, token):
-    """The answers to every guess at a stored report, the right one among them, by somebody with this token."""
+    """The answers to every guess at a stored report, the right one among them, by somebody with this
+    token.
+    """
     passing = {} if it.survey.access == "open" else {"token": token}
     return [asked(it.app, "POST", "/report", sent({**mine, **guess, **passing})) for guess in GUESSES]
 
@@ -165,10 +184,16 @@ def guesses(it, mine, token):
 @pytest.mark.parametrize("state", [State.OPEN, State.PAUSED, State.CLOSED])
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_path, key, access, state):
-    """With the person's own token, with another good one, with an invented one: all guesses are answered alike."""
+    """With the person's own token, with another good one, with an invented one: all guesses are answered
+    alike.
+    """
     with desk(tmp_path, access, key=key if access == "blind" else None) as it:
         own, other = ([it.token(one) for one in it.tokens] if access == "blind" else it.tokens)[:2]
-        mine = payload(it.survey, survey=it.page) if access == "open" else payload(it.survey, survey=it.page, token=own)
+        mine = (
+            payload(it.survey, survey=it.page)
+            if access == "open"
+            else payload(it.survey, survey=it.page, token=own)
+        )
         assert it.send(mine) == 201
         before = list(it.store.reports())
         it.store.set_state(state)
@@ -178,7 +203,9 @@ def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_p
             assert rest == [first] * len(rest)
         assert it.send(mine) == 201  # the person's own phone, which did not hear the answer
         assert list(it.store.reports()) == before
-        if access != "open" and state is not State.CLOSED:  # who has no token does not even learn that the key is there
+        if (
+            access != "open" and state is not State.CLOSED
+        ):  # who has no token does not even learn that the key is there
             unknown = {**mine, "key": secrets.token_hex(16)}
             assert guesses(it, mine, invented) == guesses(it, unknown, invented)
             assert guesses(it, mine, invented)[0].status == 403
@@ -281,9 +308,13 @@ def test_reports_and_signatures_of_an_earlier_page_are_good_and_of_another_are_n
     with desk(tmp_path, "blind", key=key, earlier=[before]) as it:
         now, it.page = it.page, page_hash(before, key.issuer)
         assert it.send(payload(it.survey, survey=it.page, token=it.token(it.tokens[0]))) == 201
-        assert it.send(payload(it.survey, survey=now, token=it.token(it.tokens[1]))) == 201  # signed before, reported after
+        assert (
+            it.send(payload(it.survey, survey=now, token=it.token(it.tokens[1]))) == 201
+        )  # signed before, reported after
         it.page = page_hash("cd" * 32, key.issuer)
-        assert it.send(payload(it.survey, survey=it.page, token=Desk.token(_Elsewhere(key, it.page), ""))) == 409
+        assert (
+            it.send(payload(it.survey, survey=it.page, token=Desk.token(_Elsewhere(key, it.page), ""))) == 409
+        )
         assert it.send(payload(it.survey, survey=now, token=Desk.token(_Elsewhere(key, it.page), ""))) == 403
         assert it.store.count() == 2
 
@@ -326,7 +357,9 @@ def test_a_request_for_another_survey_is_told_so(key):
 
 
 def test_nothing_in_the_store_connects_an_invitation_with_a_report(tmp_path, key):
-    """Each hash that the tables hold is of one thing only: no value stands in two tables but the invited ones' own."""
+    """Each hash that the tables hold is of one thing only: no value stands in two tables but the invited
+    ones' own.
+    """
     import sqlite3
 
     with desk(tmp_path, "blind", key=key) as it:
@@ -334,7 +367,10 @@ def test_nothing_in_the_store_connects_an_invitation_with_a_report(tmp_path, key
         assert [it.send(report) for report in reports] == [201] * 3
         database = sqlite3.connect(tmp_path / "campus.db")
         names = [name for (name,) in database.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        values = {name: {cell for row in database.execute(f"SELECT * FROM {name}") for cell in row} for name in names}  # noqa: S608
+        values = {
+            name: {cell for row in database.execute(f"SELECT * FROM {name}") for cell in row}  # noqa: S608
+            for name in names
+        }
         database.close()
     invited = {digest(token) for token in it.tokens}
     reported = {bytes.fromhex(report["key"]) for report in reports}

@@ -37,7 +37,11 @@ def token(key):
 
 def test_the_key_of_the_rfc_is_consistent():
     assert RFC_KEY.issuer.n == P * Q
-    assert [f"RSABSSA-SHA384-{pss}-{kind}" for kind in ("Randomized", "Deterministic") for pss in ("PSS", "PSSZERO")] == NAMES
+    assert [
+        f"RSABSSA-SHA384-{pss}-{kind}"
+        for kind in ("Randomized", "Deterministic")
+        for pss in ("PSS", "PSSZERO")
+    ] == NAMES
 
 
 @pytest.mark.parametrize("vector", RFC["vectors"], ids=NAMES)
@@ -96,7 +100,9 @@ def test_one_changed_bit_of_a_signature_is_noticed(key, token, position):
     assert not key.issuer.verifies(prepare(nonce, SURVEY), bytes(forged))
 
 
-@pytest.mark.parametrize("forged", [b"", b"\0" * 256, b"\xff" * 256, b"\0" * 255, b"\0" * 257, b"\0" * 255 + b"\1"])
+@pytest.mark.parametrize(
+    "forged", [b"", b"\0" * 256, b"\xff" * 256, b"\0" * 255, b"\0" * 257, b"\0" * 255 + b"\1"]
+)
 def test_simple_forgeries_are_refused(key, token, forged):
     assert not key.issuer.verifies(prepare(token[0], SURVEY), forged)
 
@@ -106,7 +112,9 @@ def test_the_same_blinded_message_gives_the_same_signature_although_the_signer_b
     assert key.sign(blinded) == key.sign(blinded)
 
 
-def test_what_the_root_is_taken_of_is_another_number_each_time_so_that_its_time_tells_nothing_of_the_key(key, monkeypatch):
+def test_what_the_root_is_taken_of_is_another_number_each_time_so_that_its_time_tells_nothing_of_the_key(
+    key, monkeypatch
+):
     bases, root = [], IssuerKey._root
     monkeypatch.setattr(IssuerKey, "_root", lambda self, base: bases.append(base) or root(self, base))
     blinded, _ = blind(key.issuer, prepare(bytes(32), bytes(32)))
@@ -131,11 +139,15 @@ def test_what_is_no_blinded_message_is_not_signed(key):
     for blinded in (b"", bytes(size), n.to_bytes(size), b"\xff" * size, bytes(size - 1), b"\1" * (size + 1)):
         with pytest.raises(BlindError):
             key.sign(blinded)
-    assert key.sign((n - 1).to_bytes(size)) == (n - 1).to_bytes(size)  # (-1) ** d = -1: the largest that is one
+    assert key.sign((n - 1).to_bytes(size)) == (n - 1).to_bytes(
+        size
+    )  # (-1) ** d = -1: the largest that is one
 
 
 def test_a_fault_in_one_half_of_the_root_never_leaves(key):
-    """Boneh, DeMillo, Lipton 1997: one signature that is right modulo p and wrong modulo q gives the factors away."""
+    """Boneh, DeMillo, Lipton 1997: one signature that is right modulo p and wrong modulo q gives the factors
+    away.
+    """
     broken = IssuerKey(key.issuer, key._d + 2, key._p, key._q)
     with pytest.raises(BlindError):
         broken.sign(b"\1" * key.issuer.size)

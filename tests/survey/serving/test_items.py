@@ -57,7 +57,9 @@ def test_screens_words_and_choices_follow_from_the_mode():
         "work": ["ask:work"],
     }
     notes = ["practice_note", "check_note", "auto_note", "guided_note", "physical_note", "plain_note"]
-    assert [item["before"][0] for item in found.values()] == [("note", {"en": interface(["en"])["en"][name]}) for name in notes]
+    assert [item["before"][0] for item in found.values()] == [
+        ("note", {"en": interface(["en"])["en"][name]}) for name in notes
+    ]
     assert {name for name, item in found.items() if item["choices"] is item["reports"]} == {"stolen", "paid"}
     assert {name for name, item in found.items() if item["given"] == "you_tapped"} == {"stolen", "paid"}
     assert {name for name, item in found.items() if item.get("sends") == "we_would_send"} == {"practice"}
@@ -65,11 +67,17 @@ def test_screens_words_and_choices_follow_from_the_mode():
 
 
 def test_what_stands_before_a_field_comes_in_order_and_what_may_be_left_out_says_so():
-    asked = Question("paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Compare.", help="Think.")
+    asked = Question(
+        "paid", "Paid?", design=crosswise("1/4"), mode="physical", instructions="Compare.", help="Think."
+    )
     comment = Question("comment", "Else?", free_text=True, required=False, warning="Name nobody.")
     found = items(asked, comment)
     kinds = [(kind, text["en"].split(".")[0]) for kind, text in found["paid"]["before"]]
-    assert kinds[:3] == [("note", "Think"), ("note", "Keep your real answer to yourself"), ("lead", "Compare")]
+    assert kinds[:3] == [
+        ("note", "Think"),
+        ("note", "Keep your real answer to yourself"),
+        ("lead", "Compare"),
+    ]
     assert (kinds[3][0], len(kinds)) == ("odds", 4)
     assert found["paid"]["before"][3][1]["en"].count("\n") == 1, "the odds, a line each"
     assert [kind for kind, _ in found["comment"]["before"]] == ["note", "lead"]
@@ -103,7 +111,12 @@ KINDS = {
         "A number from 0.0000125 to 80",
         "Please write a number from 0.0000125 to 80.",
     ),
-    "text": (Question("q", "What?", free_text=True, warning="No names."), [], "Your answer", "Please give an answer first."),
+    "text": (
+        Question("q", "What?", free_text=True, warning="No names."),
+        [],
+        "Your answer",
+        "Please give an answer first.",
+    ),
 }
 
 
@@ -132,7 +145,11 @@ def test_reports_that_are_sets_are_marked():
         "hash": oracles.local_hash(four, 1.0),
         "one": k_ary(four, epsilon=1),
     }
-    found = items(*(Question(name, "Which?", design=design) for name, design in designs.items()), practice=False, check=False)
+    found = items(
+        *(Question(name, "Which?", design=design) for name, design in designs.items()),
+        practice=False,
+        check=False,
+    )
     assert {name for name, item in found.items() if item["sets"]} == {"subset", "unary", "capped"}
 
 

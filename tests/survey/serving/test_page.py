@@ -55,7 +55,10 @@ def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_th
 
 
 def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_are_wanted():
-    assert [(one["name"], one["mode"]) for one in content(survey())["intro"]] == [("practice", "auto"), ("understood", "check")]
+    assert [(one["name"], one["mode"]) for one in content(survey())["intro"]] == [
+        ("practice", "auto"),
+        ("understood", "check"),
+    ]
     assert [one["name"] for one in content(survey(practice=False))["intro"]] == ["understood"]
     assert content(survey(practice=False, check=False))["intro"] == []
 
@@ -90,7 +93,7 @@ def test_the_block_is_json_in_which_no_character_is_markup():
 
 def test_the_language_of_the_page_is_the_survey_first_one():
     text = {"ar": "سؤال", "en": "Question"}
-    made = Survey(text, [Question("cheated", text, design=crosswise("1/4"), mode="physical", instructions=text)], consent=text,
+    made = Survey(text, [Question("cheated", text, design=crosswise("1/4"), mode="physical", instructions=text)], consent=text,  # noqa: E501
                   languages=("ar", "en"))  # fmt: skip
     document = page(made).decode()
     assert '<html lang="ar" dir="rtl">' in document
@@ -99,7 +102,13 @@ def test_the_language_of_the_page_is_the_survey_first_one():
 
 def test_the_headers_allow_the_page_its_own_files_and_nothing_else():
     policy = dict(part.split(" ", 1) for part in HEADERS["content-security-policy"].split("; "))
-    assert policy["default-src"] == policy["form-action"] == policy["base-uri"] == policy["frame-ancestors"] == "'none'"
+    assert (
+        policy["default-src"]
+        == policy["form-action"]
+        == policy["base-uri"]
+        == policy["frame-ancestors"]
+        == "'none'"
+    )
     assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
     assert "unsafe" not in HEADERS["content-security-policy"]
     assert (HEADERS["referrer-policy"], HEADERS["x-content-type-options"], HEADERS["cache-control"]) == (
@@ -113,7 +122,9 @@ def test_the_headers_allow_the_page_its_own_files_and_nothing_else():
 def test_every_file_can_be_read_by_people_and_asks_nobody_else(name):
     text = client.asset(name).decode()
     assert max(map(len, text.splitlines())) <= 140
-    assert text.splitlines()[0 if not name.endswith(".html") else 1].startswith(("//", "/*", "<!--")), "it says what it is"
+    assert text.splitlines()[0 if not name.endswith(".html") else 1].startswith(("//", "/*", "<!--")), (
+        "it says what it is"
+    )
     assert not re.findall(r"https?://(?!www\.w3\.org/)", text)
 
 
@@ -132,7 +143,9 @@ def test_scripts_make_no_html_of_texts_and_run_on_old_phones(name):
     ):
         assert banned not in text
     code = re.sub(r"/\*.*?\*/|//[^\n]*|\"(?:\\.|[^\"\\])*\"|/\[.*?\]/\w*", "", text, flags=re.DOTALL)
-    assert name == "blind.js" or not re.search(r"\?\.\w|\?\?|\?\.\[|\*\*|\b\d+n\b|\bstatic\b", code), "syntax of newer browsers"
+    assert name == "blind.js" or not re.search(r"\?\.\w|\?\?|\?\.\[|\*\*|\b\d+n\b|\bstatic\b", code), (
+        "syntax of newer browsers"
+    )
 
 
 @pytest.mark.parametrize("name", sorted(set(SCRIPTS) - {"queue.js", "form.js"}))

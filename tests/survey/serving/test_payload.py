@@ -1,4 +1,6 @@
-"""Submissions from strangers: what an honest phone sends is taken; everything else is refused in words that say nothing of it."""
+"""Submissions from strangers: what an honest phone sends is taken; everything else is refused in words that
+say nothing of it.
+"""
 
 import json
 import math
@@ -12,7 +14,15 @@ from hypothesis import strategies as st
 from tests.survey.samples import DESIGNS, KEY, cheated, faculty, submission, survey, survey_with
 from toolkit import mangat
 from toolkit.survey.question import Question
-from toolkit.survey.serving.payload import BlindToken, OtherSurvey, PayloadError, Submission, asked, checked, parsed
+from toolkit.survey.serving.payload import (
+    BlindToken,
+    OtherSurvey,
+    PayloadError,
+    Submission,
+    asked,
+    checked,
+    parsed,
+)
 from toolkit.survey.spec import Survey
 
 CAMPUS = Survey.load(Path(__file__).parents[3] / "data" / "campus.toml")
@@ -95,7 +105,9 @@ WRONG_ANSWERS: dict[str, Any] = {
 
 @pytest.mark.parametrize("wrong", WRONG_ANSWERS.values(), ids=WRONG_ANSWERS)
 def test_wrong_answers_are_refused(wrong: Any) -> None:
-    assert refused(CAMPUS, submission(CAMPUS, wrong)).startswith(("The question ", "`answers` must hold every question"))
+    assert refused(CAMPUS, submission(CAMPUS, wrong)).startswith(
+        ("The question ", "`answers` must hold every question")
+    )
 
 
 WRONG_FRAMES: dict[str, dict[str, Any]] = {
@@ -129,7 +141,8 @@ def test_no_field_may_be_missing(field: str) -> None:
     data = json.loads(submission(CAMPUS, HONEST))
     del data[field]
     assert (
-        refused(CAMPUS, json.dumps(data).encode()) == "A submission must have exactly the fields survey, key, answers, understood."
+        refused(CAMPUS, json.dumps(data).encode())
+        == "A submission must have exactly the fields survey, key, answers, understood."
     )
 
 
@@ -145,7 +158,8 @@ def _error(survey: Survey, raw: bytes) -> PayloadError:
 
 
 @pytest.mark.parametrize(
-    "raw", [b"", b"null", b"[]", b"3", b'"a"', b"{}", b"\xff", b"[" * 65_536, b'{"a":' * 10_000, b"9" * 65_536]
+    "raw",
+    [b"", b"null", b"[]", b"3", b'"a"', b"{}", b"\xff", b"[" * 65_536, b'{"a":' * 10_000, b"9" * 65_536],
 )
 def test_other_json_and_no_json_are_refused(raw: bytes) -> None:
     refused(CAMPUS, raw)
@@ -200,7 +214,9 @@ def test_a_wrong_answer_before_a_condition_is_refused_and_breaks_nothing() -> No
 
 def test_without_a_check_the_result_is_null() -> None:
     made = survey(cheated(), check=False)
-    assert checked(made, submission(made, {"cheated": 0})).body == '{"answers":{"cheated":0},"understood":null}'
+    assert (
+        checked(made, submission(made, {"cheated": 0})).body == '{"answers":{"cheated":0},"understood":null}'
+    )
     assert "must be null" in refused(made, submission(made, {"cheated": 0}, understood=True))
     proof = survey(cheated(design=mangat("1/2")), check=False, ceiling=math.inf)
     assert checked(proof, submission(proof, {"cheated": 0}))
@@ -209,10 +225,29 @@ def test_without_a_check_the_result_is_null() -> None:
 def test_tokens_are_as_the_mode_of_access_wants_them() -> None:
     once, blind = survey(cheated(), access="token"), survey(cheated(), access="blind")
     assert checked(once, submission(once, {"cheated": 0}, token=TOKEN)).token == TOKEN
-    assert checked(blind, submission(blind, {"cheated": 0}, token=BLIND)).token == BlindToken(b"\x0a" * 32, b"\xff" * 256)
-    for token in (None, "", TOKEN[1:], TOKEN + "A", "A" * 21 + "=", "A" * 21 + "\n", "A" * 21 + "é", 3, BLIND, [TOKEN]):
+    assert checked(blind, submission(blind, {"cheated": 0}, token=BLIND)).token == BlindToken(
+        b"\x0a" * 32, b"\xff" * 256
+    )
+    for token in (
+        None,
+        "",
+        TOKEN[1:],
+        TOKEN + "A",
+        "A" * 21 + "=",
+        "A" * 21 + "\n",
+        "A" * 21 + "é",
+        3,
+        BLIND,
+        [TOKEN],
+    ):
         assert "The token must" in refused(once, submission(once, {"cheated": 0}, token=token))
-    strange = ({}, {**BLIND, "x": 1}, {"nonce": BLIND["nonce"]}, {**BLIND, "nonce": "0a" * 31}, {**BLIND, "signature": "FF" * 256})
+    strange = (
+        {},
+        {**BLIND, "x": 1},
+        {"nonce": BLIND["nonce"]},
+        {**BLIND, "nonce": "0a" * 31},
+        {**BLIND, "signature": "FF" * 256},
+    )
     for token in (None, TOKEN, [BLIND], *strange, {**BLIND, "signature": "f" * 513}, {**BLIND, "nonce": 3}):
         assert "The token" in refused(blind, submission(blind, {"cheated": 0}, token=token))
     for made in (once, blind):
@@ -229,13 +264,17 @@ def test_the_body_says_nothing_of_key_or_token() -> None:
 
 PLAIN = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.just(MARK),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3) | st.just(MARK), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=3) | st.just(MARK), inner, max_size=3)
+    ),
     max_leaves=6,
 )
 
 
 @given(name=st.sampled_from([*HONEST]), value=PLAIN)
-def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_about_it(name: str, value: Any) -> None:
+def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_about_it(
+    name: str, value: Any
+) -> None:
     raw = submission(CAMPUS, answers(**{name: value}))
     if CAMPUS[name].accepts(value) or (name == "comment" and value is None):
         kept = json.loads(checked(CAMPUS, raw).body)["answers"]
@@ -268,7 +307,10 @@ def test_one_changed_byte_is_refused_or_leads_to_another_honest_submission(place
     except PayloadError:
         return
     assert list(kept["answers"]) == list(HONEST)
-    assert all(CAMPUS[name].accepts(value) or (name == "comment" and value is None) for name, value in kept["answers"].items())
+    assert all(
+        CAMPUS[name].accepts(value) or (name == "comment" and value is None)
+        for name, value in kept["answers"].items()
+    )
 
 
 def test_strict_json_is_offered_to_others() -> None:

@@ -102,7 +102,9 @@ def test_it_learns_of_a_new_state_from_the_database(running):
     assert exchange(said["port"], post(sent(payload(survey))))[0] == 201
 
 
-@pytest.mark.parametrize("request_", [b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"])
+@pytest.mark.parametrize(
+    "request_", [b"OPTIONS * HTTP/1.1\r\nHost: x\r\n\r\n", b"CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n"]
+)
 def test_strange_methods_are_refused_with_our_headers(running, request_):
     status, head, _ = exchange(running[1]["port"], request_)
     assert status in (400, 404, 405)
@@ -119,7 +121,9 @@ def test_it_listens_on_one_address_of_this_machine_only(running):
 
 
 def test_it_ends_gracefully_and_what_has_begun_is_finished(folder):
-    """SIGTERM in the middle of a report's body: the rest of it is read, stored and answered; then the process ends with 0."""
+    """SIGTERM in the middle of a report's body: the rest of it is read, stored and answered; then the process
+    ends with 0.
+    """
     inner = folder / "graceful"
     inner.mkdir()
     url, survey, _ = collection(inner)
@@ -147,9 +151,16 @@ def test_nothing_of_any_request_is_written_anywhere(folder):
     url, survey, _ = collection(inner)
     words = "WORDS-TO-KEEP"
     with serving(url) as (process, said):
-        for body in (payload(survey, answers={**ANSWERS, "note": words}), payload(survey, key=words), {words: words}):
+        for body in (
+            payload(survey, answers={**ANSWERS, "note": words}),
+            payload(survey, key=words),
+            {words: words},
+        ):
             exchange(said["port"], post(sent(body)))
-        for raw in (f"{words}\r\n\r\n", f"GET /{words} HTTP/1.1\r\nHost: {words}\r\nX-Forwarded-For: {words}\r\n\r\n"):
+        for raw in (
+            f"{words}\r\n\r\n",
+            f"GET /{words} HTTP/1.1\r\nHost: {words}\r\nX-Forwarded-For: {words}\r\n\r\n",
+        ):
             exchange(said["port"], raw.encode())
         with line(said["port"]) as connection:
             connection.sendall(post(sent(payload(survey, key=words)))[:-5])
@@ -160,12 +171,16 @@ def test_nothing_of_any_request_is_written_anywhere(folder):
     assert b"127.0.0.1" not in held
 
 
-def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no_second_one_begins(folder, failing):
+def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no_second_one_begins(
+    folder, failing
+):
     state = folder / "state.json"
     inner = folder / "file"
     inner.mkdir()
     url, _, _ = collection(inner)
-    with ended([sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--state", state]) as process:
+    with ended(
+        [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--state", state]
+    ) as process:
         deadline = time.monotonic() + 30
         while not read(state) and time.monotonic() < deadline:
             time.sleep(0.02)
@@ -186,13 +201,19 @@ def own(tmp_path):
     return collection(tmp_path)[:2]
 
 
-@pytest.mark.parametrize("pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"])
+@pytest.mark.parametrize(
+    "pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"]
+)
 def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_with_201(own, pieces):
     url, survey = own
     with serving(url) as (_, said):
         for _ in range(5):  # when they come in pieces it is a matter of moments what is read together
             first, second = (post(sent(payload(survey))) for _ in range(2))
-            cut = {1: [first + second], 2: [first, second], 3: [first[:100], first[100:] + second[:200], second[200:]]}
+            cut = {
+                1: [first + second],
+                2: [first, second],
+                3: [first[:100], first[100:] + second[:200], second[200:]],
+            }
             before = count(url)
             with line(said["port"], timeout=2) as connection:
                 for piece in cut[pieces]:
@@ -207,13 +228,21 @@ def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_
 
 
 def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
-    """After a report that could not be stored; and good again after one that was. HEAD says the same as GET."""
+    """After a report that could not be stored; and good again after one that was. HEAD says the same as
+    GET.
+    """
     url, survey = own
-    there, away = Path(url.removeprefix("sqlite:///")), Path(url.removeprefix("sqlite:///")).with_suffix(".away")
+    there, away = (
+        Path(url.removeprefix("sqlite:///")),
+        Path(url.removeprefix("sqlite:///")).with_suffix(".away"),
+    )
     with serving(url, "--prefix", "/survey") as (_, said):
 
         def statuses(*methods):
-            asked = [f"{method} /survey/{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n" for method, path in methods]
+            asked = [
+                f"{method} /survey/{path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"
+                for method, path in methods
+            ]
             with ExitStack() as stack:
                 lines = [stack.enter_context(line(said["port"])) for _ in asked]
                 for connection, request in zip(lines, asked, strict=True):
@@ -231,7 +260,9 @@ def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
         assert got.startswith(b"HTTP/1.1 503 ")
         assert head == got.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
         assert page.startswith(b"HTTP/1.1 200 ")
-        assert json.loads(got.partition(b"\r\n\r\n")[2]) == {"error": "Reports cannot be stored at the moment."}
+        assert json.loads(got.partition(b"\r\n\r\n")[2]) == {
+            "error": "Reports cannot be stored at the moment."
+        }
         away.rename(there)
         assert report() == 201
         assert statuses(("GET", "health"))[0].startswith(b"HTTP/1.1 200 ")
@@ -275,9 +306,15 @@ def test_with_a_certificate_it_speaks_tls_and_only_that(folder, running):
     public, private = certificate(folder)
     survey = running[3]
     context = ssl.create_default_context(cafile=public)
-    with serving(running[2], "--host", "0.0.0.0", "--certificate", public, "--private-key", private) as (process, said):  # noqa: S104
+    with serving(running[2], "--host", "0.0.0.0", "--certificate", public, "--private-key", private) as (  # noqa: S104
+        process,
+        said,
+    ):
         assert said["url"].startswith("https://")
-        with line(said["port"]) as plain, context.wrap_socket(plain, server_hostname="127.0.0.1") as connection:
+        with (
+            line(said["port"]) as plain,
+            context.wrap_socket(plain, server_hostname="127.0.0.1") as connection,
+        ):
             assert connection.version() in ("TLSv1.2", "TLSv1.3")
             connection.sendall(post(sent(payload(survey))))
             assert read_answer(connection)[0] == 201
@@ -296,11 +333,16 @@ def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connectio
     IssuerKey.generate().save(tmp_path / "issuer.pem")
     context = ssl.create_default_context(cafile=public)
     context.maximum_version, wrapped = version, context.wrap_socket
-    with serving(url, "--issuer-key", tmp_path / "issuer.pem", "--certificate", public, "--private-key", private) as (_, said):
+    with serving(
+        url, "--issuer-key", tmp_path / "issuer.pem", "--certificate", public, "--private-key", private
+    ) as (_, said):
 
         def connected(session=None):
             """The session after an answer, by which a client would go on, and whether it did."""
-            with line(said["port"]) as plain, wrapped(plain, server_hostname="127.0.0.1", session=session) as connection:
+            with (
+                line(said["port"]) as plain,
+                wrapped(plain, server_hostname="127.0.0.1", session=session) as connection,
+            ):
                 connection.sendall(GET)
                 assert read_answer(connection)[0] == 200
                 return connection.session, connection.session_reused
@@ -335,8 +377,12 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, runn
         assert exchange(ready["port"], b"GET /blind.js HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
 
 
-def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_folder(folder, failing, monkeypatch):
-    """The key belongs to the collection, whoever serves it first: a key that lies in another folder signs nothing for it."""
+def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_folder(
+    folder, failing, monkeypatch
+):
+    """The key belongs to the collection, whoever serves it first: a key that lies in another folder signs
+    nothing for it.
+    """
     inner, elsewhere = folder / "first", folder / "elsewhere"
     for one in (inner, elsewhere):
         one.mkdir()
@@ -351,7 +397,9 @@ def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_fo
     assert "must be served with the issuer's key that it began with, got another in issuer-key.pem" in said
 
 
-def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_version_made_it(folder, failing):
+def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_version_made_it(
+    folder, failing
+):
     inner = folder / "changed"
     inner.mkdir()
     url, _, _ = collection(inner)
@@ -400,7 +448,9 @@ def with_files(url, files, *options):
         resource.setrlimit(resource.RLIMIT_NOFILE, files)
 
     command = [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, *map(str, options)]
-    with ended(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=few_files) as process:
+    with ended(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=few_files
+    ) as process:
         yield process, json.loads(process.stdout.readline())
         process.send_signal(signal.SIGTERM)
         assert process.communicate(timeout=20) == ("", "")
@@ -414,14 +464,18 @@ def many_files(number):
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < number + 200:
         missing = f"the clients of this test need {number + 200} open files, and there may be {hard}"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(f"{missing}; without CI set this is skipped.")
+        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(
+            f"{missing}; without CI set this is skipped."
+        )
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number + 200), hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
 
 def page_in(port, context, seconds):
-    """The status of the page for an honest client, and whether all of it took no longer than so many seconds."""
+    """The status of the page for an honest client, and whether all of it took no longer than so many
+    seconds.
+    """
     start = time.monotonic()
     with line(port, timeout=30) as plain:
         connection = plain if context is None else context.wrap_socket(plain, server_hostname="127.0.0.1")
@@ -432,11 +486,14 @@ def page_in(port, context, seconds):
 
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 @pytest.mark.parametrize(("files", "silent"), [((300, 300), 400), ((1024, 1024), 1500), ((1024, 4096), 1500)])
-def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(running, folder, tls, files, silent):
-    """All at once, then more of them, beside five clients that want the page: each gets it long before anybody's time ends.
+def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(
+    running, folder, tls, files, silent
+):
+    """All at once, then more of them, beside five clients that want the page: each gets it long before
+    anybody's time ends.
 
-    A request's head and a handshake have ten seconds: that is how long everybody else would wait if these connections counted
-    only when they say something.
+    A request's head and a handshake have ten seconds: that is how long everybody else would wait if these
+    connections counted only when they say something.
     """
     public, private = certificate(folder)
     context = ssl.create_default_context(cafile=public) if tls else None

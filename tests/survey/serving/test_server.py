@@ -1,4 +1,6 @@
-"""The application in process: what is answered to what, which headers go with it, and what is never said or logged."""
+"""The application in process: what is answered to what, which headers go with it, and what is never said or
+logged.
+"""
 
 import asyncio
 import json
@@ -55,13 +57,18 @@ def test_the_same_bytes_again_are_fine_and_stored_once(app, memory, survey):
 
 
 @pytest.mark.parametrize(
-    "change", [{"understood": False}, {"answers": {**ANSWERS, "cheated": 1}}, {"answers": {**ANSWERS, "note": None}}]
+    "change",
+    [{"understood": False}, {"answers": {**ANSWERS, "cheated": 1}}, {"answers": {**ANSWERS, "note": None}}],
 )
-def test_the_same_key_with_another_body_is_answered_as_the_same_and_changes_nothing(app, memory, survey, change):
+def test_the_same_key_with_another_body_is_answered_as_the_same_and_changes_nothing(
+    app, memory, survey, change
+):
     data = payload(survey)
     asked(app, "POST", "/report", sent(data))
     before = dict(memory.reports)
-    assert asked(app, "POST", "/report", sent({**data, **change})) == asked(app, "POST", "/report", sent(data))
+    assert asked(app, "POST", "/report", sent({**data, **change})) == asked(
+        app, "POST", "/report", sent(data)
+    )
     assert memory.reports == before
 
 
@@ -120,7 +127,9 @@ def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(su
 
 
 def test_a_store_that_hangs_is_answered_with_503_before_the_connection_is_cut(survey, memory):
-    """Over a real connection, which is cut after four seconds without an answer: the phone hears when to come again, after two."""
+    """Over a real connection, which is cut after four seconds without an answer: the phone hears when to come
+    again, after two.
+    """
     limits = Limits(answer_seconds=4, head_seconds=1, body_seconds=1, idle_seconds=1, linger_seconds=1)
 
     async def hangs():
@@ -142,7 +151,10 @@ def test_the_log_says_once_that_the_store_fails_and_once_that_it_is_back(app, me
         memory.before = state
         asked(app, "POST", "/report", sent(payload(survey, answers={**ANSWERS, "note": "WORDS-TO-KEEP"})))
     said = [record.getMessage() for record in caplog.records if record.name == "toolkit.survey"]
-    assert said == ["No reports can be stored: the disk must have room, got none: nothing was stored.", "Reports are stored again."]
+    assert said == [
+        "No reports can be stored: the disk must have room, got none: nothing was stored.",
+        "Reports are stored again.",
+    ]
 
 
 def everything(app, survey):
@@ -166,13 +178,29 @@ def everything(app, survey):
 
 def test_every_answer_has_every_security_header_once_and_no_cookie(app, survey):
     answers = list(everything(app, survey))
-    assert [answer.status for answer in answers] == [200, 200, 201, 400, 409, 413, 415, 404, 405, 200, 200, *[405] * 6, 500]
+    assert [answer.status for answer in answers] == [
+        200,
+        200,
+        201,
+        400,
+        409,
+        413,
+        415,
+        404,
+        405,
+        200,
+        200,
+        *[405] * 6,
+        500,
+    ]
     for answer in answers:
         for name, value in HEADERS.items():
             assert answer[name] == value  # `answer[...]` wants exactly one
         names = {name for name, _ in answer.headers}
         assert names <= {*HEADERS, "content-type", "content-length", "allow", "retry-after"}
-        assert answer.body == b"" or answer["content-length"] == str(len(answer.body))  # HEAD has no body, but its length
+        assert answer.body == b"" or answer["content-length"] == str(
+            len(answer.body)
+        )  # HEAD has no body, but its length
 
 
 def test_errors_are_one_sentence_of_json(app, survey):
@@ -212,9 +240,9 @@ def test_the_page_asks_for_no_file_that_is_not_there(app):
 
 
 PATHS = [
-    "", "//", "/.", "/..", "/../server.py", "/%2e%2e/server.py", "/static/form.js", "/form.html", "/server.py", "/randomizer.js/",
-    "/RANDOMIZER.JS", "/report/", "//report", "/report\0", "/randomizer.js\0.html", "/\ud800", "/sign", "/admin", "/status",
-    "/results", "/close", "/docs", "/openapi.json", "/favicon.ico", "/" + "a" * 60_000, "\\report", "/;report", "/report;a=b",
+    "", "//", "/.", "/..", "/../server.py", "/%2e%2e/server.py", "/static/form.js", "/form.html", "/server.py", "/randomizer.js/",  # noqa: E501
+    "/RANDOMIZER.JS", "/report/", "//report", "/report\0", "/randomizer.js\0.html", "/\ud800", "/sign", "/admin", "/status",  # noqa: E501
+    "/results", "/close", "/docs", "/openapi.json", "/favicon.ico", "/" + "a" * 60_000, "\\report", "/;report", "/report;a=b",  # noqa: E501
 ]  # fmt: skip
 
 
@@ -230,7 +258,9 @@ def test_methods_that_an_address_does_not_have_are_refused(app):
     assert asked(app, "POST", "/")["allow"] == "GET, HEAD"
     assert asked(app, "GET", "/report")["allow"] == "POST"
     assert asked(app, "HEAD", "/report").status == 405
-    assert asked(app, "OPTIONS", "/report").status == 405  # no other site's page gets past the browser's question
+    assert (
+        asked(app, "OPTIONS", "/report").status == 405
+    )  # no other site's page gets past the browser's question
 
 
 def test_head_says_what_get_would_say_without_its_body(app):
@@ -253,7 +283,10 @@ def test_health_tells_whether_the_last_report_could_be_stored_and_nothing_else(a
         memory.before = fails  # it would be noticed if the store were asked
         asks.append(asked(app, "GET", "/health"))
     assert [one.status for one in asks] == [200, 200, 200, 503, 503, 200]
-    assert {one.body for one in asks} == {b'{"health":"good"}', b'{"error":"Reports cannot be stored at the moment."}'}
+    assert {one.body for one in asks} == {
+        b'{"health":"good"}',
+        b'{"error":"Reports cannot be stored at the moment."}',
+    }
     assert len({(one.status, *one.headers) for one in asks}) == 2
 
 
@@ -266,7 +299,9 @@ def test_a_paused_collection_is_in_good_health_and_a_server_that_stops_is_not(ap
 
 
 def signing(shown, memory, prefix):
-    """Requests to sign that end in every way: each with what it is answered with. `shown` is the hash that the page names."""
+    """Requests to sign that end in every way: each with what it is answered with. `shown` is the hash that
+    the page names.
+    """
     wanted = {"survey": shown, "invitation": "A" * 22, "blinded": "01" * 256}
     memory.invited.add(digest("A" * 22))
     good = post(sent(wanted), path=f"{prefix}/sign")
@@ -279,7 +314,9 @@ def signing(shown, memory, prefix):
 
 @pytest.mark.parametrize("prefix", ["", "/survey"])
 def test_a_report_cannot_come_on_the_connection_on_which_a_token_was_signed(prefix):
-    """Every answer to a request to sign says that the connection ends, and it does: a report sent after it is not read."""
+    """Every answer to a request to sign says that the connection ends, and it does: a report sent after it is
+    not read.
+    """
     survey, memory, key = campus("blind"), Memory("blind"), IssuerKey.generate()
     app = application(survey, memory, key=key, prefix=prefix)
     shown = re.search('"hash":"([0-9a-f]{64})"', asked(app, "GET", f"{prefix}/").body.decode()).group(1)
@@ -320,14 +357,24 @@ def test_only_json_is_read(app, memory, survey, headers):
     assert not memory.reports
 
 
-@pytest.mark.parametrize("kind", [b"application/json", b"Application/JSON; charset=UTF-8", b"application/json;charset=utf-8"])
+@pytest.mark.parametrize(
+    "kind", [b"application/json", b"Application/JSON; charset=UTF-8", b"application/json;charset=utf-8"]
+)
 def test_json_may_be_called_by_its_usual_names(app, survey, kind):
-    assert asked(app, "POST", "/report", sent(payload(survey)), headers=[(b"content-type", kind)]).status == 201
+    assert (
+        asked(app, "POST", "/report", sent(payload(survey)), headers=[(b"content-type", kind)]).status == 201
+    )
 
 
 def test_the_query_and_foreign_headers_change_nothing(app, memory, survey):
     data = payload(survey)
-    noise = [*JSON, (b"x-forwarded-for", b"6.6.6.6"), (b"cookie", b"a=b"), (b"origin", b"https://evil.example"), (b"host", b"evil")]
+    noise = [
+        *JSON,
+        (b"x-forwarded-for", b"6.6.6.6"),
+        (b"cookie", b"a=b"),
+        (b"origin", b"https://evil.example"),
+        (b"host", b"evil"),
+    ]
     answer = asked(app, "POST", "/report", sent(data), headers=noise, query_string=b"survey=other&key=1")
     assert answer.status == 201
     assert "6.6.6.6" not in repr(memory.reports)
@@ -335,7 +382,10 @@ def test_the_query_and_foreign_headers_change_nothing(app, memory, survey):
 
 def test_an_error_of_ours_is_logged_by_kind_and_place_without_what_it_says(app, survey, caplog):
     data = payload(survey, answers={**ANSWERS, "note": "SECRET-WORDS"})
-    with caplog.at_level(logging.DEBUG), mock.patch.object(server, "checked", side_effect=RuntimeError("SECRET-WORDS")):
+    with (
+        caplog.at_level(logging.DEBUG),
+        mock.patch.object(server, "checked", side_effect=RuntimeError("SECRET-WORDS")),
+    ):
         answer = asked(app, "POST", "/report", sent(data))
     assert answer.status == 500
     assert "SECRET" not in answer.body.decode()
@@ -367,13 +417,17 @@ def test_what_goes_right_or_wrong_by_the_rules_is_not_logged_at_all(app, survey,
 
 
 def test_the_rule_that_was_broken_is_said_without_the_value(app, survey):
-    with mock.patch.object(server, "checked", side_effect=PayloadError("The key must be 32 hexadecimal digits.")):
+    with mock.patch.object(
+        server, "checked", side_effect=PayloadError("The key must be 32 hexadecimal digits.")
+    ):
         answer = asked(app, "POST", "/report", sent(payload(survey)))
     assert (answer.status, answer.json) == (400, {"error": "The key must be 32 hexadecimal digits."})
 
 
 def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatch):
-    """No cause and no context that a traceback would show: the frames of the error before hold what was sent."""
+    """No cause and no context that a traceback would show: the frames of the error before hold what was
+    sent.
+    """
     caught = []
 
     def kept(problem):
@@ -385,7 +439,12 @@ def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatc
 
     monkeypatch.setattr(server, "_refused", kept)
     asked(application(survey, memory), "POST", "/report", sent(payload(survey, key="SECRET")))
-    asked(application(campus("blind"), memory, key=IssuerKey.generate()), "POST", "/sign", b'{"token": "SECRET"}')
+    asked(
+        application(campus("blind"), memory, key=IssuerKey.generate()),
+        "POST",
+        "/sign",
+        b'{"token": "SECRET"}',
+    )
     memory.before = fails
     asked(application(survey, memory), "POST", "/report", sent(payload(survey)))
     assert [status for status, _ in caught] == [400, 400, 503]
@@ -399,7 +458,9 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(app, memory, survey):
     body = sent(payload(survey))
 
     async def story():
-        parts = iter([{"type": "http.request", "body": body[:50], "more_body": True}, {"type": "http.disconnect"}])
+        parts = iter(
+            [{"type": "http.request", "body": body[:50], "more_body": True}, {"type": "http.disconnect"}]
+        )
 
         async def receive():
             return next(parts)
@@ -407,7 +468,14 @@ def test_a_client_that_hangs_up_leaves_nothing_behind(app, memory, survey):
         async def send(_):
             pass
 
-        scope = {"type": "http", "method": "POST", "path": "/report", "root_path": "", "headers": JSON, "query_string": b""}
+        scope = {
+            "type": "http",
+            "method": "POST",
+            "path": "/report",
+            "root_path": "",
+            "headers": JSON,
+            "query_string": b"",
+        }
         await app(scope, receive, send)
 
     asyncio.run(story())
@@ -419,7 +487,9 @@ def test_below_a_prefix_everything_is_there_and_nothing_elsewhere(survey, memory
     assert asked(app, "GET", "/survey/").status == 200
     assert asked(app, "GET", "/survey/randomizer.js").status == 200
     assert asked(app, "POST", "/survey/report", sent(payload(survey))).status == 201
-    assert [asked(app, "GET", path).status for path in ("/", "/survey", "/randomizer.js", "/surveyx/")] == [404] * 4
+    assert [asked(app, "GET", path).status for path in ("/", "/survey", "/randomizer.js", "/surveyx/")] == [
+        404
+    ] * 4
     for wrong in ("survey", "/survey/", "/a{b}", "/a%20b", "/a?b"):
         with pytest.raises(ValueError, match="`prefix` must be a path"):
             application(survey, memory, prefix=wrong)
@@ -438,7 +508,9 @@ def test_a_refusal_may_say_when_to_come_again():
 
 
 def test_nothing_of_the_researcher_is_on_this_address(app):
-    """Every address of the application: the page, its files, the one that takes reports, and the one that says how it is."""
+    """Every address of the application: the page, its files, the one that takes reports, and the one that
+    says how it is.
+    """
     assert app.paths == {
         "/",
         "/report",

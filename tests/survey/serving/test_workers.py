@@ -48,7 +48,9 @@ def exchange(port, request):
         return read_answer(connection)[0]
 
 
-def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refused_and_nothing_is_lost(database, tmp_path):
+def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refused_and_nothing_is_lost(
+    database, tmp_path
+):
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         assert said["pid"] == process.pid
         first = workers(process.pid)
@@ -59,14 +61,19 @@ def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refus
                 victim = workers(process.pid)[0]
                 victim.kill()
                 until(
-                    lambda gone=victim.pid: len(workers(process.pid)) == 2 and gone not in [one.pid for one in workers(process.pid)]
+                    lambda gone=victim.pid: (
+                        len(workers(process.pid)) == 2
+                        and gone not in [one.pid for one in workers(process.pid)]
+                    )
                 )
         assert [client.odd for client in clients] == [[]] * len(clients)
         assert sum(client.refused for client in clients) == 0
         living = workers(process.pid)
         code, complaint = finish(process)
         assert code == 0
-        assert [line_.rpartition(" ended, ")[2] for line_ in complaint.splitlines()] == ["and is started again."] * 3
+        assert [line_.rpartition(" ended, ")[2] for line_ in complaint.splitlines()] == [
+            "and is started again."
+        ] * 3
         assert not any(one.is_running() for one in living)
     stored_once(clients, bodies(database))
 
@@ -137,7 +144,9 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     url, survey, _ = collection(tmp_path)
     survey.save(tmp_path / "survey.toml")
     for options in (("--foreground",), ()):
-        assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "2", *options]) == 2
+        assert (
+            main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "2", *options]) == 2
+        )
         assert "several workers need PostgreSQL, got SQLite" in capsys.readouterr().err
     assert find(url) is None
     assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2

@@ -2,7 +2,8 @@
 
     python full_disk.py URL
 
-The system itself refuses to let a file of this process grow (RLIMIT_FSIZE), which needs no privilege and can be taken back.
+The system itself refuses to let a file of this process grow (RLIMIT_FSIZE), which needs no privilege and can
+be taken back.
 """
 
 import json
@@ -34,7 +35,9 @@ def main() -> None:
     resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))
     after = [outcome.value for outcome in store.add([entry("room again")])]
     store.close()
-    print(json.dumps({"acknowledged": acknowledged, "failures": failures, "counted": counted, "after": after}))  # noqa: T201
+    print(  # noqa: T201
+        json.dumps({"acknowledged": acknowledged, "failures": failures, "counted": counted, "after": after})
+    )
 
 
 if __name__ == "__main__":

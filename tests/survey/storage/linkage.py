@@ -1,7 +1,8 @@
 """Two attacks on a collection that is open: whoever reads it once asks which report came with which token.
 
-Both know all tokens (by their SHA-256) and all reports (by their keys), and look only for what ties one to the other. They know
-nothing of the schema: a token or a report is found wherever its bytes or their hexadecimal digits stand.
+Both know all tokens (by their SHA-256) and all reports (by their keys), and look only for what ties one to
+the other. They know nothing of the schema: a token or a report is found wherever its bytes or their
+hexadecimal digits stand.
 """
 
 import sqlite3
@@ -20,9 +21,11 @@ Marks = dict[str, set[str]]
 
 
 class Reader:
-    """A role that may SELECT and nothing else. It begins to look before the first report comes, and looks again at the end.
+    """A role that may SELECT and nothing else. It begins to look before the first report comes, and looks
+    again at the end.
 
-    The first look is a transaction that stays open: in it a row that was deleted since is still there, and says by whom.
+    The first look is a transaction that stays open: in it a row that was deleted since is still there, and
+    says by whom.
     """
 
     def __init__(self, url: str, schema: str) -> None:
@@ -37,7 +40,9 @@ class Reader:
         found: Marks = defaultdict(set)
         for connection in (self._first, self._again):
             for table in self._tables:
-                for text, *marks in connection.execute(f"SELECT t::text, xmin::text, xmax::text FROM {table} t"):  # noqa: S608
+                for text, *marks in connection.execute(
+                    f"SELECT t::text, xmin::text, xmax::text FROM {table} t"  # noqa: S608
+                ):
                     for one in wanted:
                         if one.hex() in text:
                             found[one.hex()] |= set(marks) - {"0"}
@@ -56,11 +61,16 @@ def by_marks(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> 
         for mark in marks:
             marked[mark].add(key)
     everybody = {key.hex() for key in keys}
-    return [min((marked[mark] for mark in mine[token.hex()] if marked[mark]), key=len, default=everybody) for token in tokens]
+    return [
+        min((marked[mark] for mark in mine[token.hex()] if marked[mark]), key=len, default=everybody)
+        for token in tokens
+    ]
 
 
 def by_order(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> list[set[str]]:
-    """The first token that was spent with the first report that came, and so on, by the last transaction that touched them."""
+    """The first token that was spent with the first report that came, and so on, by the last transaction that
+    touched them.
+    """
     mine, theirs = reader.marks(tokens), reader.marks(keys)
     first = sorted(tokens, key=lambda token: (max(map(int, mine[token.hex()])), token))
     came = sorted(keys, key=lambda key: (max(map(int, theirs[key.hex()])), key))
@@ -69,7 +79,9 @@ def by_order(reader: Reader, tokens: Sequence[bytes], keys: Sequence[bytes]) -> 
 
 
 def by_log(path: Path, tokens: Sequence[bytes], keys: Sequence[bytes], scratch: Path) -> list[set[str]]:
-    """For each token the reports that were new in the commit in which its place changed; all reports if no commit tells."""
+    """For each token the reports that were new in the commit in which its place changed; all reports if no
+    commit tells.
+    """
     everybody = {key.hex() for key in keys}
     guesses = {token.hex(): everybody for token in tokens}
     before: tuple[Mapping[str, Any], set[str]] | None = None
@@ -98,7 +110,9 @@ def _states(path: Path, scratch: Path) -> Iterable[list[str]]:
 
 
 def _commits(log: bytes) -> list[int]:
-    """Where each commit of a log ends: a frame of 24 bytes and a page, whose second number is not zero, and of this log's salt."""
+    """Where each commit of a log ends: a frame of 24 bytes and a page, whose second number is not zero, and
+    of this log's salt.
+    """
     if len(log) < 32:
         return []
     size, salt = struct.unpack(">I", log[8:12])[0], log[16:24]
@@ -123,7 +137,11 @@ def _places(dump: list[str], wanted: Sequence[bytes]) -> dict[str, frozenset[str
 
 
 def linked(guesses: Sequence[set[str]], keys: Sequence[bytes]) -> tuple[int, Fraction]:
-    """How many tokens are tied to their own report and no other, and how many a guess would hit on average."""
+    """How many tokens are tied to their own report and no other, and how many a guess would hit on
+    average.
+    """
     right = [key.hex() in guess for key, guess in zip(keys, guesses, strict=True)]
     sure = sum(hit and len(guess) == 1 for hit, guess in zip(right, guesses, strict=True))
-    return sure, sum((Fraction(1, len(guess)) for hit, guess in zip(right, guesses, strict=True) if hit), Fraction(0))
+    return sure, sum(
+        (Fraction(1, len(guess)) for hit, guess in zip(right, guesses, strict=True) if hit), Fraction(0)
+    )

@@ -8,9 +8,15 @@ from toolkit.survey.store import Entry, Outcome, State
 
 KEYS = [bytes([i]) * 16 for i in range(4)]
 TOKENS = [bytes([i]) * 32 for i in range(3)]
-ENTRIES = st.builds(Entry, st.sampled_from(KEYS), st.sampled_from(["a", "b"]), st.sampled_from([None, *TOKENS]))
+ENTRIES = st.builds(
+    Entry, st.sampled_from(KEYS), st.sampled_from(["a", "b"]), st.sampled_from([None, *TOKENS])
+)
 HEADS = st.builds(
-    Head, st.just("hash"), st.sampled_from(["open", "token", "blind"]), st.sampled_from([None, 0, 1, 2, 5]), st.sampled_from(State)
+    Head,
+    st.just("hash"),
+    st.sampled_from(["open", "token", "blind"]),
+    st.sampled_from([None, 0, 1, 2, 5]),
+    st.sampled_from(State),
 )
 
 
@@ -38,14 +44,24 @@ def test_a_batch_is_decided_as_if_its_entries_had_come_alone(batch, head, found,
     assert len(made.passes) == (0 if head.access == "open" else len(made.reports))
 
 
-THERE, OTHER, NEW = Entry(KEYS[0], "a", TOKENS[0]), Entry(KEYS[0], "b", TOKENS[0]), Entry(KEYS[1], "a", TOKENS[0])
+THERE, OTHER, NEW = (
+    Entry(KEYS[0], "a", TOKENS[0]),
+    Entry(KEYS[0], "b", TOKENS[0]),
+    Entry(KEYS[1], "a", TOKENS[0]),
+)
 STRANGE = Entry(KEYS[0], "a", TOKENS[2])
 
 
 @pytest.mark.parametrize(
     ("entry", "state", "cap", "known", "expected"),
     [
-        (STRANGE, State.OPEN, 2, {TOKENS[0]}, SPENT),  # a token that was never handed out goes before everything
+        (
+            STRANGE,
+            State.OPEN,
+            2,
+            {TOKENS[0]},
+            SPENT,
+        ),  # a token that was never handed out goes before everything
         (STRANGE, State.PAUSED, 1, {TOKENS[0]}, SPENT),
         (STRANGE, State.CLOSED, 1, set(), REPEATED),  # but a closed collection knows no tokens any more
         (THERE, State.CLOSED, 1, set(), REPEATED),  # then a key that is there, whatever its body
@@ -60,6 +76,10 @@ STRANGE = Entry(KEYS[0], "a", TOKENS[2])
         (NEW, State.OPEN, 2, {TOKENS[0]}, STORED),
     ],
 )
-def test_the_order_of_the_checks(entry: Entry, state: State, cap: int, known: set[bytes], expected: Outcome) -> None:
+def test_the_order_of_the_checks(
+    entry: Entry, state: State, cap: int, known: set[bytes], expected: Outcome
+) -> None:
     head = Head("hash", "token", cap, state)
-    assert decide([entry], head, held=1, found={THERE.key}, known=known, invited=set(TOKENS[:2])).outcomes == [expected]
+    assert decide(
+        [entry], head, held=1, found={THERE.key}, known=known, invited=set(TOKENS[:2])
+    ).outcomes == [expected]

@@ -1,4 +1,6 @@
-"""Which page a collection shows: never another by accident, and another on purpose without losing a report."""
+"""Which page a collection shows: never another by accident, and another on purpose without losing a
+report.
+"""
 
 import json
 from contextlib import closing
@@ -40,19 +42,27 @@ def test_other_code_is_told_which_version_to_use_and_how_to_amend(store: Store, 
     opened(store)
     made = toolkit_version()
     with_other_code(monkeypatch)
-    with pytest.raises(ValueError, match=f"of toolkit 9.9.9 for .* of toolkit {made}: use toolkit {made} .*toolkit serve --amend"):
+    with pytest.raises(
+        ValueError,
+        match=f"of toolkit 9.9.9 for .* of toolkit {made}: use toolkit {made} .*toolkit serve --amend",
+    ):
         store.create(small_survey())
     assert "9.9.9" in (other_page(small_survey(), store.editions()) or "")
 
 
-def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(store: Store, monkeypatch) -> None:
+def test_an_amended_page_is_shown_from_then_on_and_the_earlier_one_is_remembered(
+    store: Store, monkeypatch
+) -> None:
     opened(store)
     before = small_survey().hash
     with_other_code(monkeypatch)
     for _ in range(2):
         store.amend(small_survey())
     after = small_survey().hash
-    assert [(edition.hash, edition.toolkit) for edition in store.editions()] == [(before, toolkit_version_then()), (after, "9.9.9")]
+    assert [(edition.hash, edition.toolkit) for edition in store.editions()] == [
+        (before, toolkit_version_then()),
+        (after, "9.9.9"),
+    ]
     store.create(small_survey())
     assert store.hash() == before
     assert other_page(small_survey(), store.editions()) is None
@@ -67,7 +77,9 @@ def toolkit_version_then() -> str:
 def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) -> None:
     opened(store)
     corrected = small_survey("Examinations")
-    with pytest.raises(ValueError, match=r"one of another survey: take another database; or, .*toolkit serve --amend"):
+    with pytest.raises(
+        ValueError, match=r"one of another survey: take another database; or, .*toolkit serve --amend"
+    ):
         store.create(corrected)
     store.amend(corrected)
     assert store.survey() == corrected
@@ -78,8 +90,22 @@ def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) ->
 @pytest.mark.parametrize(
     ("changed", "named"),
     [
-        (Survey("Exams", [Question("cheated", "Have you cheated?", design=warner(p="2/3"))], consent="I agree."), "questions"),
-        (Survey("Exams", [Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))], consent="I agree."), "questions"),
+        (
+            Survey(
+                "Exams",
+                [Question("cheated", "Have you cheated?", design=warner(p="2/3"))],
+                consent="I agree.",
+            ),
+            "questions",
+        ),
+        (
+            Survey(
+                "Exams",
+                [Question("cheated", "Have you ever cheated?", design=warner(p="3/4"))],
+                consent="I agree.",
+            ),
+            "questions",
+        ),
         (small_survey(access="token"), "access"),
         (small_survey(cap=100), "cap"),
         (small_survey(check=False), "check"),
@@ -89,10 +115,13 @@ def test_title_and_consent_may_be_amended_and_are_what_is_shown(store: Store) ->
 def test_questions_and_designs_cannot_be_amended(store: Store, changed: Survey, named: str) -> None:
     opened(store)
     with pytest.raises(
-        ValueError, match=f"may differ in title, consent, words, closes .*, got others in {named}: .* another database"
+        ValueError,
+        match=f"may differ in title, consent, words, closes .*, got others in {named}: .* another database",
     ):
         store.amend(changed)
-    with pytest.raises(ValueError, match="one of another survey: reports cannot be mixed; take another database"):
+    with pytest.raises(
+        ValueError, match="one of another survey: reports cannot be mixed; take another database"
+    ):
         store.create(changed)
     assert len(store.editions()) == 1
 

@@ -1,7 +1,8 @@
-"""While a collection is open, whoever reads its database once does not learn which report came with which token.
+"""While a collection is open, whoever reads its database once does not learn which report came with which
+token.
 
-Sixty people answer one by one, by threes, or by fifteens. Before there was a pool both attacks told the report of each of the
-sixty when they came one by one, and one of three or fifteen otherwise.
+Sixty people answer one by one, by threes, or by fifteens. Before there was a pool both attacks told the
+report of each of the sixty when they came one by one, and one of three or fifteen otherwise.
 """
 
 import random
@@ -51,7 +52,10 @@ def watched(postgres: Postgres) -> Iterator[tuple[Store, Reader]]:
     store = collecting(postgres.url(schema))
     with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as owner:
         owner.execute(f"CREATE ROLE {schema} LOGIN")
-        owner.execute(f"GRANT USAGE ON SCHEMA {schema} TO {schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {schema}")
+        owner.execute(
+            f"GRANT USAGE ON SCHEMA {schema} TO {schema}; GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO "
+            f"{schema}"
+        )
         reader = Reader(f"postgresql://{schema}@/postgres?host={postgres.folder}", schema)
         yield store, reader
         reader.close()
@@ -64,7 +68,9 @@ def no_pool(_: Pool, reports: dict[bytes, str], passes: set[bytes]) -> tuple[Poo
 
 
 @pytest.mark.parametrize("size", SIZES)
-def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(watched: tuple[Store, Reader], size: int) -> None:
+def test_the_marks_of_transactions_do_not_tie_tokens_to_reports(
+    watched: tuple[Store, Reader], size: int
+) -> None:
     """Each token shares its mark with ten reports or more; half of the time its own is among them."""
     store, reader = watched
     arrive(store, size)

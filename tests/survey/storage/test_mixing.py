@@ -12,7 +12,9 @@ from toolkit.survey.storage.mixing import LEAST, Pool, mixed
 def people(start: int, count: int) -> tuple[dict[bytes, str], set[bytes]]:
     """So many reports and passes; the n-th person's have the number n in them."""
     numbers = range(start, start + count)
-    return {number.to_bytes(16): f"{number}" for number in numbers}, {number.to_bytes(32) for number in numbers}
+    return {number.to_bytes(16): f"{number}" for number in numbers}, {
+        number.to_bytes(32) for number in numbers
+    }
 
 
 @given(st.lists(st.integers(1, 70), max_size=12))
@@ -34,7 +36,10 @@ def test_nobody_is_lost_or_doubled_and_few_never_leave(sizes: list[int]) -> None
         assert min(start, LEAST) <= len(pool.reports) == len(pool.passes) < 2 * LEAST
 
 
-@given(st.dictionaries(st.binary(min_size=16, max_size=16), st.text()), st.frozensets(st.binary(min_size=32, max_size=32)))
+@given(
+    st.dictionaries(st.binary(min_size=16, max_size=16), st.text()),
+    st.frozensets(st.binary(min_size=32, max_size=32)),
+)
 def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
     reports: dict[bytes, str], passes: frozenset[bytes]
 ) -> None:
@@ -44,12 +49,16 @@ def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
     assert pool.written() == backwards.written()
 
 
-def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    """1 / 20 for those that left the pool, 1 / (people in it) for those that stay: of 4,000 collections of 50 people, one by one.
+def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """1 / 20 for those that left the pool, 1 / (people in it) for those that stay: of 4,000 collections of 50
+    people, one by one.
 
-    Counted are the people whose pass left at one time and whose report at another. There are 400,000 pairs of such a pass and
-    such a report, of which at most one in ten is of one person; so the share has a standard error below
-    sqrt(0.1 / 400,000) = 0.0005 if pairs are as good as independent. The lots are the same every time.
+    Counted are the people whose pass left at one time and whose report at another. There are 400,000 pairs of
+    such a pass and such a report, of which at most one in ten is of one person; so the share has a standard
+    error below sqrt(0.1 / 400,000) = 0.0005 if pairs are as good as independent. The lots are the same every
+    time.
     """
     chance = random.Random(2026)  # noqa: S311
     monkeypatch.setattr(mixing, "SystemRandom", lambda: chance)
@@ -63,7 +72,9 @@ def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(monk
             when += bool(gone.reports)
             left |= {("report", int.from_bytes(key)): when for key in gone.reports}
             left |= {("pass", int.from_bytes(one)): when for one in gone.passes}
-        places.update((left.get(("pass", person), 0), left.get(("report", person), 0)) for person in range(50))
+        places.update(
+            (left.get(("pass", person), 0), left.get(("report", person), 0)) for person in range(50)
+        )
     assert set(left.values()) == {1, 2, 3, 4}
     for passing, reported in places:
         pairs = collections * LEAST * LEAST  # ten passes and ten reports each time, and ten stay

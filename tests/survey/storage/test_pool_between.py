@@ -1,4 +1,6 @@
-"""A real PgBouncer in transaction mode stands between us and PostgreSQL: each transaction may get another session."""
+"""A real PgBouncer in transaction mode stands between us and PostgreSQL: each transaction may get another
+session.
+"""
 
 import os
 import shutil
@@ -35,7 +37,9 @@ ignore_startup_parameters = extra_float_digits
 def program() -> str:
     found = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
     if found is None:
-        missing = "PgBouncer must be installed for these tests (on Debian or Ubuntu: apt-get install pgbouncer)"
+        missing = (
+            "PgBouncer must be installed for these tests (on Debian or Ubuntu: apt-get install pgbouncer)"
+        )
         if os.environ.get("CI"):
             pytest.fail(f"{missing}; with CI set nothing is skipped.")
         pytest.skip(f"{missing}; without CI set they are skipped.")
@@ -50,7 +54,9 @@ def bouncer(postgres: Postgres) -> Iterator[Postgres]:
     settings.write_text(SETTINGS.format(folder=postgres.folder, port=PORT))
     settings.chmod(0o644)
     user = ["runuser", "-u", "postgres", "--"] if os.geteuid() == 0 else []
-    with subprocess.Popen([*user, command, "-q", str(settings)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen(
+        [*user, command, "-q", str(settings)], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    ) as process:
         try:
             wait_for(postgres.folder / f".s.PGSQL.{PORT}", process)
             yield postgres
@@ -67,7 +73,9 @@ def wait_for(socket: Path, process: "subprocess.Popen[bytes]") -> None:
 
 
 @pytest.mark.parametrize("access", ["open", "token"])
-def test_two_collections_of_one_survey_through_one_pool_get_their_own_reports_and_no_others(bouncer: Postgres, access: str) -> None:
+def test_two_collections_of_one_survey_through_one_pool_get_their_own_reports_and_no_others(
+    bouncer: Postgres, access: str
+) -> None:
     """A pilot and the real thing, four servers, two sessions: nothing of one is in the other."""
     schemas = [new_name(), new_name()]
     stores: list[Store] = []
@@ -81,7 +89,9 @@ def test_two_collections_of_one_survey_through_one_pool_get_their_own_reports_an
     def serve(number: int) -> None:
         place, half = divmod(number, 2)
         for start in range(0, 100, 4):
-            batch = [entry(f"{schemas[place]} {half} {i}", by=f"{half * 200 + i}") for i in range(start, start + 4)]
+            batch = [
+                entry(f"{schemas[place]} {half} {i}", by=f"{half * 200 + i}") for i in range(start, start + 4)
+            ]
             assert stores[number].add(batch) == [STORED] * 4
             sent[place] += [one.body for one in batch]
 

@@ -1,5 +1,7 @@
 # ruff: noqa: S608 (statements are our own)
-"""Versions of tables: a newer and an older one are refused with a sentence, and the older one can be brought up to date."""
+"""Versions of tables: a newer and an older one are refused with a sentence, and the older one can be brought
+up to date.
+"""
 
 import json
 import sqlite3
@@ -24,7 +26,7 @@ CREATE TABLE invited (hash BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE unspent (hash BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
 CREATE TABLE issued (invitation BLOB NOT NULL PRIMARY KEY, blinded BLOB NOT NULL) STRICT, WITHOUT ROWID;
 CREATE TABLE spent (hash BLOB NOT NULL PRIMARY KEY) STRICT, WITHOUT ROWID;
-"""
+"""  # noqa: E501
 TOKENS = [sha("a"), sha("b"), sha("c")]
 
 
@@ -40,7 +42,9 @@ def fill_sqlite(path: Path, access: str) -> str:
 def fill_postgres(postgres: Postgres, access: str) -> str:
     name = new_name()
     made = VERSION_1.replace(" STRICT, WITHOUT ROWID", "").replace("BLOB", "bytea")
-    with psycopg.connect(f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True) as connection:
+    with psycopg.connect(
+        f"postgresql://owner@/postgres?host={postgres.folder}", autocommit=True
+    ) as connection:
         connection.execute(f"CREATE SCHEMA {name}; SET search_path = {name}; {made}")
         _fill(connection.execute, "%s", access)
     return postgres.url(name)
@@ -74,7 +78,9 @@ def test_an_older_collection_is_refused_with_what_to_do_and_left_as_it_is(filled
     for readonly in (True, False):
         with closing(open_store(url, readonly=readonly)) as store:
             for use in (store.count, store.survey, lambda store=store: list(store.reports())):
-                with pytest.raises(ValueError, match=r"version 2 for this toolkit, got the older version 1: .*migrate"):
+                with pytest.raises(
+                    ValueError, match=r"version 2 for this toolkit, got the older version 1: .*migrate"
+                ):
                     use()
     with closing(open_store(url)) as store:
         for use in (lambda: store.add([entry()]), lambda: store.create(small_survey(access="token"))):
@@ -90,7 +96,11 @@ def test_an_older_collection_that_was_migrated_goes_on_where_it_was(filled) -> N
         assert store.survey() == small_survey(access="token")
         assert store.editions()[0].hash == small_survey(access="token").hash
         store.create(small_survey(access="token"))
-        assert store.add([entry("one", by="a", key=bytes(16)), entry(by="a"), entry(by="b")]) == [REPEATED, SPENT, STORED]
+        assert store.add([entry("one", by="a", key=bytes(16)), entry(by="a"), entry(by="b")]) == [
+            REPEATED,
+            SPENT,
+            STORED,
+        ]
         store.remember("port", "8000")
         store.set_state(State.CLOSED)
         assert store.count() == 2
@@ -124,7 +134,9 @@ def test_a_newer_collection_is_refused_with_what_to_do(tmp_path: Path) -> None:
         database.commit()
     with closing(open_store(f"sqlite:///{path}")) as store:
         for use in (store.count, store.migrate):
-            with pytest.raises(ValueError, match="got the newer version 3: use the toolkit that made it, or a newer one"):
+            with pytest.raises(
+                ValueError, match="got the newer version 3: use the toolkit that made it, or a newer one"
+            ):
                 use()
 
 
@@ -137,6 +149,7 @@ def test_there_is_a_way_from_every_older_version() -> None:
 def test_both_databases_have_the_same_tables_and_a_session_that_does_the_same() -> None:
     assert schema.SQLITE.keys() == schema.POSTGRES.keys()
     verbs = [
-        {name for name in dir(one) if name[0] != "_"} for one in (sqlite_session.SqliteSession, postgres_session.PostgresSession)
+        {name for name in dir(one) if name[0] != "_"}
+        for one in (sqlite_session.SqliteSession, postgres_session.PostgresSession)
     ]
     assert verbs[0] == verbs[1]

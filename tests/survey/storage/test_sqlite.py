@@ -51,13 +51,17 @@ COLUMNS = {
 
 
 def schema(database: sqlite3.Connection) -> dict[str, str]:
-    """Every table with all its columns, hidden ones too, and everything else that the file defines, by name."""
+    """Every table with all its columns, hidden ones too, and everything else that the file defines, by
+    name.
+    """
     found = {}
     for kind, name, text in database.execute("SELECT type, name, sql FROM sqlite_master"):
         if kind != "table":
             found[name] = f"{kind} {text or ''}".strip()
             continue
-        columns = database.execute('SELECT name, type, "notnull", dflt_value, hidden FROM pragma_table_xinfo(?)', [name])
+        columns = database.execute(
+            'SELECT name, type, "notnull", dflt_value, hidden FROM pragma_table_xinfo(?)', [name]
+        )
         found[name] = ", ".join(
             f"{column} {type_}{'!' * required}{f' DEFAULT {default}' if default else ''}{' hidden' * hidden}"
             for column, type_, required, default, hidden in columns
@@ -106,7 +110,10 @@ def test_a_dump_holds_the_reports_and_nothing_else_of_anybody(store: Store, path
         rows = [line for line in database.iterdump() if line.startswith("INSERT") and '"edition"' not in line]
     in_order = sorted(entries, key=lambda one: one.key)
     there = [f"INSERT INTO \"report\" VALUES(X'{one.key.hex().upper()}','{one.body}');" for one in in_order]
-    others = [f"INSERT INTO \"collection\" VALUES(2,'{store.hash()}','token',NULL,'closed');", "INSERT INTO \"pool\" VALUES(2,'');"]
+    others = [
+        f"INSERT INTO \"collection\" VALUES(2,'{store.hash()}','token',NULL,'closed');",
+        "INSERT INTO \"pool\" VALUES(2,'');",
+    ]
     assert rows == sorted([*others, *there, "INSERT INTO \"tally\" VALUES('all',2);"])
 
 
@@ -124,7 +131,8 @@ def closed_file(path: Path, batches: list[list[Entry]], tokens: list[str]) -> by
 def test_a_closed_file_is_the_same_whatever_the_order_in_which_reports_came(tmp_path: Path) -> None:
     tokens = [f"{i}" for i in range(400)]
     entries = [
-        entry(f"{i}" * 300, by=token, key=key) for i, (token, key) in enumerate(zip(tokens, keys_in_order(400), strict=True))
+        entry(f"{i}" * 300, by=token, key=key)
+        for i, (token, key) in enumerate(zip(tokens, keys_in_order(400), strict=True))
     ]
     orders = {
         "sorted": [entries],
@@ -134,7 +142,9 @@ def test_a_closed_file_is_the_same_whatever_the_order_in_which_reports_came(tmp_
     files = set()
     for name, batches in orders.items():
         (tmp_path / name).mkdir()
-        files.add(closed_file(tmp_path / name / "survey.db", batches, tokens if name == "sorted" else tokens[::-1]))
+        files.add(
+            closed_file(tmp_path / name / "survey.db", batches, tokens if name == "sorted" else tokens[::-1])
+        )
     assert len(files) == 1
     (content,) = files
     assert all(sha(token) not in content for token in tokens)
@@ -155,9 +165,11 @@ def test_without_closing_the_order_does_show_in_the_file(tmp_path: Path) -> None
 
 
 def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Store, path: Path) -> None:
-    """No page of the file holds a token beside the report that it came with, but for those who are in the pool now.
+    """No page of the file holds a token beside the report that it came with, but for those who are in the
+    pool now.
 
-    A page of the reports alone may hold one of them twice: where SQLite splits a page it leaves some bytes of it behind.
+    A page of the reports alone may hold one of them twice: where SQLite splits a page it leaves some bytes of
+    it behind.
     """
     people = [f"{i}" for i in range(57)]
     opened(store, access="token").invite(map(sha, people))
@@ -182,8 +194,12 @@ def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Store, path: P
         assert not any(holds(page, one.key) and holds(page, one.pass_) for page in pages)
 
 
-def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(store: Store, path: Path) -> None:
-    """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no hash is in the bytes."""
+def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(
+    store: Store, path: Path
+) -> None:
+    """Not the invitations, not the blinded messages, not the passes: no table of tokens has a row, and no
+    hash is in the bytes.
+    """
     opened(store, access="blind").invite([sha("a"), sha("b")])
     assert store.issue(sha("a"), sha("blinded"))
     assert store.add([entry("one", by="pass")]) == [STORED]
@@ -195,7 +211,11 @@ def test_a_closed_blind_collection_keeps_nothing_of_who_asked_for_a_signature(st
     store.close()
     assert (before, after) == ([2, 1, 0], [0, 0, 0])  # the pass was in the pool
     content = path.read_bytes()
-    assert not [word for word in ("a", "b", "blinded", "pass") if sha(word) in content or sha(word).hex().encode() in content]
+    assert not [
+        word
+        for word in ("a", "b", "blinded", "pass")
+        if sha(word) in content or sha(word).hex().encode() in content
+    ]
     assert b"one" in content
 
 
@@ -308,7 +328,12 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Sto
     worker = Path(__file__).with_name("full_disk.py")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     done = subprocess.run(
-        [sys.executable, str(worker), f"sqlite:///{path}"], check=True, capture_output=True, timeout=60, cwd=ROOT, env=environment
+        [sys.executable, str(worker), f"sqlite:///{path}"],
+        check=True,
+        capture_output=True,
+        timeout=60,
+        cwd=ROOT,
+        env=environment,
     )
     said = json.loads(done.stdout)
     assert len(said["failures"]) == 5
@@ -321,8 +346,12 @@ def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Sto
         assert database.execute("PRAGMA integrity_check").fetchone() == ("ok",)
 
 
-def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(store: Store, path: Path, monkeypatch) -> None:
-    """What was committed is on the disk, whatever becomes of the log; a full disk may keep it from being brought into the file."""
+def test_a_log_that_cannot_be_emptied_costs_no_report_and_is_emptied_later(
+    store: Store, path: Path, monkeypatch
+) -> None:
+    """What was committed is on the disk, whatever becomes of the log; a full disk may keep it from being
+    brought into the file.
+    """
     opened(store, access="token").invite([sha("a"), sha("b")])
     store.count()
 
@@ -402,7 +431,9 @@ def test_a_file_that_is_exchanged_is_not_written_to(store: Store, path: Path) ->
         assert database.execute("SELECT count(*) FROM report").fetchone() == (0,)
 
 
-def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(store: Store, path: Path) -> None:
+def test_a_file_that_is_exchanged_before_its_first_use_is_noticed_by_who_made_it(
+    store: Store, path: Path
+) -> None:
     store.create(small_survey())
     other = opened(open_store(f"sqlite:///{path.with_name('other.db')}"), title="Theft")
     other.close()

@@ -78,7 +78,9 @@ def test_a_collection_begins_as_an_empty_draft_of_its_survey(store: Store, conne
     assert list(other.reports()) == []
 
 
-def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(store: Store, connect: Connect) -> None:
+def test_creating_the_same_again_changes_nothing_and_another_survey_is_refused(
+    store: Store, connect: Connect
+) -> None:
     opened(store)
     store.add([entry()])
     again = connect()
@@ -102,7 +104,9 @@ def test_settings_are_kept_with_the_collection(store: Store, connect: Connect) -
     assert connect().setting("other") is None
 
 
-def test_a_setting_is_swapped_only_if_nobody_was_faster_and_the_collection_is_not_closed(store: Store, connect: Connect) -> None:
+def test_a_setting_is_swapped_only_if_nobody_was_faster_and_the_collection_is_not_closed(
+    store: Store, connect: Connect
+) -> None:
     opened(store)
     assert store.swap("shown", None, "a")
     assert not connect().swap("shown", None, "b")
@@ -122,7 +126,10 @@ def test_a_setting_is_kept_once_or_swapped_for_what_was_read(store: Store, conne
     assert not other.swap("shown", None, "2")
     assert other.swap("shown", "1", "2")
     store.set_state(State.CLOSED)
-    assert (other.setting("shown"), other.setting("issuer")) == (None, "a")  # what was shown tells earlier reports from later ones
+    assert (other.setting("shown"), other.setting("issuer")) == (
+        None,
+        "a",
+    )  # what was shown tells earlier reports from later ones
     assert not other.swap("issuer", "a", "b")
 
 
@@ -141,19 +148,30 @@ def test_of_many_who_create_at_once_all_find_one_collection(connect: Connect) ->
     assert {store.hash() for store in stores} == {small_survey().hash}
 
 
-@pytest.mark.parametrize("use", [Store.survey, Store.hash, Store.state, Store.count, lambda store: store.add([entry()])])
+@pytest.mark.parametrize(
+    "use", [Store.survey, Store.hash, Store.state, Store.count, lambda store: store.add([entry()])]
+)
 def test_without_a_collection_every_use_says_so(store: Store, use: Callable[[Store], object]) -> None:
     method = getattr(use, "__name__", "")
     with pytest.raises(StoreError, match="must"):
         use(store) if method == "<lambda>" else getattr(store, method)()
 
 
-WAYS = {("draft", "open"), ("draft", "closed"), ("open", "paused"), ("open", "closed"), ("paused", "open"), ("paused", "closed")}
+WAYS = {
+    ("draft", "open"),
+    ("draft", "closed"),
+    ("open", "paused"),
+    ("open", "closed"),
+    ("paused", "open"),
+    ("paused", "closed"),
+}
 
 
 @pytest.mark.parametrize(("old", "new"), list(product(State, State)), ids=lambda state: state.value)
 def test_states_move_only_along_their_ways(tmp_path, old: State, new: State) -> None:
-    with closing(open_store(f"sqlite:///{tmp_path / 'survey.db'}")) as store:  # the rule is one for all databases
+    with closing(
+        open_store(f"sqlite:///{tmp_path / 'survey.db'}")
+    ) as store:  # the rule is one for all databases
         store.create(small_survey())
         for step in {State.DRAFT: (), State.PAUSED: (State.OPEN, State.PAUSED)}.get(old, (old,)):
             store.set_state(step)
@@ -213,7 +231,16 @@ def test_the_state_is_that_of_the_moment_whoever_changed_it(store: Store, connec
     assert store.add([entry()]) == [CLOSED]
 
 
-BODIES = ["", "{}", "ü–漢字–🙂–עברית", "'; DROP TABLE report; --", '\\u0000 \\ %s ? $1 "', "\n\r\t", "x" * 300_000, "NULL"]
+BODIES = [
+    "",
+    "{}",
+    "ü–漢字–🙂–עברית",
+    "'; DROP TABLE report; --",
+    '\\u0000 \\ %s ? $1 "',
+    "\n\r\t",
+    "x" * 300_000,
+    "NULL",
+]
 
 
 def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: Store, monkeypatch) -> None:
@@ -226,7 +253,9 @@ def test_bodies_come_back_letter_for_letter_in_the_order_of_their_keys(store: St
     assert list(store.reports()) == BODIES
 
 
-def test_reports_that_come_while_one_reads_disturb_nothing(store: Store, connect: Connect, monkeypatch) -> None:
+def test_reports_that_come_while_one_reads_disturb_nothing(
+    store: Store, connect: Connect, monkeypatch
+) -> None:
     monkeypatch.setattr(collection, "PAGE", 2)
     opened(store)
     before = [entry(f"before {i}") for i in range(9)]
@@ -242,7 +271,11 @@ def test_reports_that_come_while_one_reads_disturb_nothing(store: Store, connect
 def test_a_read_only_store_reads_everything_and_changes_nothing(store: Store, connect: Connect) -> None:
     opened(store, access="token")
     looking = connect(readonly=True)
-    assert (looking.state(), looking.count(), looking.survey()) == (State.OPEN, 0, small_survey(access="token"))
+    assert (looking.state(), looking.count(), looking.survey()) == (
+        State.OPEN,
+        0,
+        small_survey(access="token"),
+    )
     store.invite([sha("a")])
     store.add([entry("one", by="a")])
     assert looking.count() == 1
@@ -278,11 +311,17 @@ def test_a_token_is_not_spent_by_a_report_that_is_not_stored(store: Store) -> No
     store.set_state(State.PAUSED)
     assert store.add([entry(by="a")]) == [PAUSED]
     store.set_state(State.OPEN)
-    assert store.add([first, entry(by="a"), entry("other", by="a", key=first.key)]) == [STORED, FULL, REPEATED]
+    assert store.add([first, entry(by="a"), entry("other", by="a", key=first.key)]) == [
+        STORED,
+        FULL,
+        REPEATED,
+    ]
     assert store.add([entry(by="a"), entry(by="nobody's")]) == [FULL, SPENT]
 
 
-def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_body_to_nobody(store: Store) -> None:
+def test_that_a_key_is_there_is_told_to_nobody_who_never_had_a_token_and_its_body_to_nobody(
+    store: Store,
+) -> None:
     invited(store, "a", "b")
     first = entry("first", by="a")
     assert store.add([first]) == [STORED]
@@ -366,7 +405,10 @@ def test_of_servers_that_race_with_one_key_one_stores_it(store: Store, connect: 
         same = entry(f"{round_}")
         assert Counter(raced(stores, [[same]] * 4)) == {STORED: 1, REPEATED: 3}
         key = entry().key
-        assert Counter(raced(stores, [[entry(f"{i}", key=key)] for i in range(4)])) == {STORED: 1, REPEATED: 3}
+        assert Counter(raced(stores, [[entry(f"{i}", key=key)] for i in range(4)])) == {
+            STORED: 1,
+            REPEATED: 3,
+        }
     assert store.count() == 20 == len(list(store.reports()))
 
 
@@ -465,7 +507,11 @@ def test_closing_forgets_the_tokens_and_keeps_the_reports(store: Store, connect:
     assert list(store.reports()) == before
     assert store.add([one, entry(by="c")]) == [REPEATED, CLOSED]
     with store._engine.reading() as session:
-        assert session.unspent([sha("a"), sha("b"), sha("c")]) == session.spent([sha("a"), sha("b"), sha("c")]) == set()
+        assert (
+            session.unspent([sha("a"), sha("b"), sha("c")])
+            == session.spent([sha("a"), sha("b"), sha("c")])
+            == set()
+        )
         assert not session.pool().passes
 
 
@@ -493,7 +539,9 @@ def test_an_entry_does_not_show_what_it_holds() -> None:
     assert repr(entry("a secret", by="b")) == str(entry("a secret")) == "<Entry>"
 
 
-@pytest.mark.parametrize("wrong", ["", "survey.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://user:secret@host/db"])
+@pytest.mark.parametrize(
+    "wrong", ["", "survey.db", "sqlite://", "sqlite:///", "sqlite:///:memory:", "mysql://user:secret@host/db"]
+)
 def test_other_urls_are_refused_without_quoting_a_password(wrong: str) -> None:
     with pytest.raises(ValueError, match="must b") as caught:
         open_store(wrong)
@@ -511,7 +559,10 @@ def test_whatever_was_acknowledged_survives_twenty_deaths_and_is_there_once(
     store.close()
     worker = Path(__file__).with_name("killed.py")
     subprocess.run(
-        [sys.executable, str(worker), url, str(tmp_path), "20", "7"], check=True, timeout=60, cwd=Path(__file__).parents[3]
+        [sys.executable, str(worker), url, str(tmp_path), "20", "7"],
+        check=True,
+        timeout=60,
+        cwd=Path(__file__).parents[3],
     )
     acknowledged, sent = lines(tmp_path / "acknowledged"), set(lines(tmp_path / "sent"))
     stored = list(connect(readonly=True).reports())  # who only looks is the first to find what the dead left

@@ -1,8 +1,9 @@
 """Is it as private as it says? A lower confidence bound on epsilon and delta, for anything that can be run.
 
-`audit(mechanism, neighbours)` runs the mechanism on pairs of neighbouring inputs, looks for events that are much likelier on
-one than on the other, and confirms the best of them on fresh runs, which are taken to be independent. A mechanism that tells its
-law is enumerated as well, exactly, and its draws are compared with that law. An audit can refute a claim; it cannot prove one.
+`audit(mechanism, neighbours)` runs the mechanism on pairs of neighbouring inputs, looks for events that are
+much likelier on one than on the other, and confirms the best of them on fresh runs, which are taken to be
+independent. A mechanism that tells its law is enumerated as well, exactly, and its draws are compared with
+that law. An audit can refute a claim; it cannot prove one.
 """
 
 import math
@@ -24,7 +25,9 @@ from toolkit.core.loss import Approx, Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
 
 _PACED = 4  # on so many inputs it is seen how long a run takes
-_FOR_SECOND = 0.4  # the share of the confirming runs that goes to the second pair of neighbours, if there is one
+_FOR_SECOND = (
+    0.4  # the share of the confirming runs that goes to the second pair of neighbours, if there is one
+)
 _ZCDP_DELTA = 1e-3
 _FOR_DRAWS = 0.1  # the share of the error that is left to the comparison of draws with a told law
 
@@ -48,17 +51,19 @@ def audit(
 
     Parameters
     ----------
-    mechanism : something with `randomize` or `release`, or a function of the input (and of `rng`, if it has one).
-    neighbours : a tuple of two inputs, a list of such, or a mapping with names; see `toolkit.attacks.audit.neighbors`. None: from
+    mechanism : something with `randomize` or `release`, or a function of the input (and of `rng`, if it has
+    one). neighbours : a tuple of two inputs, a list of such, or a mapping with names; see
+    `toolkit.attacks.audit.neighbors`. None: from
         the options, bounds or sensitivity that the mechanism declares.
     epsilon, delta : the claim; the mechanism's own `loss` if left out.
     runs : how often to run it in all: half of the runs to search, half to confirm.
-    seconds : at most how long, at the pace of a few runs at the beginning; fewer runs are made where all would take longer, and
+    seconds : at most how long, at the pace of a few runs at the beginning; fewer runs are made where all
+    would take longer, and
         a note says so. Else, what is found depends on no clock; with `math.inf` it never does.
-    level : of the bounds and of the verdict; a mechanism whose claim is true is refuted with probability at most 1 - level.
-    features : further ways to look at one output, each a function from an output to a number.
-    last_bits : whether to look at the last bits of floats, which betray almost all noise that was made of floats.
-    rng : None audits the path of real releases; a Generator repeats the same audit.
+    level : of the bounds and of the verdict; a mechanism whose claim is true is refuted with probability at
+    most 1 - level. features : further ways to look at one output, each a function from an output to a number.
+    last_bits : whether to look at the last bits of floats, which betray almost all noise that was made of
+    floats. rng : None audits the path of real releases; a Generator repeats the same audit.
 
     >>> import numpy as np
     >>> from toolkit import warner
@@ -69,7 +74,8 @@ def audit(
     >>> audit(count, (0, 1), epsilon=1, runs=4000).violated
     True
 
-    References: Z. Ding et al., Detecting violations of differential privacy (2018); B. Bichsel et al., DP-Sniper (2021).
+    References: Z. Ding et al., Detecting violations of differential privacy (2018); B. Bichsel et al.,
+    DP-Sniper (2021).
     """
     pairs = named_pairs(neighbours) if neighbours is not None else pairs_for(mechanism)
     claim = _claim(mechanism, epsilon, delta)
@@ -79,7 +85,9 @@ def audit(
     affordable, notes = _affordable(run, pairs, whole(runs, "runs", least=4 * FEWEST), seconds)
     held = target or (math.inf, 0.0)
     coding, candidates = Search(run, pairs, held, features, last_bits)(affordable // 2)
-    tried = _confirmed(run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), held)
+    tried = _confirmed(
+        run, coding, candidates, affordable - affordable // 2, (1 - _FOR_DRAWS) * (1 - share), held
+    )
     exact = enumeration.enumerated(mechanism, pairs, target)
     misfit = enumeration.misfit(mechanism, pairs, check_rng(rng)) if exact else None
     violated, evidence = _judged(tried, exact, misfit, 1 - share, has_claim=target is not None)
@@ -106,18 +114,29 @@ def _claim(mechanism: Any, epsilon: Number | None, delta: Number) -> Loss | None
     return Approx(epsilon, delta) if delta != 0 else Pure(epsilon)
 
 
-def _affordable(run: Runner, pairs: dict[str, Pair], runs: int, seconds: float) -> tuple[int, tuple[str, ...]]:
-    """How many runs there is time for at the pace of a few; settled before the others, so that none is left out for its time."""
+def _affordable(
+    run: Runner, pairs: dict[str, Pair], runs: int, seconds: float
+) -> tuple[int, tuple[str, ...]]:
+    """How many runs there is time for at the pace of a few; settled before the others, so that none is left
+    out for its time.
+    """
     if seconds == math.inf:
         return runs, ()
     pace = run.pace(list(distinct(pairs.values()).values())[:_PACED], runs // 100)
     if pace * runs <= seconds:
         return runs, ()
     fewer = max(int(seconds / pace), 4 * FEWEST)
-    return fewer, (f"{fewer:,} runs instead of {runs:,}: at the pace of the first ones, more would take longer than {seconds:g} s",)
+    return fewer, (
+        (
+            f"{fewer:,} runs instead of {runs:,}: at the pace of the first ones, more would take longer than "
+            f"{seconds:g} s"
+        ),
+    )
 
 
-def _confirmed(run: Runner, coding: Coding, candidates: list[Candidate], runs: int, error: float, target: Target) -> list[Trial]:
+def _confirmed(
+    run: Runner, coding: Coding, candidates: list[Candidate], runs: int, error: float, target: Target
+) -> list[Trial]:
     """Fresh runs on each pair of neighbours, for its events in both directions."""
     shares = [1.0] if len(candidates) == 1 else [1 - _FOR_SECOND, _FOR_SECOND]
     tables: dict[object, Array] = {}
@@ -134,14 +153,18 @@ def _confirmed(run: Runner, coding: Coding, candidates: list[Candidate], runs: i
 
 
 def _shared(candidates: list[Candidate]) -> list[tuple[str, Event, Pair, float]]:
-    """All events with their parts of the error: the one that exceeds the claim most has half, the others share the rest evenly."""
+    """All events with their parts of the error: the one that exceeds the claim most has half, the others
+    share the rest evenly.
+    """
     events = [(one.name, event, one.pair) for one in candidates for event in one.there]
     events += [(f"{one.name}, reversed", event, one.pair[::-1]) for one in candidates for event in one.back]
     first = max(range(len(events)), key=lambda i: events[i][1].excess)
     return [(*event, 0.5 if i == first else 0.5 / (len(events) - 1)) for i, event in enumerate(events)]
 
 
-def _trial(pair: str, words: str, counts: tuple[int, int, int, int], share: float, error: float, target: Target) -> Trial:
+def _trial(
+    pair: str, words: str, counts: tuple[int, int, int, int], share: float, error: float, target: Target
+) -> Trial:
     epsilon, delta = target
     return Trial(
         pair,
@@ -155,9 +178,16 @@ def _trial(pair: str, words: str, counts: tuple[int, int, int, int], share: floa
 
 
 def _judged(
-    tried: list[Trial], exact: enumeration.Exact | None, misfit: float | None, error: float, *, has_claim: bool
+    tried: list[Trial],
+    exact: enumeration.Exact | None,
+    misfit: float | None,
+    error: float,
+    *,
+    has_claim: bool,
 ) -> tuple[bool, str]:
-    """Whether the claim is refuted, and by what; nine tenths of the error are for the events, one for the draws."""
+    """Whether the claim is refuted, and by what; nine tenths of the error are for the events, one for the
+    draws.
+    """
     if exact is not None and exact.violated:
         return True, "a proof: the law it tells breaks the claim, by exact enumeration"
     if misfit is not None and misfit <= _FOR_DRAWS * error:
@@ -167,4 +197,6 @@ def _judged(
     best = min(trial.p_value / trial.share for trial in tried)
     if best >= 1:
         return False, "nothing seen speaks against the claim"
-    return best <= (1 - _FOR_DRAWS) * error, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"
+    return best <= (
+        1 - _FOR_DRAWS
+    ) * error, f"p-value of the claim {'below 1e-90' if best < 1e-90 else f'{best:.2g}'}"

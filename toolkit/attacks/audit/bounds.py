@@ -1,8 +1,10 @@
-"""What counts prove: confidence bounds on a probability, and on epsilon and delta from one event seen on two neighbours.
+"""What counts prove: confidence bounds on a probability, and on epsilon and delta from one event seen on two
+neighbours.
 
-Let p and q be the probabilities of an event on two neighbours. Each count alone has an exact p-value: of seeing so many if p
-were so small, and of seeing so few if q were so large. The two are independent, so Fisher's product holds for both together,
-and the pairs (p, q) that it does not reject are a confidence region: all bounds here are read off that one region.
+Let p and q be the probabilities of an event on two neighbours. Each count alone has an exact p-value: of
+seeing so many if p were so small, and of seeing so few if q were so large. The two are independent, so
+Fisher's product holds for both together, and the pairs (p, q) that it does not reject are a confidence
+region: all bounds here are read off that one region.
 """
 
 import math
@@ -21,7 +23,8 @@ _POINTS, _ROUNDS = 33, 7  # the place of the peak, to 16**-7 of the range
 
 
 def clopper_pearson(count: Any, n: int, tail: float) -> tuple[Array, Array]:
-    """A lower and an upper bound of a probability, each wrong with probability at most `tail`, whatever the truth.
+    """A lower and an upper bound of a probability, each wrong with probability at most `tail`, whatever the
+    truth.
 
     >>> low, high = clopper_pearson(0, 100, 0.05)
     >>> float(low), round(float(high), 4)
@@ -31,21 +34,24 @@ def clopper_pearson(count: Any, n: int, tail: float) -> tuple[Array, Array]:
     """
     seen = np.asarray(count, dtype=float)
     low = np.where(seen > 0, betaincinv(np.maximum(seen, 1), n - seen + 1, tail), 0.0)
-    # The upper bound is one less the lower bound of the opposite event: no 1 - tail, which would lose a tiny tail.
+    # The upper bound is one less the lower bound of the opposite event: no 1 - tail, which would lose a tiny
+    # tail.
     high = np.where(seen < n, 1 - betaincinv(np.maximum(n - seen, 1), seen + 1, tail), 1.0)
     return low, high
 
 
 def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0) -> float:
-    """How surprising it is, if (epsilon, delta) holds, to see an event `seen` times in n runs, `other` times in m on the neighbour.
+    """How surprising it is, if (epsilon, delta) holds, to see an event `seen` times in n runs, `other` times
+    in m on the neighbour.
 
-    For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value. Numbers below
-    1e-100 are given as 1e-100.
+    For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value.
+    Numbers below 1e-100 are given as 1e-100.
 
     >>> p_value(500, 1000, 480, 1000, epsilon=0.5)
     1.0
 
-    References: R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of p-values.
+    References: R. A. Fisher, Statistical methods for research workers (1932), section 21.1, on products of
+    p-values.
     """
     power = math.exp(min(epsilon, 700.0))
     if epsilon == math.inf or seen / n - delta <= power * other / m:
@@ -54,24 +60,32 @@ def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: flo
     def log_product(q: Array) -> Array:
         return _log_product(seen, n, other, m, np.minimum(power * q + delta, 1.0), q)
 
-    found = _largest(log_product, 0.0, (1 - delta) / power)  # any larger q has p = 1, and only the other factor still falls
+    found = _largest(
+        log_product, 0.0, (1 - delta) / power
+    )  # any larger q has p = 1, and only the other factor still falls
     return max(_LEAST, min(1.0, (1 - found) * math.exp(max(found, -700.0))))
 
 
 def epsilon_bound(seen: int, n: int, other: int, m: int, *, delta: float = 0.0, error: float) -> float:
-    """A lower bound of epsilon, wrong with probability at most `error`: the least whose p-value is above it; never below 0.
+    """A lower bound of epsilon, wrong with probability at most `error`: the least whose p-value is above it;
+    never below 0.
 
     >>> round(epsilon_bound(500, 1000, 0, 1000, error=0.01), 2)
     4.38
     """
     if seen / n <= delta:
         return 0.0
-    most = math.log((seen / n - delta) * m / max(other, 0.5))  # above it the counts are no surprise; if none, one half is
-    return _last(lambda epsilon: p_value(seen, n, other, m, epsilon=epsilon, delta=delta) <= error, max(most, 0.0))
+    most = math.log(
+        (seen / n - delta) * m / max(other, 0.5)
+    )  # above it the counts are no surprise; if none, one half is
+    return _last(
+        lambda epsilon: p_value(seen, n, other, m, epsilon=epsilon, delta=delta) <= error, max(most, 0.0)
+    )
 
 
 def delta_bound(seen: int, n: int, other: int, m: int, *, epsilon: float, error: float) -> float:
-    """A lower bound of delta at this epsilon, from the same region: the least whose p-value is above `error`; never below 0.
+    """A lower bound of delta at this epsilon, from the same region: the least whose p-value is above `error`;
+    never below 0.
 
     >>> round(delta_bound(500, 1000, 100, 1000, epsilon=1, error=0.01), 2)
     0.14
@@ -82,8 +96,9 @@ def delta_bound(seen: int, n: int, other: int, m: int, *, epsilon: float, error:
 def _log_product(seen: int, n: int, other: int, m: int, p: Array, q: Array) -> Array:
     """Logarithm of Pr[at least `seen` of n at p] times Pr[at most `other` of m at q].
 
-    The product of two independent p-values: minus its logarithm is at most a Gamma(2) variable, which exceeds t with
-    probability (1 + t) e**-t. Where floats end stands Chernoff's bound, marked down so that it never wins against a number.
+    The product of two independent p-values: minus its logarithm is at most a Gamma(2) variable, which exceeds
+    t with probability (1 + t) e**-t. Where floats end stands Chernoff's bound, marked down so that it never
+    wins against a number.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         exact = np.log(betainc(seen, n - seen + 1, p)) + np.log(betainc(m - other, other + 1, 1 - q))
@@ -96,18 +111,26 @@ def _divergence(share: float, p: Array) -> Array:
 
 
 def _largest(function: Callable[[Array], Array], low: float, high: float) -> float:
-    """The maximum of a function with one peak. The factors are distribution functions of beta laws: log-concave."""
+    """The maximum of a function with one peak. The factors are distribution functions of beta laws:
+    log-concave.
+    """
     best = -math.inf
     for _ in range(_ROUNDS):
         grid = np.linspace(low, high, _POINTS)
         values = function(grid)
         peak = int(np.argmax(values))
-        low, high, best = grid[max(peak - 1, 0)], grid[min(peak + 1, _POINTS - 1)], max(best, float(values[peak]))
+        low, high, best = (
+            grid[max(peak - 1, 0)],
+            grid[min(peak + 1, _POINTS - 1)],
+            max(best, float(values[peak])),
+        )
     return best
 
 
 def _last(holds: Callable[[float], bool], high: float) -> float:
-    """The largest number up to `high` at which it holds, to five digits and from below; 0 if it holds nowhere."""
+    """The largest number up to `high` at which it holds, to five digits and from below; 0 if it holds
+    nowhere.
+    """
     low = 0.0
     if not holds(low):
         return low
@@ -128,7 +151,8 @@ def claimed(loss: Loss | None, delta: float) -> tuple[float, float] | None:
 
 
 def advantage(epsilon: float, delta: float = 0.0) -> float:
-    """The most that any attacker can do better than a coin, true less false alarms: (e**epsilon - 1 + 2 delta) / (e**epsilon + 1).
+    """The most that any attacker can do better than a coin, true less false alarms: (e**epsilon - 1 + 2
+    delta) / (e**epsilon + 1).
 
     >>> round(advantage(1.0), 4)
     0.4621

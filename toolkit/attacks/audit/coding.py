@@ -1,8 +1,10 @@
-"""How an output becomes a row of numbers: settled once, from the outputs of the search, and then the same for every run.
+"""How an output becomes a row of numbers: settled once, from the outputs of the search, and then the same for
+every run.
 
-An output may be a number, a text, nothing, or a list, a mapping or an array of such. Its leaves are found by their paths. Each
-path has a column for its numbers, and one for its kind or label where these vary; the shape of the output has one where it varies.
-A coding is a function of one output. Were it settled anew for each batch, batches would be told apart instead of inputs.
+An output may be a number, a text, nothing, or a list, a mapping or an array of such. Its leaves are found by
+their paths. Each path has a column for its numbers, and one for its kind or label where these vary; the shape
+of the output has one where it varies. A coding is a function of one output. Were it settled anew for each
+batch, batches would be told apart instead of inputs.
 """
 
 import math
@@ -22,7 +24,8 @@ from toolkit.core.arrays import Array
 Path = tuple[Hashable, ...]
 Look = Callable[[Any], float]
 
-NAN = 8e307  # stands for "not a number", which compares with nothing; differences of such numbers are still floats
+# stands for "not a number", which compares with nothing; differences of such numbers are still floats
+NAN = 8e307
 WIDEST = 512
 _LARGEST = NAN / 4  # larger numbers are cut; infinity stands at twice that
 _OTHER = -1.0  # the code of every label that the search saw less than twice
@@ -70,12 +73,20 @@ class Coding:
                     if number(leaf) is not None:
                         numbers[path] = None
         labels = {path: _codes(counts) for path, counts in seen.items() if len(counts) > 1}
-        return cls(tuple(numbers) or ((),), {path: codes for path, codes in labels.items() if len(codes) > 1}, None, further)
+        return cls(
+            tuple(numbers) or ((),),
+            {path: codes for path, codes in labels.items() if len(codes) > 1},
+            None,
+            further,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
         """What the columns are called."""
-        kinds = ("the shape of the output" if path is None else f"the kind of {_place(path)}" for path in self.labels)
+        kinds = (
+            "the shape of the output" if path is None else f"the kind of {_place(path)}"
+            for path in self.labels
+        )
         return (*(name for name, _ in self.looks), *map(_place, self.paths), *kinds)
 
     def table(self, outputs: Sequence[Any]) -> Array:
@@ -84,13 +95,18 @@ class Coding:
         if body is None:
             keys = [_key(output) for output in outputs]
             known = {key: self._row(key[1]) for key in set(keys) if key is not None}
-            rows = [self._row(output) if key is None else known[key] for key, output in zip(keys, outputs, strict=True)]
+            rows = [
+                self._row(output) if key is None else known[key]
+                for key, output in zip(keys, outputs, strict=True)
+            ]
             body = np.array(rows, dtype=np.float64)
         extra = [[_finite(float(look(output))) for output in outputs] for _, look in self.looks]
         return np.column_stack([*np.array(extra), body]) if extra else body
 
     def _at_once(self, outputs: Sequence[Any]) -> Array | None:
-        """The same rows as one by one, where every output is an array of numbers of the shape that all had in the search."""
+        """The same rows as one by one, where every output is an array of numbers of the shape that all had in
+        the search.
+        """
         array = _array(outputs) if self.shape is not None else None
         if array is None or array.shape[1:] != self.shape:
             return None
@@ -109,7 +125,8 @@ class Coding:
 
 
 def opened(output: Any) -> tuple[dict[Path, Any], Hashable]:
-    """The leaves of an output by their paths, and its shape: the containers, how long they are, in which order their keys come.
+    """The leaves of an output by their paths, and its shape: the containers, how long they are, in which
+    order their keys come.
 
     >>> opened({"a": [1, None], "b": "x"})[0]
     {('a', 0): 1, ('a', 1): None, ('b',): 'x'}
@@ -148,7 +165,8 @@ def _inside(part: Any) -> dict[Hashable, Any] | None:
 
 
 def number(leaf: Any) -> float | None:
-    """A leaf as a float that compares with all others; of a text the first number in it; None if there is none.
+    """A leaf as a float that compares with all others; of a text the first number in it; None if there is
+    none.
 
     >>> number("about 12.5 people"), number(float("nan")) == NAN, number(None)
     (12.5, True, None)
@@ -171,12 +189,20 @@ def number(leaf: Any) -> float | None:
 def label(leaf: Any) -> Hashable:
     """What a leaf is: of a number its kind, of a text the text, of anything else how it is written."""
     kind = _kind(type(leaf))
-    return kind if kind is not None else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
+    return (
+        kind
+        if kind is not None
+        else (type(leaf).__name__, leaf if isinstance(leaf, str | bytes) else repr(leaf))
+    )
 
 
 def _kind(leaf: type) -> str | None:
     """What kind of number it is, if it is one: Python's and NumPy's are not told apart."""
-    for name, kinds in (("bool", (bool, np.bool_)), ("int", (int, np.integer)), ("float", (float, np.floating))):
+    for name, kinds in (
+        ("bool", (bool, np.bool_)),
+        ("int", (int, np.integer)),
+        ("float", (float, np.floating)),
+    ):
         if issubclass(leaf, kinds):
             return name
     return leaf.__name__ if issubclass(leaf, _NUMBERS) else None
@@ -195,7 +221,9 @@ def _finite(value: float) -> float:
 
 
 def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
-    """Codes in an order that does not tell which label came first; rare labels share one with those that are yet to come."""
+    """Codes in an order that does not tell which label came first; rare labels share one with those that are
+    yet to come.
+    """
     kept = sorted((found for found, times in counts.items() if times > 1), key=repr)
     return {found: float(code) for code, found in enumerate([*kept, _ABSENT])}
 
@@ -216,13 +244,21 @@ def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
     array = _array(outputs)
     if array is None:
         return None
-    columns = [outputs] if array.ndim == 1 else [] if isinstance(outputs[0], np.ndarray) else zip(*outputs, strict=True)
+    columns = (
+        [outputs]
+        if array.ndim == 1
+        else []
+        if isinstance(outputs[0], np.ndarray)
+        else zip(*outputs, strict=True)
+    )
     kinds = [set(map(_kind, set(map(type, column)))) for column in columns] if array.ndim < 3 else []
     return array.shape[1:] if all(len(kind) == 1 for kind in kinds) else None
 
 
 def _array(outputs: Sequence[Any]) -> npt.NDArray[Any] | None:
-    """Outputs as one array, if they all are arrays, all lists, all tuples or all numbers, and all of one shape."""
+    """Outputs as one array, if they all are arrays, all lists, all tuples or all numbers, and all of one
+    shape.
+    """
     kinds = set(map(type, outputs))
     alike = len(kinds) == 1 and all(kind is np.ndarray or issubclass(kind, list | tuple) for kind in kinds)
     if not alike and not all(issubclass(kind, _NUMBERS) for kind in kinds):

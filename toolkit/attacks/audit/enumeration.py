@@ -1,4 +1,6 @@
-"""Exact answers where an output has finitely many values: epsilon and delta from the law itself, and whether draws follow it."""
+"""Exact answers where an output has finitely many values: epsilon and delta from the law itself, and whether
+draws follow it.
+"""
 
 import math
 from collections import Counter
@@ -30,9 +32,12 @@ class Exact:
 
 
 def exact_epsilon(first: Law, second: Law) -> float:
-    """The largest |ln(p / q)| over all outputs, from exact fractions, rounded up; infinite where only one is zero.
+    """The largest |ln(p / q)| over all outputs, from exact fractions, rounded up; infinite where only one is
+    zero.
 
-    >>> exact_epsilon({"no": Fraction(2, 3), "yes": Fraction(1, 3)}, {"no": Fraction(1, 3), "yes": Fraction(2, 3)})
+    >>> exact_epsilon(
+    ...     {"no": Fraction(2, 3), "yes": Fraction(1, 3)}, {"no": Fraction(1, 3), "yes": Fraction(2, 3)}
+    ... )
     0.6931471805599454
     """
     largest = Fraction(1)
@@ -54,7 +59,10 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     if epsilon == math.inf:
         return Fraction(0)
     power = Fraction(_DIGITS.exp(Decimal(repr(epsilon))))
-    return sum((max(p - power * second.get(output, Fraction(0)), Fraction(0)) for output, p in first.items()), Fraction(0))
+    return sum(
+        (max(p - power * second.get(output, Fraction(0)), Fraction(0)) for output, p in first.items()),
+        Fraction(0),
+    )
 
 
 def enumerated(mechanism: Any, pairs: dict[str, Pair], target: tuple[float, float] | None) -> Exact | None:
@@ -86,7 +94,9 @@ def misfit(mechanism: Any, pairs: dict[str, Pair], rng: Rng) -> float | None:
 
 
 def _pearson(law: Law, drawn: list[Any]) -> float:
-    """Pearson's chi-squared; outputs that are expected fewer than ten times count as one, with the rarest of the others."""
+    """Pearson's chi-squared; outputs that are expected fewer than ten times count as one, with the rarest of
+    the others.
+    """
     counts = Counter(drawn)
     if any(law.get(output, 0) == 0 for output in counts):
         return 0.0

@@ -1,8 +1,8 @@
 """Events that tell two neighbours apart, looked for in runs that are not used to confirm them.
 
-A feature turns each output into a number; the numbers are cut into cells, and an event is a set of cells: a tail, or the
-cells that were likelier on one neighbour. Whatever event is found, its probabilities are estimated afterwards from fresh
-runs, so that looking at many costs nothing but power.
+A feature turns each output into a number; the numbers are cut into cells, and an event is a set of cells: a
+tail, or the cells that were likelier on one neighbour. Whatever event is found, its probabilities are
+estimated afterwards from fresh runs, so that looking at many costs nothing but power.
 """
 
 import math
@@ -21,8 +21,11 @@ _CELLS = 64
 _ATOMS = 1024
 _RAREST = 4  # the outermost cell of a tail has about so many of the runs that cut it
 _KEPT = 3
-_CAUTION = 4.0  # standard errors that a candidate is marked down by, so that chance alone does not win the search
-_HOPE = 1.5  # and those where a fault is hoped for: what is rare has few runs for it, and a trial too many costs little
+_CAUTION = (
+    4.0  # standard errors that a candidate is marked down by, so that chance alone does not win the search
+)
+# and those where a fault is hoped for: what is rare has few runs for it, and a trial too many costs little
+_HOPE = 1.5
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +35,8 @@ class Event:
     Parameters
     ----------
     promise : a cautious guess of ln((p - delta) / q).
-    excess : how many standard errors p - delta - e**epsilon q is expected to be above 0, a little less cautious.
+    excess : how many standard errors p - delta - e**epsilon q is expected to be above 0, a little less
+    cautious.
     """
 
     feature: str
@@ -56,29 +60,41 @@ def search(
     target: tuple[float, float] = (math.inf, 0.0),
     last_bits: bool = True,
 ) -> tuple[list[Event], list[Event]]:
-    """Events likelier on the first input, and events likelier on the second: those of the best promise and of the largest excess.
+    """Events likelier on the first input, and events likelier on the second: those of the best promise and of
+    the largest excess.
 
-    Every other run says how the cells are cut and which are likelier on which input; the runs between say how good events are.
+    Every other run says how the cells are cut and which are likelier on which input; the runs between say how
+    good events are.
 
     Parameters
     ----------
     names : what the columns are called.
     target : the claimed epsilon and delta.
     """
-    called = names or ["the output"] if first.shape[1] == 1 else names or [f"entry {i}" for i in range(first.shape[1])]
+    called = (
+        names or ["the output"]
+        if first.shape[1] == 1
+        else names or [f"entry {i}" for i in range(first.shape[1])]
+    )
     there: list[Event] = []
     back: list[Event] = []
     for name, column in features(first[::2], second[::2], called, last_bits=last_bits):
         a, b = column(first), column(second)
         edges = cut(a[::2], b[::2])
-        counts = [np.bincount(cells(x[start::2], edges), minlength=len(edges) + 1) for x in (a, b) for start in (0, 1)]
+        counts = [
+            np.bincount(cells(x[start::2], edges), minlength=len(edges) + 1)
+            for x in (a, b)
+            for start in (0, 1)
+        ]
         there += _best(name, column, edges, (counts[0], counts[2]), (counts[1], counts[3]), target)
         back += _best(name, column, edges, (counts[2], counts[0]), (counts[3], counts[1]), target)
     return _foremost(there), _foremost(back)
 
 
 def _foremost(events: list[Event]) -> list[Event]:
-    """The best by either measure, the most promising first; those that look the same by both are one event under several names."""
+    """The best by either measure, the most promising first; those that look the same by both are one event
+    under several names.
+    """
     unlike = {(event.promise, event.excess): event for event in reversed(events)}.values()
     kept: dict[int, Event] = {}
     for measure in ("promise", "excess"):
@@ -90,9 +106,11 @@ def _foremost(events: list[Event]) -> list[Event]:
 
 
 def cut(first: Array, second: Array, most: int = _CELLS, atoms: int = _ATOMS) -> Array:
-    """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the tails.
+    """Edges of cells: each value its own where they are few; else equal shares, ever smaller ones in the
+    tails.
 
-    A value that is frequent has a cell of its own, and so has what lies beyond everything that the other input gave.
+    A value that is frequent has a cell of its own, and so has what lies beyond everything that the other
+    input gave.
     """
     column = np.concatenate([first, second])
     values, counts = np.unique(column, return_counts=True)
@@ -101,12 +119,16 @@ def cut(first: Array, second: Array, most: int = _CELLS, atoms: int = _ATOMS) ->
     heavy = values[counts >= max(2, len(column) / 500)]
     smallest = max(math.floor(math.log2(len(column) / _RAREST)), 7)
     tail = 0.5 ** np.arange(7, smallest + 1)
-    inner = np.quantile(column, np.concatenate([tail, np.linspace(0, 1, most + 1)[1:-1], 1 - tail]), method="lower")
+    inner = np.quantile(
+        column, np.concatenate([tail, np.linspace(0, 1, most + 1)[1:-1], 1 - tail]), method="lower"
+    )
     ends = np.array([first.min(), second.min(), *np.nextafter([first.max(), second.max()], math.inf)])
     return np.unique(np.concatenate([inner, heavy, np.nextafter(heavy, math.inf), ends]))
 
 
-def _best(name: str, column: Column, edges: Array, ranked: Counts, weighed: Counts, target: tuple[float, float]) -> list[Event]:
+def _best(
+    name: str, column: Column, edges: Array, ranked: Counts, weighed: Counts, target: tuple[float, float]
+) -> list[Event]:
     """By either measure the best of all tails, and of all sets of cells by their likelihood ratio."""
     seen, other = weighed
     n, m = int(seen.sum()), int(other.sum())
@@ -123,7 +145,9 @@ def _best(name: str, column: Column, edges: Array, ranked: Counts, weighed: Coun
         chosen = np.zeros(len(seen), dtype=bool)
         chosen[ways[way][: last + 1]] = True
         words = f"{name} {_worded(way, edges, ways[way], last)}"
-        events.append(Event(name, column, edges, chosen, words, float(promises[way][last]), float(excesses[way][last])))
+        events.append(
+            Event(name, column, edges, chosen, words, float(promises[way][last]), float(excesses[way][last]))
+        )
     return events
 
 

@@ -1,7 +1,7 @@
 """Ways to look at a table of outputs: each makes one number of a row, in which two neighbours may differ.
 
-Entries, their differences, pairs of them, sums and extremes, the last bits of floats, all entries together as one label, and
-the likelihood ratio that a first half of the runs suggests.
+Entries, their differences, pairs of them, sums and extremes, the last bits of floats, all entries together as
+one label, and the likelihood ratio that a first half of the runs suggests.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,14 +22,22 @@ _MOST_TOGETHER = 7
 _ROUNDS = 8
 
 
-def features(first: Array, second: Array, names: Sequence[str], *, last_bits: bool = True) -> Iterator[tuple[str, Column]]:
-    """Ways to look at outputs like these, by what varies in them; which cells and weights they use is read from these runs."""
+def features(
+    first: Array, second: Array, names: Sequence[str], *, last_bits: bool = True
+) -> Iterator[tuple[str, Column]]:
+    """Ways to look at outputs like these, by what varies in them; which cells and weights they use is read
+    from these runs.
+    """
     pooled = np.concatenate([first, second])
-    varied = [i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])] or [0]
+    varied = [
+        i for i in range(min(pooled.shape[1], _MOST_ENTRIES)) if np.any(pooled[:, i] != pooled[0, i])
+    ] or [0]
     for i in varied:
         yield names[i], _entry(i)
     for i in varied[: _MOST_BITS * last_bits]:
-        if np.any((pooled[:, i] != np.floor(pooled[:, i])) | (np.signbit(pooled[:, i]) & (pooled[:, i] == 0))):
+        if np.any(
+            (pooled[:, i] != np.floor(pooled[:, i])) | (np.signbit(pooled[:, i]) & (pooled[:, i] == 0))
+        ):
             yield f"the last bits of {names[i]}", _bits(i)
     if len(varied) == 1:
         return
@@ -54,7 +62,11 @@ def cells(column: Array, edges: Array) -> npt.NDArray[np.intp]:
 def shares(column: Array, most: int) -> Array:
     """Edges of cells: each value its own where they are at most so many; else about equal shares."""
     values = np.unique(column)
-    return values if len(values) <= most else np.unique(np.quantile(column, np.linspace(0, 1, most + 1)[1:-1], method="lower"))
+    return (
+        values
+        if len(values) <= most
+        else np.unique(np.quantile(column, np.linspace(0, 1, most + 1)[1:-1], method="lower"))
+    )
 
 
 def _entry(i: int) -> Column:
@@ -62,7 +74,9 @@ def _entry(i: int) -> Column:
 
 
 def _bits(i: int) -> Column:
-    """The place of the last bit that is set, and of the first: floats near zero can say what was added to them; so can -0."""
+    """The place of the last bit that is set, and of the first: floats near zero can say what was added to
+    them; so can -0.
+    """
 
     def column(table: Array) -> Array:
         mantissa, exponent = np.frexp(table[:, i])
@@ -101,7 +115,8 @@ def _place_of_smallest(table: Array) -> Array:
 def fingerprint(table: Array) -> Array:
     """One number for each distinct row: a sum over entries of their bits, each stirred with a key of its own.
 
-    The low bits of small whole floats are all zero, and a product carries nothing downwards: they are shifted in between.
+    The low bits of small whole floats are all zero, and a product carries nothing downwards: they are shifted
+    in between.
     """
     keys = np.random.default_rng(0).integers(1, 2**62, table.shape[1], dtype=np.uint64)
     mixed = np.ascontiguousarray(table + 0.0).view(np.uint64).reshape(table.shape) ^ keys
@@ -113,20 +128,27 @@ def fingerprint(table: Array) -> Array:
 def _together(pooled: Array, i: int, j: int) -> Column:
     """Both entries, each cut into a few cells: what one says may matter only where the other is large."""
     edges = [shares(pooled[:, k], _FINE) for k in (i, j)]
-    return lambda table: np.asarray((len(edges[1]) + 1) * cells(table[:, i], edges[0]) + cells(table[:, j], edges[1]), dtype=float)
+    return lambda table: np.asarray(
+        (len(edges[1]) + 1) * cells(table[:, i], edges[0]) + cells(table[:, j], edges[1]), dtype=float
+    )
 
 
 def _likelihood(first: Array, second: Array, places: list[int]) -> Column:
-    """The log-likelihood ratio of all entries: of each by itself, from a few cells, weighed by logistic regression.
+    """The log-likelihood ratio of all entries: of each by itself, from a few cells, weighed by logistic
+    regression.
 
-    With weights of one it is the best feature there is if entries are independent; the weights allow for those that are not.
+    With weights of one it is the best feature there is if entries are independent; the weights allow for
+    those that are not.
 
     References: B. Bichsel et al., DP-Sniper (2021).
     """
     pooled = np.concatenate([first, second])
     edges = [shares(column, _COARSE) for column in pooled.T]
     logs = [
-        np.log((np.bincount(cells(a, e), minlength=len(e) + 1) + 1.0) / (np.bincount(cells(b, e), minlength=len(e) + 1) + 1.0))
+        np.log(
+            (np.bincount(cells(a, e), minlength=len(e) + 1) + 1.0)
+            / (np.bincount(cells(b, e), minlength=len(e) + 1) + 1.0)
+        )
         for a, b, e in zip(first.T, second.T, edges, strict=True)
     ]
 

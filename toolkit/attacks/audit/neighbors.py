@@ -22,14 +22,24 @@ def named_pairs(neighbours: Any) -> dict[str, Pair]:
     elif isinstance(neighbours, list) and neighbours:
         pairs = {f"pair {i + 1}": pair for i, pair in enumerate(neighbours)}
     else:
-        refuse("`neighbours` must be two inputs in a tuple, or a list of such", type(neighbours).__name__, "see shapes", TypeError)
+        refuse(
+            "`neighbours` must be two inputs in a tuple, or a list of such",
+            type(neighbours).__name__,
+            "see shapes",
+            TypeError,
+        )
     if any(not isinstance(pair, tuple | list) or len(pair) != 2 for pair in pairs.values()):
-        refuse("each of `neighbours` must be two inputs", "another number", "one person changes the first into the second")
+        refuse(
+            "each of `neighbours` must be two inputs",
+            "another number",
+            "one person changes the first into the second",
+        )
     return {name: (pair[0], pair[1]) for name, pair in pairs.items()}
 
 
 def pairs_for(mechanism: Any) -> dict[str, Pair]:
-    """Neighbours that follow from what a mechanism says of its input: its options, its bounds, or its sensitivity.
+    """Neighbours that follow from what a mechanism says of its input: its options, its bounds, or its
+    sensitivity.
 
     >>> from toolkit import warner
     >>> pairs_for(warner(p="2/3"))
@@ -37,7 +47,11 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
     """
     options = list(getattr(mechanism, "options", ()))
     if options:
-        kept = options if len(options) <= _MOST_OPTIONS else [*options[:2], options[len(options) // 2], options[-1]]
+        kept = (
+            options
+            if len(options) <= _MOST_OPTIONS
+            else [*options[:2], options[len(options) // 2], options[-1]]
+        )
         return {f"{a}, {b}": (a, b) for a, b in combinations(kept, 2)}
     if getattr(mechanism, "bounds", None) is not None:
         low, high = (float(limit) for limit in mechanism.bounds)
@@ -46,11 +60,14 @@ def pairs_for(mechanism: Any) -> dict[str, Pair]:
         reach = float(mechanism.sensitivity)
         pairs: dict[str, Pair] = {"at 0": (0.0, reach), "at 1000": (1000 * reach, 1001 * reach)}
         return pairs | ({"whole": (0, int(reach))} if reach == int(reach) else {})
-    refuse("`neighbours` must be given", "none", "nothing says what this mechanism can be asked about", TypeError)
+    refuse(
+        "`neighbours` must be given", "none", "nothing says what this mechanism can be asked about", TypeError
+    )
 
 
 def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
-    """Answers to `size` queries on two neighbours, each at most `reach` apart: the patterns that expose broken selections.
+    """Answers to `size` queries on two neighbours, each at most `reach` apart: the patterns that expose
+    broken selections.
 
     >>> shapes(4)["half up, half down"]
     (array([1., 1., 1., 1.]), array([0., 0., 2., 2.]))
@@ -75,13 +92,19 @@ def shapes(size: int, *, reach: float = 1.0) -> dict[str, Pair]:
 
 
 def replacements(values: Any, bounds: tuple[float, float], *, options: Sequence[Any] = ()) -> dict[str, Pair]:
-    """A column, and the same with its first record replaced: by either bound, by a value far outside, and by `options`.
+    """A column, and the same with its first record replaced: by either bound, by a value far outside, and by
+    `options`.
 
     >>> {name: float(pair[1][0]) for name, pair in replacements([20.0, 30.0], (0, 100)).items()}
     {'lowest': 0.0, 'highest': 100.0, 'far above': 1000100.0, 'far below': -1000000.0}
     """
     column = np.asarray(values, dtype=float)
     low, high = bounds
-    others = {"lowest": low, "highest": high, "far above": high + 1e4 * (high - low), "far below": low - 1e4 * (high - low)}
+    others = {
+        "lowest": low,
+        "highest": high,
+        "far above": high + 1e4 * (high - low),
+        "far below": low - 1e4 * (high - low),
+    }
     others |= {f"option {option}": option for option in options}
     return {name: (column, np.concatenate([[value], column[1:]])) for name, value in others.items()}

@@ -1,7 +1,8 @@
 """Record and replay: the same noise on a neighbour. What then differs is what one person moved.
 
-Noise hides a difference; with the noise frozen it lies open, after one run instead of thousands. For mechanisms that add noise
-the difference of the two outputs is the difference of the statistics, to be held against the declared sensitivity.
+Noise hides a difference; with the noise frozen it lies open, after one run instead of thousands. For
+mechanisms that add noise the difference of the two outputs is the difference of the statistics, to be held
+against the declared sensitivity.
 """
 
 import copy
@@ -23,9 +24,9 @@ class Replay:
 
     Parameters
     ----------
-    moved : how far the output moved, in the norm; infinite where the outputs do not even have one shape, or one is no number.
-    sensitivity : how far it may move.
-    same_flow : whether both runs used up the same randomness; if not, the noise was not the same and `moved` says little.
+    moved : how far the output moved, in the norm; infinite where the outputs do not even have one shape, or
+    one is no number. sensitivity : how far it may move. same_flow : whether both runs used up the same
+    randomness; if not, the noise was not the same and `moved` says little.
     """
 
     pair: str
@@ -40,7 +41,12 @@ class Replay:
 
 
 def replay(
-    mechanism: Any, neighbours: Any = None, *, sensitivity: Number | None = None, norm: str = "l1", seeds: int = 5
+    mechanism: Any,
+    neighbours: Any = None,
+    *,
+    sensitivity: Number | None = None,
+    norm: str = "l1",
+    seeds: int = 5,
 ) -> list[Replay]:
     """Run a mechanism on neighbours with the same noise, and measure how far the output moved.
 
@@ -81,7 +87,9 @@ def _frozen(run: Any, a: Any, b: Any, seed: int, norm: str) -> tuple[float, bool
     second = copy.deepcopy(first)
     outputs = [_numbers(run(a, first)), _numbers(run(b, second))]
     same = bool(first.bit_generator.state == second.bit_generator.state)
-    if outputs[0].shape != outputs[1].shape or not np.all(np.isfinite(np.concatenate([x.ravel() for x in outputs]))):
+    if outputs[0].shape != outputs[1].shape or not np.all(
+        np.isfinite(np.concatenate([x.ravel() for x in outputs]))
+    ):
         return np.inf, True
     gap = np.abs(outputs[0] - outputs[1]).ravel()
     return float(gap.sum() if norm == "l1" else np.sqrt(gap @ gap)), same

@@ -1,7 +1,7 @@
 """How anything is run many times on one input: by protocol, never by what it is called.
 
-An object with `randomize(answers, rng)`, an object with `release(value, rng)`, or a function of the input (and of `rng`, if
-it has a parameter of that name).
+An object with `randomize(answers, rng)`, an object with `release(value, rng)`, or a function of the input
+(and of `rng`, if it has a parameter of that name).
 """
 
 import inspect
@@ -41,9 +41,11 @@ class Runner:
         return outputs
 
     def pace(self, values: Sequence[Any], most: int) -> float:
-        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries, as a busy machine only adds.
+        """Seconds that one run takes: of up to `most` runs on each value the fastest of three tries, as a
+        busy machine only adds.
 
-        How often it is run here depends on no clock, so that a generator is in the same state afterwards on any machine.
+        How often it is run here depends on no clock, so that a generator is in the same state afterwards on
+        any machine.
         """
         size = max(min(_CHUNK // 4 if self._batch is not None else _PACED, most), 1)
         return float(np.mean([min(self._timed(value, size) for _ in range(3)) for value in values])) / size
@@ -67,13 +69,19 @@ class Runner:
 
 
 def _cut(output: Any) -> Any:
-    """Of an estimate its value, and of a long array the entries that will be looked at: many runs are kept at once."""
+    """Of an estimate its value, and of a long array the entries that will be looked at: many runs are kept at
+    once.
+    """
     output = output.value if isinstance(output, Estimate) else output
-    return output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
+    return (
+        output.ravel()[:WIDEST].copy() if isinstance(output, np.ndarray) and output.size > WIDEST else output
+    )
 
 
 def protocol(mechanism: Any) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, Rng], Any] | None]:
-    """One run on a value; and many runs on a list of values, where the mechanism randomizes each on its own."""
+    """One run on a value; and many runs on a list of values, where the mechanism randomizes each on its
+    own.
+    """
     if hasattr(mechanism, "randomize"):
         return mechanism.randomize, mechanism.randomize
     if hasattr(mechanism, "release"):
@@ -88,7 +96,9 @@ def protocol(mechanism: Any) -> tuple[Callable[[Any, Rng], Any], Callable[[Any, 
     if not takes_rng(mechanism):
         return (lambda value, _: mechanism(value)), None
     needed = inspect.signature(mechanism).parameters["rng"].default is inspect.Parameter.empty
-    own = np.random.default_rng() if needed else None  # a function that cannot do without a Generator gets one
+    own = (
+        np.random.default_rng() if needed else None
+    )  # a function that cannot do without a Generator gets one
     return (lambda value, rng: mechanism(value, rng=own if rng is None else rng)), None
 
 
@@ -108,11 +118,16 @@ def loss_of(mechanism: Any) -> Loss | None:
 
 
 def law_of(mechanism: Any, value: Any) -> Law | None:
-    """The exact law of the output on a value, where the mechanism tells it: integer weights of options by reports, or `law`."""
+    """The exact law of the output on a value, where the mechanism tells it: integer weights of options by
+    reports, or `law`.
+    """
     if hasattr(mechanism, "law"):
         return {output: Fraction(share) for output, share in mechanism.law(value).items()}
     table, options = getattr(mechanism, "weights", None), getattr(mechanism, "options", ())
     if not isinstance(table, np.ndarray) or table.ndim != 2 or value not in options:
         return None
     row = table[list(options).index(value)]
-    return {report: Fraction(int(w), mechanism.denominator) for report, w in zip(mechanism.report_options, row, strict=True)}
+    return {
+        report: Fraction(int(w), mechanism.denominator)
+        for report, w in zip(mechanism.report_options, row, strict=True)
+    }

@@ -20,7 +20,9 @@ Outputs = dict[object, list[Any]]
 
 @dataclass(frozen=True)
 class Candidate:
-    """Two neighbours, and the events to confirm: those likelier on the first, and those likelier on the second."""
+    """Two neighbours, and the events to confirm: those likelier on the first, and those likelier on the
+    second.
+    """
 
     name: str
     pair: Pair
@@ -34,7 +36,9 @@ class Candidate:
 
 @dataclass(frozen=True)
 class Search:
-    """How to look for events: on which neighbours, against which claimed epsilon and delta, and with which features."""
+    """How to look for events: on which neighbours, against which claimed epsilon and delta, and with which
+    features.
+    """
 
     run: Runner
     pairs: dict[str, Pair]
@@ -43,7 +47,9 @@ class Search:
     last_bits: bool = True
 
     def __call__(self, runs: int) -> tuple[Coding, list[Candidate]]:
-        """The coding of outputs, and the best one or two pairs, the one with the largest excess over the claim first."""
+        """The coding of outputs, and the best one or two pairs, the one with the largest excess over the
+        claim first.
+        """
         if len(self.pairs) <= _FINALISTS:
             coding, found = self._looked(self.pairs, self.drawn(self.pairs.values(), runs))
             return coding, found[:_CONFIRMED]
@@ -54,7 +60,9 @@ class Search:
         return coding, found[:_CONFIRMED]
 
     def drawn(self, pairs: Iterable[Pair], runs: int) -> Outputs:
-        """Outputs of so many runs in all, for each input; an input of several pairs is run once for them all."""
+        """Outputs of so many runs in all, for each input; an input of several pairs is run once for them
+        all.
+        """
         inputs = distinct(pairs)
         return {key: self.run(value, max(runs // len(inputs), FEWEST)) for key, value in inputs.items()}
 
@@ -65,7 +73,11 @@ class Search:
         for name, (a, b) in pairs.items():
             first, second = tables[identity(a)], tables[identity(b)]
             found.append(
-                Candidate(name, (a, b), *search(first, second, coding.names, target=self.target, last_bits=self.last_bits))
+                Candidate(
+                    name,
+                    (a, b),
+                    *search(first, second, coding.names, target=self.target, last_bits=self.last_bits),
+                )
             )
         return coding, _ordered(found)
 
@@ -82,7 +94,13 @@ def distinct(pairs: Iterable[Pair]) -> dict[object, Any]:
 
 
 def identity(value: Any) -> object:
-    """What two inputs share if they are the same: how a number or text is written, the bytes of an array, else the object."""
+    """What two inputs share if they are the same: how a number or text is written, the bytes of an array,
+    else the object.
+    """
     if isinstance(value, np.ndarray) and value.dtype.kind in "biuf":
         return value.dtype.str, value.shape, value.tobytes()
-    return (type(value), repr(value)) if value is None or isinstance(value, str | int | float | np.generic) else id(value)
+    return (
+        (type(value), repr(value))
+        if value is None or isinstance(value, str | int | float | np.generic)
+        else id(value)
+    )

@@ -14,9 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Trial:
-    """One event on one pair of neighbours: how often it was seen on each, in fresh runs, and what that proves.
+    """One event on one pair of neighbours: how often it was seen on each, in fresh runs, and what that
+    proves.
 
-    `share` is the part of the audit's error that was given to this event before the runs; the p-value is that of the event alone.
+    `share` is the part of the audit's error that was given to this event before the runs; the p-value is that
+    of the event alone.
     """
 
     pair: str
@@ -38,13 +40,12 @@ class Verdict:
     Parameters
     ----------
     claim : the loss that was claimed; None if nothing was.
-    epsilon, delta : lower bounds: with confidence `level` the mechanism's are at least these (delta at the claimed epsilon).
-    violated : whether the claim is refuted.
-    evidence : how strong the case against the claim is, in words.
-    tried : the events that were confirmed on fresh runs.
-    pairs, events, runs : how many pairs of neighbours were tried, how many events were confirmed, and how often it was run.
-    exact : epsilon by enumeration of the law, where the mechanism tells it; else None.
-    notes : what else the reader should know.
+    epsilon, delta : lower bounds: with confidence `level` the mechanism's are at least these (delta at the
+    claimed epsilon). violated : whether the claim is refuted. evidence : how strong the case against the
+    claim is, in words. tried : the events that were confirmed on fresh runs. pairs, events, runs : how many
+    pairs of neighbours were tried, how many events were confirmed, and how often it was run. exact : epsilon
+    by enumeration of the law, where the mechanism tells it; else None. notes : what else the reader should
+    know.
     """
 
     claim: Loss | None
@@ -92,9 +93,14 @@ class Verdict:
         ]
         best = max(self.tried, key=lambda trial: trial.epsilon, default=None)
         if best is not None:
-            text = f"{best.event}: {best.seen:,} of {best.n:,} against {best.other:,} of {best.m:,} ({best.pair})"
+            text = (
+                f"{best.event}: {best.seen:,} of {best.n:,} against {best.other:,} of {best.m:,} "
+                f"({best.pair})"
+            )
             rows.insert(2, ("best event", text))
-        body = "".join(f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows)
+        body = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>" for name, text in rows
+        )
         return f"<table><tbody>{body}</tbody></table>"
 
 

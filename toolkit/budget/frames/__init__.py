@@ -1,1 +1,3 @@
-"""Frames of pandas, polars and pyarrow, their columns, and conditions on their rows: read by rules that depend on types alone."""
+"""Frames of pandas, polars and pyarrow, their columns, and conditions on their rows: read by rules that
+depend on types alone.
+"""

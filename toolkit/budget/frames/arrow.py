@@ -33,7 +33,12 @@ def kind_of(type_: Any) -> Kind:
     if types.is_date(type_):
         return Kind("day", tick=86_400 * 10**9 if types.is_date32(type_) else 10**6)
     text = types.is_string(type_) or types.is_large_string(type_) or str(type_) == "string_view"
-    plain = {"truth": types.is_boolean(type_), "number": types.is_decimal(type_), "text": text, "object": types.is_null(type_)}
+    plain = {
+        "truth": types.is_boolean(type_),
+        "number": types.is_decimal(type_),
+        "text": text,
+        "object": types.is_null(type_),
+    }
     return Kind(next((name for name, found in plain.items() if found), "other"))
 
 
@@ -83,7 +88,9 @@ class ArrowColumn(Column):
         import pyarrow.compute as pc
 
         padded = self._padded()
-        return np.asarray(pc.is_in(padded, value_set=pa.array(texts, type=padded.type)).to_numpy(zero_copy_only=False)[:-1])
+        return np.asarray(
+            pc.is_in(padded, value_set=pa.array(texts, type=padded.type)).to_numpy(zero_copy_only=False)[:-1]
+        )
 
     def missing(self) -> Mask:
         import pyarrow.compute as pc

@@ -1,7 +1,9 @@
-"""Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever called.
+"""Cells that are Python objects, read by their type alone: no method of an object of unknown type is ever
+called.
 
-A cell may be anything that somebody once put into a frame. One whose `__float__`, `__eq__` or `__hash__` raises, or takes
-its time, would tell about its person; so only types known here are read, and all others are no number and no option.
+A cell may be anything that somebody once put into a frame. One whose `__float__`, `__eq__` or `__hash__`
+raises, or takes its time, would tell about its person; so only types known here are read, and all others are
+no number and no option.
 """
 
 import datetime as dt
@@ -50,7 +52,8 @@ def number(cell: object) -> float:
 
 
 def key(cell: object, *, days: bool = False) -> Hashable:
-    """What a cell is compared by: equal for equal values of whatever type; `NOTHING` if missing, None if of no known type.
+    """What a cell is compared by: equal for equal values of whatever type; `NOTHING` if missing, None if of
+    no known type.
 
     With `days` a date with a time is its day, by its own clock.
     """
@@ -128,7 +131,9 @@ def _known_zone(kind: type) -> bool:
 
 
 def _numeric(cell: object, kind: type) -> Any:
-    """A cell of a numeric type, as an int, a float, a Decimal or a Fraction; None if it is of no such type."""
+    """A cell of a numeric type, as an int, a float, a Decimal or a Fraction; None if it is of no such
+    type.
+    """
     if issubclass(kind, int):
         return int.__int__(cell)  # type: ignore[arg-type]
     if issubclass(kind, float):

@@ -1,8 +1,9 @@
-"""`Column`: what the engines have in common. A column's `Kind` follows from its type; nothing else decides how it is read.
+"""`Column`: what the engines have in common. A column's `Kind` follows from its type; nothing else decides
+how it is read.
 
-What cannot be read as a number is missing as a number, whatever it is: whether a column holds such values must not show as
-an error, a warning, another shape, or a longer time. Engines go a shorter way through columns without missing values, so
-one is always appended before they are asked, and taken off the result.
+What cannot be read as a number is missing as a number, whatever it is: whether a column holds such values
+must not show as an error, a warning, another shape, or a longer time. Engines go a shorter way through
+columns without missing values, so one is always appended before they are asked, and taken off the result.
 """
 
 from abc import ABC, abstractmethod
@@ -55,7 +56,11 @@ class Kind:
 
     @property
     def words(self) -> str:
-        return "categories" if self.categorical else f"{_WORDS[self.name]}{' and a time zone' if self.zoned else ''}"
+        return (
+            "categories"
+            if self.categorical
+            else f"{_WORDS[self.name]}{' and a time zone' if self.zoned else ''}"
+        )
 
 
 def whole_kind(bits: int, signed: bool) -> Kind:
@@ -76,7 +81,9 @@ class Column(ABC):
 
     @abstractmethod
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
-        """Whole numbers, moments and days as integers, and where they are missing; moments in UTC or as the clock shows them."""
+        """Whole numbers, moments and days as integers, and where they are missing; moments in UTC or as the
+        clock shows them.
+        """
 
     @abstractmethod
     def places(self, texts: Sequence[str]) -> Codes:
@@ -101,7 +108,12 @@ class Column(ABC):
     def adds_up(self, name: str) -> "Column":
         """Itself, if its type can hold numbers."""
         if self.kind.categorical or self.kind.name not in ("number", "whole", "truth", "object"):
-            refuse(f"{name} must hold numbers", self.kind.words, "only numbers can be added up and ordered", TypeError)
+            refuse(
+                f"{name} must hold numbers",
+                self.kind.words,
+                "only numbers can be added up and ordered",
+                TypeError,
+            )
         return self
 
 
@@ -133,7 +145,9 @@ class Cells(Column):
 
 
 class Categories(Column):
-    """Values held as places in a list of categories, -1 where missing: the list is read, and its entries put in place."""
+    """Values held as places in a list of categories, -1 where missing: the list is read, and its entries put
+    in place.
+    """
 
     def __init__(self, listed: Column, held: npt.NDArray[Any], kind: Kind) -> None:
         self._listed, self._held, self.kind = listed, held, kind

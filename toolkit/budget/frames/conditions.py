@@ -1,8 +1,8 @@
 """Conditions as values: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay": MISSING}.
 
-A condition says for each row, from that row alone, whether it is met; so one person decides about one row, and a count moves
-by at most 1. Values are read once, compared by the type of the column, and said in the ledger. A function of a row is
-possible, too, but that it looks at nothing else is the curator's own word.
+A condition says for each row, from that row alone, whether it is met; so one person decides about one row,
+and a count moves by at most 1. Values are read once, compared by the type of the column, and said in the
+ledger. A function of a row is possible, too, but that it looks at nothing else is the curator's own word.
 """
 
 import copy
@@ -24,7 +24,8 @@ from toolkit.core.checks import refuse
 
 Where = Mapping[Any, Any] | Callable[[dict[Any, Any]], Any]
 TRUSTED = (
-    "a Python function said which rows count: that it looks at each row alone, and remembers none, is the curator's word; "
+    "a Python function said which rows count: that it looks at each row alone, and remembers none, is the "
+    "curator's word; "
     "only then does one person move the count by at most 1"
 )
 
@@ -44,19 +45,29 @@ MISSING = Missing()
 
 
 def between(low: Any, high: Any) -> Range:
-    """From low to high, both included: numbers, dates, or datetimes. Between two dates lies all of the last day.
+    """From low to high, both included: numbers, dates, or datetimes. Between two dates lies all of the last
+    day.
 
     >>> between(30, 39)
     between(30, 39)
     """
     first, last = (wanted.value_of(end, "an end of between(low, high)") for end in (low, high))
-    if type(first) is not type(last) or isinstance(first, str | bool) or getattr(first, "zoned", 0) != getattr(last, "zoned", 0):
+    if (
+        type(first) is not type(last)
+        or isinstance(first, str | bool)
+        or getattr(first, "zoned", 0) != getattr(last, "zoned", 0)
+    ):
         refuse(
-            "between(low, high) must have two numbers, two dates or two datetimes", "others", "nothing lies between them", TypeError
+            "between(low, high) must have two numbers, two dates or two datetimes",
+            "others",
+            "nothing lies between them",
+            TypeError,
         )
     if first > last:  # type: ignore[operator]
         refuse(
-            "between(low, high) must have low at most high", f"{wanted.said(first)} and {wanted.said(last)}", "nothing lies there"
+            "between(low, high) must have low at most high",
+            f"{wanted.said(first)} and {wanted.said(last)}",
+            "nothing lies there",
         )
     return Range(first, last)
 
@@ -87,7 +98,10 @@ class Asked:
     def of(cls, column: Column, name: str, items: Iterable[object]) -> "Asked":
         """Read once; refused if the column's type can never hold one of them."""
         told, kind = f"column {name}", column.kind
-        read = [item if isinstance(item, Range | Missing) else wanted.value_of(item, f"a value for {told}") for item in items]
+        read = [
+            item if isinstance(item, Range | Missing) else wanted.value_of(item, f"a value for {told}")
+            for item in items
+        ]
         compared = [end for item in read for end in _values_in(item)]
         wanted.check_kinds(compared, kind, told)
         days = kind.name in ("moment", "object") and any(isinstance(value, Day) for value in compared)
@@ -119,8 +133,14 @@ class Asked:
         return found
 
     def mask(self) -> Mask:
-        """Which rows have one of the values, lie in one of the ranges, or are missing where that was asked."""
-        values = [held for item, held in zip(self.items, self.held, strict=True) if not isinstance(item, Range | Missing)]
+        """Which rows have one of the values, lie in one of the ranges, or are missing where that was
+        asked.
+        """
+        values = [
+            held
+            for item, held in zip(self.items, self.held, strict=True)
+            if not isinstance(item, Range | Missing)
+        ]
         masks = [wanted.matches(self.column, values, days=self.days)] if values else []
         for item, held in zip(self.items, self.held, strict=True):
             if isinstance(item, Range):
@@ -151,7 +171,9 @@ class OfColumns:
 
 @dataclass(frozen=True, eq=False)
 class OfFunction:
-    """A function of one row, called with a copy of each; a row on which it fails does not meet the condition."""
+    """A function of one row, called with a copy of each; a row on which it fails does not meet the
+    condition.
+    """
 
     frame: Frame
     function: Callable[[dict[Any, Any]], Any]
@@ -161,7 +183,9 @@ class OfFunction:
     def mask(self) -> Mask:
         labels = [label for label in self.frame.labels if label is not None]
         held = [self.frame.column(label).cells() for label in labels]
-        return np.array([self._holds(dict(zip(labels, row, strict=True))) for row in zip(*held, strict=True)], dtype=bool)
+        return np.array(
+            [self._holds(dict(zip(labels, row, strict=True))) for row in zip(*held, strict=True)], dtype=bool
+        )
 
     def _holds(self, row: dict[Any, Any]) -> bool:
         """An exception would tell about that row."""
@@ -176,7 +200,8 @@ def condition(frame: Frame, where: Where | None) -> Condition:
     if where is None or isinstance(where, Mapping):
         asked = {} if where is None else dict(where.items())
         parts = [
-            Asked.of(frame.column(label), frame.name(label), _items(value, frame.name(label))) for label, value in asked.items()
+            Asked.of(frame.column(label), frame.name(label), _items(value, frame.name(label)))
+            for label, value in asked.items()
         ]
         return OfColumns(lambda: len(frame), tuple(parts))
     if not callable(where):
@@ -205,7 +230,9 @@ def options_of(column: Column, name: str, options: Any) -> Asked:
 def listed_once(values: Any, name: str) -> list[Any]:
     """Any iterable but a text or a mapping, as a list."""
     if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
-        refuse(f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError)
+        refuse(
+            f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError
+        )
     return list(values)
 
 
@@ -220,7 +247,9 @@ def _items(value: Any, name: str) -> list[Any]:
         return [value]
     listed = listed_once(value, f"the condition on column {name}")
     if not listed:
-        refuse(f"a condition on column {name} must ask for something", "an empty list", "no row could meet it")
+        refuse(
+            f"a condition on column {name} must ask for something", "an empty list", "no row could meet it"
+        )
     return listed
 
 
@@ -252,11 +281,21 @@ def _label(item: Value | Range | Missing) -> str | int:
 def _check_function(where: Callable[..., Any]) -> None:
     """One that cannot be called with a row would hold for none, and one that returns no answer for all."""
     if inspect.iscoroutinefunction(where) or inspect.isgeneratorfunction(where):
-        refuse("`where` must return its answer", "a coroutine or generator", "that would count as yes for every row", TypeError)
+        refuse(
+            "`where` must return its answer",
+            "a coroutine or generator",
+            "that would count as yes for every row",
+            TypeError,
+        )
     try:
         inspect.signature(where).bind({})
     except TypeError:
-        refuse("`where` must take one argument, a row", "a function of other arguments", "it could hold for no row", TypeError)
+        refuse(
+            "`where` must take one argument, a row",
+            "a function of other arguments",
+            "it could hold for no row",
+            TypeError,
+        )
     except ValueError:  # some functions of C say nothing about their arguments
         return
 

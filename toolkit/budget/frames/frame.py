@@ -1,8 +1,9 @@
-"""`Frame`: a table of pandas, polars or pyarrow, recognised by its type, whose columns are found by their labels.
+"""`Frame`: a table of pandas, polars or pyarrow, recognised by its type, whose columns are found by their
+labels.
 
-Engines are looked up among the modules that are loaded, never imported: a frame of an engine that is not loaded cannot
-exist. No message holds anything out of a frame but column labels that are text; other labels, of a pivoted table say, may
-be people's values, so such a column is told by its place.
+Engines are looked up among the modules that are loaded, never imported: a frame of an engine that is not
+loaded cannot exist. No message holds anything out of a frame but column labels that are text; other labels,
+of a pivoted table say, may be people's values, so such a column is told by its place.
 """
 
 import sys
@@ -30,14 +31,21 @@ _REMEDIES = {
 
 
 class Frame:
-    """A confidential table. Its columns' labels and types are public; so is the number of rows under "replace".
+    """A confidential table. Its columns' labels and types are public; so is the number of rows under
+    "replace".
 
     Columns that are added or renamed later are not seen.
     """
 
     def __init__(self, table: Any) -> None:
         self._engine = _recognised(table)
-        self._table = table.copy(deep=False) if self._engine == "pandas" else table.clone() if self._engine == "polars" else table
+        self._table = (
+            table.copy(deep=False)
+            if self._engine == "pandas"
+            else table.clone()
+            if self._engine == "polars"
+            else table
+        )
         found = table.column_names if self._engine == "pyarrow" else list(table.columns)
         # Text or whole numbers; None for any other label, by which no column can be asked for.
         self.labels: list[str | int | None] = [_label(label) for label in found]
@@ -45,7 +53,11 @@ class Frame:
         self._columns: dict[int, Column] = {}
         known = [label for label in self.labels if label is not None]
         if len({(isinstance(label, str), label) for label in known}) < len(known):
-            refuse("the columns of `frame` must have distinct names", "repetitions", "a name must mean one column")
+            refuse(
+                "the columns of `frame` must have distinct names",
+                "repetitions",
+                "a name must mean one column",
+            )
 
     def __len__(self) -> int:
         return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
@@ -70,14 +82,24 @@ class Frame:
     def _found(self, place: int) -> Column:
         if self._engine == "pandas":
             return pandas_column(self._table.iloc[:, place])
-        return polars_column(self._table.to_series(place)) if self._engine == "polars" else arrow_column(self._table.column(place))
+        return (
+            polars_column(self._table.to_series(place))
+            if self._engine == "polars"
+            else arrow_column(self._table.column(place))
+        )
 
     def _place(self, label: object) -> int:
         wanted = _label(label)
         for place, found in enumerate(self.labels):
             if found is not None and type(found) is type(wanted) and found == wanted:
                 return place
-        told = repr(label) if isinstance(label, str) else "a whole number" if wanted is not None else type(label).__name__
+        told = (
+            repr(label)
+            if isinstance(label, str)
+            else "a whole number"
+            if wanted is not None
+            else type(label).__name__
+        )
         refuse(f"`column` must be one of {_listed(self.names)}", told, "no other column is there")
 
 
@@ -94,7 +116,12 @@ def _refuse_frame(kind: type) -> NoReturn:
     origin = str(kind.__module__).split(".")[0].lstrip("_")
     default = "its columns are read by name; most other frames have to_pandas() or to_arrow()"
     remedy = _REMEDIES.get((origin, kind.__name__), default)
-    refuse("`frame` must be a pandas or polars DataFrame or a pyarrow Table", f"{origin} {kind.__name__}", remedy, TypeError)
+    refuse(
+        "`frame` must be a pandas or polars DataFrame or a pyarrow Table",
+        f"{origin} {kind.__name__}",
+        remedy,
+        TypeError,
+    )
 
 
 def _label(label: object) -> str | int | None:

@@ -47,7 +47,9 @@ def kind_of(dtype: Any) -> Kind:
 
 
 class PandasColumn(Column):
-    """Numbers, truth values and dates, held by numpy or with a mask beside; all else that has no kind of its own."""
+    """Numbers, truth values and dates, held by numpy or with a mask beside; all else that has no kind of its
+    own.
+    """
 
     def __init__(self, found: Any, kind: Kind) -> None:
         self._found, self.kind = found, kind

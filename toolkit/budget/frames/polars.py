@@ -31,7 +31,13 @@ def kind_of(dtype: Any) -> Kind:
         return Kind("text", categorical=True)
     if isinstance(dtype, pl.Date):
         return Kind("day", tick=DAY)
-    plain = {pl.Boolean: "truth", pl.Decimal: "number", pl.String: "text", pl.Null: "object", pl.Object: "object"}
+    plain = {
+        pl.Boolean: "truth",
+        pl.Decimal: "number",
+        pl.String: "text",
+        pl.Null: "object",
+        pl.Object: "object",
+    }
     return Kind(plain.get(dtype.base_type(), "other"))
 
 
@@ -61,7 +67,9 @@ class PolarsColumn(Column):
     def places(self, texts: Sequence[str]) -> Codes:
         import polars as pl
 
-        found = self._padded(pl.String).replace_strict(list(texts), list(range(len(texts))), default=-1, return_dtype=pl.Int64)
+        found = self._padded(pl.String).replace_strict(
+            list(texts), list(range(len(texts))), default=-1, return_dtype=pl.Int64
+        )
         return np.asarray(found.fill_null(-1).to_numpy()[:-1])
 
     def has(self, texts: Sequence[str]) -> Mask:

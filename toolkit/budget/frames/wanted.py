@@ -1,7 +1,8 @@
-"""Values that an analyst asks for, read once, and fitted to a column by its type: what it can never hold is refused.
+"""Values that an analyst asks for, read once, and fitted to a column by its type: what it can never hold is
+refused.
 
-A question whose answer is certain to be zero would cost as much as any other. Whether it is one is decided by the type of
-the column, never by what is in it.
+A question whose answer is certain to be zero would cost as much as any other. Whether it is one is decided by
+the type of the column, never by what is in it.
 """
 
 import math
@@ -33,7 +34,13 @@ _FITS = {
     "object": (str, bool, Fraction, Day, Moment),
     "other": (),
 }
-_WORDS = {str: "text", bool: "a truth value", Fraction: "a number", Day: "a date", Moment: "a date with a time"}
+_WORDS = {
+    str: "text",
+    bool: "a truth value",
+    Fraction: "a number",
+    Day: "a date",
+    Moment: "a date with a time",
+}
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,10 +55,16 @@ class Range:
 
 
 def value_of(wanted: object, name: str) -> Value:
-    """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked for."""
+    """A text, a truth value, a finite number, a date, or a date with a time; nothing else can be asked
+    for.
+    """
     found = cells.key(wanted)
     if found is cells.NOTHING:
-        refuse(f"{name} must not be None, NaN, NA or NaT", "one of them", "write MISSING, from toolkit, to ask for missing values")
+        refuse(
+            f"{name} must not be None, NaN, NA or NaT",
+            "one of them",
+            "write MISSING, from toolkit, to ask for missing values",
+        )
     if isinstance(wanted, bool | np.bool_):
         return bool(wanted)
     if isinstance(found, Day | Moment | str):
@@ -61,7 +74,12 @@ def value_of(wanted: object, name: str) -> Value:
             refuse(f"{name} must be finite", "an infinite number", "it equals no measured value")
         return Fraction(wanted) if isinstance(wanted, Decimal | Fraction) else Fraction(found)
     told = type(wanted).__name__
-    refuse(f"{name} must be text, a number, a truth value, a date or a datetime", told, "nothing else can be compared", TypeError)
+    refuse(
+        f"{name} must be text, a number, a truth value, a date or a datetime",
+        told,
+        "nothing else can be compared",
+        TypeError,
+    )
 
 
 def said(value: Value) -> str:
@@ -81,14 +99,25 @@ def said(value: Value) -> str:
 def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
     """All values can be in a column of this kind, and dates are not mixed with dates that have a time."""
     for value in values:
-        if not isinstance(value, _FITS[kind.name]) or (isinstance(value, bool) and kind.name in ("whole", "number")):
+        if not isinstance(value, _FITS[kind.name]) or (
+            isinstance(value, bool) and kind.name in ("whole", "number")
+        ):
             remedy = " or ".join(_WORDS[kind] for kind in _FITS[kind.name]) or "only MISSING can be asked for"
-            refuse(f"{name} holds {kind.words}", _WORDS[type(value)], f"it can never be there; write {remedy}", TypeError)
+            refuse(
+                f"{name} holds {kind.words}",
+                _WORDS[type(value)],
+                f"it can never be there; write {remedy}",
+                TypeError,
+            )
         if isinstance(value, Moment) and kind.name == "moment" and value.zoned != kind.zoned:
             remedy = "give the datetime a time zone" if kind.zoned else "leave the time zone out"
             refuse(f"{name} holds {kind.words}", "a datetime of the other sort", remedy, TypeError)
     if kind.name in ("moment", "object") and {Day, Moment} <= {type(value) for value in values}:
-        refuse(f"{name} must be compared with dates or with datetimes", "both", "a date means the whole day, a datetime one moment")
+        refuse(
+            f"{name} must be compared with dates or with datetimes",
+            "both",
+            "a date means the whole day, a datetime one moment",
+        )
 
 
 def check_clock(column: Column, name: str) -> None:
@@ -96,11 +125,17 @@ def check_clock(column: Column, name: str) -> None:
     try:
         column.empty().ticks(local=True)
     except Exception:
-        refuse(f"{name} must have a time zone that is known here", "another", "days begin and end by its clock; compare datetimes")
+        refuse(
+            f"{name} must have a time zone that is known here",
+            "another",
+            "days begin and end by its clock; compare datetimes",
+        )
 
 
 def fitted(value: Value, kind: Kind, name: str) -> Any:
-    """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot hold it."""
+    """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot
+    hold it.
+    """
     if kind.name in ("text", "object"):
         return value
     if kind.name == "truth":
@@ -112,14 +147,22 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
         held = _in_ticks(value, kind)
         possible = held.denominator == 1 and kind.limits[0] <= held <= kind.limits[1]
     if not possible:
-        refuse(f"a value for {name} must be one that its type can hold", said(value), f"it holds {kind.words}, and never this one")
+        refuse(
+            f"a value for {name} must be one that its type can hold",
+            said(value),
+            f"it holds {kind.words}, and never this one",
+        )
     return float(held) if kind.name == "truth" else int(held)
 
 
 def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
-    """The two ends of a range as the column holds them, the next ones inside where it cannot hold them exactly."""
+    """The two ends of a range as the column holds them, the next ones inside where it cannot hold them
+    exactly.
+    """
     if kind.name in ("text", "truth", "other"):
-        refuse(f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError)
+        refuse(
+            f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError
+        )
     if kind.name == "object":
         return asked.low, asked.high
     if kind.name == "number":
@@ -127,12 +170,18 @@ def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     low, high = math.ceil(_in_ticks(asked.low, kind)), math.floor(_in_ticks(asked.high, kind))
     if low > high or low > kind.limits[1] or high < kind.limits[0]:
         received = f"{said(asked.low)} to {said(asked.high)}"
-        refuse(f"a range for {name} must hold a value of its type", received, f"it holds {kind.words}, and none lies between")
+        refuse(
+            f"a range for {name} must hold a value of its type",
+            received,
+            f"it holds {kind.words}, and none lies between",
+        )
     return max(low, kind.limits[0]), min(high, kind.limits[1])
 
 
 def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
-    """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of them."""
+    """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of
+    them.
+    """
     if column.kind.name == "object":
         keys = {_key(target): place for place, target in enumerate(targets)}
         return cells.places(column.cells(), keys, days=days)
@@ -152,13 +201,17 @@ def matches(column: Column, targets: Sequence[Any], *, days: bool) -> Mask:
 def within(column: Column, low: Any, high: Any, *, days: bool) -> Mask:
     """Which values of a column lie between the ends, both included."""
     if column.kind.name == "object":
-        return np.array([_between(cells.key(cell, days=days), low, high) for cell in column.cells()], dtype=bool)
+        return np.array(
+            [_between(cells.key(cell, days=days), low, high) for cell in column.cells()], dtype=bool
+        )
     values, missing = numeric(column, days=days)
     return np.asarray((values >= low) & (values <= high) & ~missing)
 
 
 def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
-    """Values that can be compared as numbers; moments as days of their own time zone where these are asked for."""
+    """Values that can be compared as numbers; moments as days of their own time zone where these are asked
+    for.
+    """
     if column.kind.name in ("number", "truth"):
         values = column.floats()
         return values, np.isnan(values)
@@ -174,7 +227,9 @@ def _in_ticks(value: Value, kind: Kind) -> Fraction:
 
 
 def _as_float(value: Fraction, kind: Kind) -> float:
-    """The nearest number that the column can hold: 0.1 finds the nearest float of 32 bits in a column of such."""
+    """The nearest number that the column can hold: 0.1 finds the nearest float of 32 bits in a column of
+    such.
+    """
     try:
         nearest = float(value)
     except OverflowError:
@@ -213,4 +268,6 @@ def _key(value: Value) -> Any:
 def _between(key: Any, low: Any, high: Any) -> bool:
     if isinstance(low, Fraction):
         return isinstance(key, int | float) and low <= key <= high
-    return type(key) is type(low) and low <= key <= high and getattr(key, "zoned", 0) == getattr(low, "zoned", 0)
+    return (
+        type(key) is type(low) and low <= key <= high and getattr(key, "zoned", 0) == getattr(low, "zoned", 0)
+    )

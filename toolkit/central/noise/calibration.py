@@ -1,21 +1,27 @@
-"""How much Gaussian noise epsilon and delta ask for: the exact delta, enclosed from both sides, and its inverse.
+"""How much Gaussian noise epsilon and delta ask for: the exact delta, enclosed from both sides, and its
+inverse.
 
-With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the Gaussian
-mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) = phi(a), this is
-phi(a) (M(a) - M(b)) with Mills' ratio M(x) = Phi(-x) / phi(x), which loses no digits in the tails.
+With r = sigma / sensitivity, a = epsilon r - 1/(2r) and b = epsilon r + 1/(2r), the smallest delta of the
+Gaussian mechanism is Phi(-a) - e**epsilon Phi(-b) (Balle and Wang 2018, theorem 8). Since e**epsilon phi(b) =
+phi(a), this is phi(a) (M(a) - M(b)) with Mills' ratio M(x) = Phi(-x) / phi(x), which loses no digits in the
+tails.
 
-The noise is not continuous but the discrete Gaussian on a fine grid. `GRID_SLACK` is what that costs: a mechanism is
-calibrated to epsilon (1 - 2**-20) and delta (1 - 2**-19) of the continuous law, and `grid_bits` makes the grid so fine that
-the difference covers the step from the one law to the other. The argument, for standard deviation s in units of the
-grid and d entries:
+The noise is not continuous but the discrete Gaussian on a fine grid. `GRID_SLACK` is what that costs: a
+mechanism is calibrated to epsilon (1 - 2**-20) and delta (1 - 2**-19) of the continuous law, and `grid_bits`
+makes the grid so fine that the difference covers the step from the one law to the other. The argument, for
+standard deviation s in units of the grid and d entries:
 
 1. Rounding continuous noise to the grid is post-processing, so it has the delta of the continuous law.
-2. The rounded law's probability of an integer z, divided by the discrete law's, is the mean of e**-((2 z t + t**2) / (2 s**2))
-   over t from -1/2 to 1/2, times theta / sqrt(2 pi s**2). It is at least 1 - 1/(24 s**2), because theta is at least that
-   root; and up to |z| <= T s at most e**(T**2 / (8 s**2)), but for a factor that no number of digits here would show.
-3. Over d entries and two neighbours the likelihoods so change by a factor of at most e**(d (T**2/8 + 1/12) / s**2), except
-   for outcomes beyond T s, whose probability is at most d e**(-T**2 / 2). With T**2 = 2 (2 epsilon + ln d - ln delta + 16) and
-   s**2 >= d T**2 2**18 / epsilon the first is within 2**-20 epsilon, the second, times e**epsilon, within 2**-23 delta.
+2. The rounded law's probability of an integer z, divided by the discrete law's, is the mean of e**-((2 z t +
+t**2) / (2 s**2))
+   over t from -1/2 to 1/2, times theta / sqrt(2 pi s**2). It is at least 1 - 1/(24 s**2), because theta is at
+   least that root; and up to |z| <= T s at most e**(T**2 / (8 s**2)), but for a factor that no number of
+   digits here would show.
+3. Over d entries and two neighbours the likelihoods so change by a factor of at most e**(d (T**2/8 + 1/12) /
+s**2), except
+   for outcomes beyond T s, whose probability is at most d e**(-T**2 / 2). With T**2 = 2 (2 epsilon + ln d -
+   ln delta + 16) and s**2 >= d T**2 2**18 / epsilon the first is within 2**-20 epsilon, the second, times
+   e**epsilon, within 2**-23 delta.
 """
 
 import math
@@ -26,7 +32,10 @@ from functools import lru_cache
 _DIGITS = Context(prec=60)
 _ONE = Decimal(1)
 _ROUNDING = Decimal("1e-45")  # relative; hundreds of operations on 60 digits, each within 1e-59 of its terms
-_LESS, _MORE = _DIGITS.subtract(_ONE, _ROUNDING), _DIGITS.add(_ONE, _ROUNDING)  # the default context would round both to 1
+_LESS, _MORE = (
+    _DIGITS.subtract(_ONE, _ROUNDING),
+    _DIGITS.add(_ONE, _ROUNDING),
+)  # the default context would round both to 1
 _HALF_PI_ROOT = Decimal("1.25331413731550025120788264240552262650349337030496915831496178817114682730392")
 _SERIES_BELOW = 3
 _CONVERGENTS = 120
@@ -57,7 +66,9 @@ def gaussian_delta(epsilon: Fraction, ratio: Fraction) -> tuple[Decimal, Decimal
 
 
 def mills(x: Decimal) -> tuple[Decimal, Decimal]:
-    """Bounds of Phi(-x) / phi(x): from two convergents of Laplace's fraction, or near 0 from the series of the integral."""
+    """Bounds of Phi(-x) / phi(x): from two convergents of Laplace's fraction, or near 0 from the series of
+    the integral.
+    """
     if x >= _SERIES_BELOW:
         pair = sorted((_convergent(x, _CONVERGENTS), _convergent(x, _CONVERGENTS + 1)))
         return _DIGITS.multiply(pair[0], _LESS), _DIGITS.multiply(pair[1], _MORE)
@@ -78,7 +89,9 @@ def _convergent(x: Decimal, terms: int) -> Decimal:
 
 
 def _odd_series(x: Decimal, square: Decimal) -> Decimal:
-    """The sum of x**(2k+1) / (1 * 3 * … * (2k+1)): the integral of the density from 0 to x, divided by the density at x."""
+    """The sum of x**(2k+1) / (1 * 3 * … * (2k+1)): the integral of the density from 0 to x, divided by the
+    density at x.
+    """
     total, term, odd = x, x, 1
     while odd < _DIGITS.add(square, square) or term > _DIGITS.multiply(total, Decimal("1e-58")):
         odd += 2
@@ -92,7 +105,9 @@ def _decimal(number: Fraction) -> Decimal:
 
 
 def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
-    """Whether the discrete Gaussian of this sigma / sensitivity is proven (epsilon, delta)-private on its grid."""
+    """Whether the discrete Gaussian of this sigma / sensitivity is proven (epsilon, delta)-private on its
+    grid.
+    """
     less_epsilon, less_delta = GRID_SLACK
     _, high = gaussian_delta(epsilon * less_epsilon, ratio)
     return Fraction(high) <= delta * less_delta
@@ -100,7 +115,9 @@ def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def least_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The smallest sigma / sensitivity, to twelve digits, that `is_private`: by bisection on the proof itself."""
+    """The smallest sigma / sensitivity, to twelve digits, that `is_private`: by bisection on the proof
+    itself.
+    """
     high = 1.0
     while not is_private(epsilon, delta, Fraction(high)):
         high *= 2
@@ -114,12 +131,23 @@ def least_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
 
 
 def root_of_log_ratio(factor: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The root of 2 ln(factor / delta), over epsilon, rounded up to a float: the textbooks' sigma / sensitivity."""
+    """The root of 2 ln(factor / delta), over epsilon, rounded up to a float: the textbooks' sigma /
+    sensitivity.
+    """
     root = _DIGITS.sqrt(_DIGITS.multiply(Decimal(2), _DIGITS.ln(_decimal(factor / delta))))
     return Fraction(math.nextafter(float(_DIGITS.divide(root, _decimal(epsilon))), math.inf))
 
 
 def grid_bits(epsilon: Fraction, delta: Fraction, size: int) -> int:
-    """How many powers of two the grid must be finer than sigma so that the discrete law stays within the slack."""
-    reach = 2 * (2 * float(epsilon) + math.log(size) - math.log(delta.numerator) + math.log(delta.denominator) + 16)
-    return math.ceil((math.log2(size * reach) + 18 - math.log2(epsilon.numerator) + math.log2(epsilon.denominator)) / 2) + 1
+    """How many powers of two the grid must be finer than sigma so that the discrete law stays within the
+    slack.
+    """
+    reach = 2 * (
+        2 * float(epsilon) + math.log(size) - math.log(delta.numerator) + math.log(delta.denominator) + 16
+    )
+    return (
+        math.ceil(
+            (math.log2(size * reach) + 18 - math.log2(epsilon.numerator) + math.log2(epsilon.denominator)) / 2
+        )
+        + 1
+    )

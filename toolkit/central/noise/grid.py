@@ -1,8 +1,10 @@
-"""Private numbers on a public grid: read, rounded, noise added, handed out; no step looks different for other data.
+"""Private numbers on a public grid: read, rounded, noise added, handed out; no step looks different for other
+data.
 
-Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism alone, so that all
-data share one set of outputs and the low bits of a release carry nothing. The exact sum of number and noise is then
-turned into a float or a 64-bit integer; that is a function of the sum alone, and so costs no privacy.
+Whole numbers stay whole. Reals are rounded to multiples of a power of two that depends on the mechanism
+alone, so that all data share one set of outputs and the low bits of a release carry nothing. The exact sum of
+number and noise is then turned into a float or a 64-bit integer; that is a function of the sum alone, and so
+costs no privacy.
 
 What is refused is refused by type, shape, and being a finite number; no message quotes the number.
 """
@@ -21,7 +23,9 @@ from toolkit.core.sampling.enclosure import floor_log2
 from toolkit.core.sampling.noise import Integers
 
 GRID_BITS = 30
-"""The grid is finer than sensitivity and scale by this many powers of two: rounding costs a billionth of the noise."""
+"""The grid is finer than sensitivity and scale by this many powers of two: rounding costs a billionth of the
+noise.
+"""
 
 Noisy: TypeAlias = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
@@ -46,13 +50,19 @@ class Answer:
 def read(value: object, name: str = "value") -> Answer:
     """A number, or a one-dimensional array or list of numbers.
 
-    The type says whether the numbers are whole; it must not depend on the data. Integers inside arrays and lists are cut
-    to 64 bits, and to 53 bits where a list also holds floats: unlike rounding, that moves no two of them further apart.
+    The type says whether the numbers are whole; it must not depend on the data. Integers inside arrays and
+    lists are cut to 64 bits, and to 53 bits where a list also holds floats: unlike rounding, that moves no
+    two of them further apart.
     """
     if isinstance(value, list | tuple):
         value = _from_list(value, name)
     if isinstance(value, np.ma.MaskedArray):
-        refuse(f"`{name}` must not be masked", "a masked array", "decide what stands for the missing entries first", TypeError)
+        refuse(
+            f"`{name}` must not be masked",
+            "a masked array",
+            "decide what stands for the missing entries first",
+            TypeError,
+        )
     if isinstance(value, np.generic) or hasattr(value, "__array__"):
         value = np.asarray(value)
         if value.ndim == 0 and _numeric(value):
@@ -60,31 +70,54 @@ def read(value: object, name: str = "value") -> Answer:
     if isinstance(value, np.ndarray):
         return _from_array(value, name)
     if isinstance(value, bool) or not isinstance(value, int | float | Fraction):
-        refuse(f"`{name}` must be a number or an array of numbers", type(value).__name__, "noise is added to numbers", TypeError)
+        refuse(
+            f"`{name}` must be a number or an array of numbers",
+            type(value).__name__,
+            "noise is added to numbers",
+            TypeError,
+        )
     if isinstance(value, float):
         _check_finite(math.isfinite(value), name)
     return Answer(value if isinstance(value, int) else Fraction(value), isinstance(value, int), True)
 
 
 def _numeric(array: npt.NDArray[Any]) -> bool:
-    """Integers, and floats of at most 64 bits: longer ones would be rounded unevenly on the way to the grid."""
+    """Integers, and floats of at most 64 bits: longer ones would be rounded unevenly on the way to the
+    grid.
+    """
     return array.dtype.kind in "iu" or (array.dtype.kind == "f" and array.dtype.itemsize <= 8)
 
 
 def _from_list(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[Any]:
     kinds = {type(entry) for entry in values}
-    if any(issubclass(kind, bool | np.bool_) or not issubclass(kind, int | float | np.integer | np.floating) for kind in kinds):
-        refuse(f"`{name}` must hold integers and floats", "another type", "noise is added to numbers", TypeError)
+    if any(
+        issubclass(kind, bool | np.bool_) or not issubclass(kind, int | float | np.integer | np.floating)
+        for kind in kinds
+    ):
+        refuse(
+            f"`{name}` must hold integers and floats", "another type", "noise is added to numbers", TypeError
+        )
     if all(issubclass(kind, int | np.integer) for kind in kinds):
         return np.array([min(max(int(entry), _INT64.min), _INT64.max) for entry in values], dtype=np.int64)
-    return np.array([_cut_to_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values])
+    return np.array(
+        [_cut_to_float(int(entry)) if isinstance(entry, int | np.integer) else entry for entry in values]
+    )
 
 
 def _from_array(array: npt.NDArray[Any], name: str) -> Answer:
     if not _numeric(array):
-        refuse(f"`{name}` must be an array of integers or floats", f"dtype {array.dtype}", "noise is added to numbers", TypeError)
+        refuse(
+            f"`{name}` must be an array of integers or floats",
+            f"dtype {array.dtype}",
+            "noise is added to numbers",
+            TypeError,
+        )
     if array.ndim != 1 or array.size == 0:
-        refuse(f"`{name}` must be one-dimensional and not empty", f"shape {array.shape}", "release each part, or flatten it first")
+        refuse(
+            f"`{name}` must be one-dimensional and not empty",
+            f"shape {array.shape}",
+            "release each part, or flatten it first",
+        )
     if array.dtype.kind == "f":
         _check_finite(bool(np.isfinite(array).all()), name)
         return Answer(array.astype(np.float64, copy=False), False, False)
@@ -95,20 +128,27 @@ def _from_array(array: npt.NDArray[Any], name: str) -> Answer:
 
 def _check_finite(finite: bool, name: str) -> None:
     if not finite:
-        refuse(f"`{name}` must be finite", "NaN or an infinity", "settle missing and infinite values before a release")
+        refuse(
+            f"`{name}` must be finite",
+            "NaN or an infinity",
+            "settle missing and infinite values before a release",
+        )
 
 
 def grid_exponent(*sizes: Fraction, bits: int = GRID_BITS) -> int:
-    """The exponent of the grid: the largest power of two not above the smallest of the sizes, divided by 2**bits."""
+    """The exponent of the grid: the largest power of two not above the smallest of the sizes, divided by
+    2**bits.
+    """
     return floor_log2(min(sizes)) - bits
 
 
 def charged(sensitivity: Fraction, size: int, norm: str) -> Fraction:
-    """The sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself in those units.
+    """The sensitivity of the rounded statistic, in units of the grid, from that of the statistic itself in
+    those units.
 
-    Rounding halves up keeps the order and commutes with whole steps, so numbers at most a apart end at most ceil(a)
-    apart. Over `size` entries the ceilings add at most size - 1 to the ceiling of their sum, and at most the root of
-    `size` to their length.
+    Rounding halves up keeps the order and commutes with whole steps, so numbers at most a apart end at most
+    ceil(a) apart. Over `size` entries the ceilings add at most size - 1 to the ceiling of their sum, and at
+    most the root of `size` to their length.
     """
     if norm == "l1" or size == 1:
         return Fraction(math.ceil(sensitivity) + size - 1)
@@ -128,11 +168,16 @@ def sensible(value: Number, name: str, consequence: str) -> Fraction:
 
 
 def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
-    """Whole number plus whole noise; in an array a sum beyond 64 bits is cut to the nearest 64-bit integer."""
+    """Whole number plus whole noise; in an array a sum beyond 64 bits is cut to the nearest 64-bit
+    integer.
+    """
     if answer.scalar:
         return int(answer.entries) + int(noise[0])
     if noise.dtype == object:
-        sums = [min(max(a + n, _INT64.min), _INT64.max) for a, n in zip(answer.entries.tolist(), noise.tolist(), strict=True)]
+        sums = [
+            min(max(a + n, _INT64.min), _INT64.max)
+            for a, n in zip(answer.entries.tolist(), noise.tolist(), strict=True)
+        ]
         return np.array(sums, dtype=np.int64)
     total = answer.entries + noise
     wrapped = ((answer.entries ^ total) & (noise ^ total)) < 0
@@ -142,8 +187,8 @@ def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
 def add_on_grid(answer: Answer, noise: Integers, exponent: int) -> float | npt.NDArray[np.float64]:
     """Number rounded to the grid, plus noise in units of the grid, as the nearest float to the exact sum.
 
-    In an array both terms are doubles without error, so their floating-point sum is the exact sum, rounded once; the few
-    terms that are not are added as fractions.
+    In an array both terms are doubles without error, so their floating-point sum is the exact sum, rounded
+    once; the few terms that are not are added as fractions.
     """
     if answer.scalar:
         return _on_grid(Fraction(answer.entries), int(noise[0]), exponent)
@@ -166,7 +211,9 @@ def steps_of(number: Fraction, exponent: int) -> int:
 
 
 def gaps_in_steps(answer: Answer, exponent: int) -> npt.NDArray[np.float64]:
-    """How many steps of the grid each entry is below the largest: exact up to 2**53 steps, above rounded once or twice."""
+    """How many steps of the grid each entry is below the largest: exact up to 2**53 steps, above rounded once
+    or twice.
+    """
     with np.errstate(over="ignore"):
         if answer.whole:  # the difference of two int64 fits into uint64, wrapped or not
             return np.asarray((answer.entries.max() - answer.entries).view(np.uint64).astype(np.float64))
@@ -188,10 +235,11 @@ def _cut_to_float(number: int) -> float:
 
 
 def _rounded(values: npt.NDArray[np.float64], exponent: int) -> npt.NDArray[np.float64]:
-    """Each value at the nearest multiple of 2**exponent, halves up: floor(x / unit + 1/2) * unit without error.
+    """Each value at the nearest multiple of 2**exponent, halves up: floor(x / unit + 1/2) * unit without
+    error.
 
-    The fraction beyond the floor is computed exactly wherever it could be one half, unlike x / unit + 1/2. Values beyond
-    2**53 units are multiples already.
+    The fraction beyond the floor is computed exactly wherever it could be one half, unlike x / unit + 1/2.
+    Values beyond 2**53 units are multiples already.
     """
     top = math.ldexp(1.0, min(exponent + 53, 1023))
     small = np.abs(values) < top

@@ -1,4 +1,5 @@
-"""The noise laws as functions of floats: standard deviation, tails and densities, for intervals and for teaching.
+"""The noise laws as functions of floats: standard deviation, tails and densities, for intervals and for
+teaching.
 
 Nothing here takes part in a release; the noise itself is drawn in integers by `toolkit.core.sampling.noise`.
 """
@@ -28,7 +29,9 @@ class NoiseLaw(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class NoiseBasis:
-    """A release and the law of its noise: the interval from the law itself, nothing approximated but the grid's width."""
+    """A release and the law of its noise: the interval from the law itself, nothing approximated but the
+    grid's width.
+    """
 
     value: float | Array
     law: NoiseLaw
@@ -84,7 +87,9 @@ class GeometricLaw:
         return float(error)
 
     def pmf(self, k: npt.ArrayLike) -> Array:
-        return np.asarray(math.tanh(0.5 / self.scale) * np.exp(-np.abs(np.asarray(k, dtype=float)) / self.scale))
+        return np.asarray(
+            math.tanh(0.5 / self.scale) * np.exp(-np.abs(np.asarray(k, dtype=float)) / self.scale)
+        )
 
 
 @dataclass(frozen=True)
@@ -108,7 +113,9 @@ class NormalLaw:
 
 @dataclass(frozen=True)
 class RoundedNormalLaw:
-    """Gaussian noise rounded to the nearest integer: Pr[k] = Phi((k + 1/2) / sigma) - Phi((k - 1/2) / sigma)."""
+    """Gaussian noise rounded to the nearest integer: Pr[k] = Phi((k + 1/2) / sigma) - Phi((k - 1/2) /
+    sigma).
+    """
 
     sigma: float
 
@@ -130,9 +137,11 @@ class RoundedNormalLaw:
 
 @dataclass(frozen=True)
 class RadialLaw:
-    """One coordinate of a vector with density proportional to e**(-length / scale), in two or more dimensions.
+    """One coordinate of a vector with density proportional to e**(-length / scale), in two or more
+    dimensions.
 
-    The length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1) scale**2.
+    The length is Gamma(dimension, scale), the direction uniform; a coordinate's variance is (dimension + 1)
+    scale**2.
     """
 
     scale: float
@@ -148,7 +157,9 @@ class RadialLaw:
         return self.scale * float(gammaincinv(self.dimension, level))
 
     def reach(self, level: float) -> float:
-        """By bisection on the tail of one coordinate, an average over lengths of the share of directions beyond."""
+        """By bisection on the tail of one coordinate, an average over lengths of the share of directions
+        beyond.
+        """
         low, high = 0.0, self.length(level)
         while high - low > 1e-9 * high:
             middle = (low + high) / 2

@@ -1,1 +1,3 @@
-"""What follows from reports under a model: intervals, tests, posteriors, and whether the model fits at all."""
+"""What follows from reports under a model: intervals, tests, posteriors, and whether the model fits at
+all.
+"""

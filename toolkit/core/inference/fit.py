@@ -11,7 +11,8 @@ from toolkit.core.inference.intervals import Interval, Normal, Shares
 DOUBTFUL = 0.05
 """A fit with a smaller p-value is mentioned wherever the estimate is shown, even if an interval is left."""
 
-_CANDIDATES = 256  # of many options only those farthest out have their tails computed: leaving out others is on the safe side
+# of many options only those farthest out have their tails computed: leaving out others is on the safe side
+_CANDIDATES = 256
 _CAUSES = "the instructions were not followed, or the design was another, or it is chance"
 _AMONG_MANY = "chance alone does this to about 1 in 40 of the options that nobody has"
 
@@ -34,7 +35,8 @@ class Fit:
 
     Parameters
     ----------
-    p : of one share, the greatest chance, over all shares and if the design was followed, of reports as far or farther out
+    p : of one share, the greatest chance, over all shares and if the design was followed, of reports as far
+    or farther out
         on the side where they lie. One number for shares that belong together, one for each of several boxes.
     method : how it was computed.
     of : what would have to fit: a share, or a mean.
@@ -68,8 +70,9 @@ def p_written(p: float) -> str:
 def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
     """Exact, from the binomial tails of the reports for each option at the nearest edge, 0 or 1.
 
-    Of one share the p-value is the greatest chance, over all shares, of as few reports (or as many). Of several that belong
-    `together` it is the least of all tails times their number, so that it stays below 0.05 in at most 5 % of surveys.
+    Of one share the p-value is the greatest chance, over all shares, of as few reports (or as many). Of
+    several that belong `together` it is the least of all tails times their number, so that it stays below
+    0.05 in at most 5 % of surveys.
     """
     k = len(shares.value)
     if together and np.all((shares.value >= 0) & (shares.value <= 1)):
@@ -85,13 +88,19 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
 
 
 def wald_fit(shares: Normal) -> Fit:
-    """The same where only values and standard errors are known, from the normal tails; shares that belong together."""
+    """The same where only values and standard errors are known, from the normal tails; shares that belong
+    together.
+    """
     each = _edge_tails(shares, "wald")
-    return Fit(float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails")
+    return Fit(
+        float(each[0]) if len(each) == 1 else float(min(1.0, 2 * len(each) * np.nanmin(each))), "normal tails"
+    )
 
 
 def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
-    """For each share the chance of as few reports if nobody has it, or of as many if everybody has; 1 if it lies between."""
+    """For each share the chance of as few reports if nobody has it, or of as many if everybody has; 1 if it
+    lies between.
+    """
     few, many = (np.atleast_1d(tail) for tail in (shares.tails(0.0, method)[1], shares.tails(1.0, method)[2]))
     beyond = np.where(shares.value < 0, few, np.where(shares.value > 1, many, 1.0))
     return np.where(np.isnan(few + many + shares.value), np.nan, beyond)
@@ -100,7 +109,8 @@ def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
 def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
     """What must be said of a fit that leaves a 95 % interval empty, or that is doubtful; else nothing.
 
-    `seen` : what came and what the design makes, as in "10 of 300 reports were yes, where the design makes at least 50".
+    `seen` : what came and what the design makes, as in "10 of 300 reports were yes, where the design makes at
+    least 50".
     """
     value = np.asarray(shares.value)
     inside = bool(np.all((value >= 0) & (value <= 1)))  # then no interval is empty
@@ -112,8 +122,17 @@ def fit_notes(fit: Fit, shares: Counted, seen: str = "") -> tuple[str, ...]:
         return ()
     facts = f": {seen}" if seen else ""
     if np.ndim(interval.low) == 0:
-        found = f"no {fit.of} agrees with these reports at 95 %" if empty else f"the reports hardly agree with any {fit.of}"
-        return (f"{found}{facts} ({fit.words()}); {_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}",)
+        found = (
+            f"no {fit.of} agrees with these reports at 95 %"
+            if empty
+            else f"the reports hardly agree with any {fit.of}"
+        )
+        return (
+            (
+                f"{found}{facts} ({fit.words()}); "
+                f"{_CAUSES}{f'; do not publish it as a {fit.of}' if empty else ''}"
+            ),
+        )
     chance = f"{fit.words()} over all options" if np.ndim(fit.p) == 0 else f"the least {fit.words()}"
     options = f"for {empty} of {np.size(interval.low)} options no {fit.of} agrees with the reports at 95 %"
     found = options if empty else f"the reports hardly agree with any {fit.of}s"

@@ -1,8 +1,9 @@
 """Intervals for shares that are seen through randomization, and for numbers with a standard error.
 
-A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two known rows,
-x * given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to [0, 1]; when nothing
-is left, the data disagree with every share at this level, and the interval says so: it has no limits.
+A share x is never counted directly. What is counted are reports whose probabilities are a mixture of two
+known rows, x * given + (1 - x) * without. Every method works on the reports, then maps back to x and cuts to
+[0, 1]; when nothing is left, the data disagree with every share at this level, and the interval says so: it
+has no limits.
 """
 
 from collections.abc import Callable, Iterator
@@ -26,8 +27,8 @@ Tails = tuple[Any, Any, Any]
 class Interval:
     """Lower and upper limit, floats or one array each: `low, high = estimate.interval()`.
 
-    `empty` marks where the data contradict every possible value at this level. There are no limits there: both are NaN, since
-    any number in their place, a zero above all, would be printed and believed.
+    `empty` marks where the data contradict every possible value at this level. There are no limits there:
+    both are NaN, since any number in their place, a zero above all, would be printed and believed.
     """
 
     low: float | Array
@@ -44,17 +45,25 @@ class Interval:
         return iter((self.low, self.high))
 
     def __repr__(self) -> str:
-        low, high = (np.array2string(np.asarray(limit), precision=4, separator=", ") for limit in (self.low, self.high))
+        low, high = (
+            np.array2string(np.asarray(limit), precision=4, separator=", ") for limit in (self.low, self.high)
+        )
         made = f"level={self.level:g}, method='{self.method}'"
         if np.ndim(self.low) == 0 and self.empty:
             return f"Interval(empty, {made}: the data contradict every value at this level)"
-        note = ", nan where empty: the data contradict every value at this level" if np.any(self.empty) else ""
+        note = (
+            ", nan where empty: the data contradict every value at this level" if np.any(self.empty) else ""
+        )
         return f"Interval(low={low}, high={high}, {made}{note})"
 
 
 def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: str) -> Interval:
-    """The part of an interval that lies `within` what is possible; where there is none, it is empty and has no limits."""
-    slack = 1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0  # rounding contradicts nothing
+    """The part of an interval that lies `within` what is possible; where there is none, it is empty and has
+    no limits.
+    """
+    slack = (
+        1e-12 * (within[1] - within[0]) if np.isfinite(within).all() else 0.0
+    )  # rounding contradicts nothing
     empty = (np.asarray(high) < within[0] - slack) | (np.asarray(low) > within[1] + slack)
     low, high = (np.where(empty, np.nan, np.clip(limit, *within)) for limit in (low, high))
     if np.ndim(empty):
@@ -63,9 +72,11 @@ def cut(low: Any, high: Any, within: tuple[float, float], level: float, method: 
 
 
 class IntervalBasis(Protocol):
-    """What an estimate keeps so that intervals of any level can be made later; the first method is the default.
+    """What an estimate keeps so that intervals of any level can be made later; the first method is the
+    default.
 
-    A basis may also have `tails(null, method)`; else a test is made by finding the level at which the interval meets the null.
+    A basis may also have `tails(null, method)`; else a test is made by finding the level at which the
+    interval meets the null.
     """
 
     @property
@@ -81,7 +92,9 @@ def interval_from(basis: IntervalBasis, level: float, method: str | None) -> Int
 
 @dataclass(frozen=True, eq=False)
 class Normal:
-    """Value and standard error, nothing else known: the Wald interval, cut to what is possible where `within` says so."""
+    """Value and standard error, nothing else known: the Wald interval, cut to what is possible where `within`
+    says so.
+    """
 
     value: float | Array
     se: float | Array
@@ -99,9 +112,11 @@ class Normal:
 
 @dataclass(frozen=True, eq=False)
 class Student:
-    """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t interval, not cut.
+    """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t
+    interval, not cut.
 
-    Where all answers are equal the standard error is zero, and says nothing about the next answer: there is no interval.
+    Where all answers are equal the standard error is zero, and says nothing about the next answer: there is
+    no interval.
     """
 
     value: float | Array
@@ -110,7 +125,9 @@ class Student:
     methods: tuple[str, ...] = ("t",)
 
     def interval(self, level: float, method: str) -> Interval:
-        reach = float(stdtrit(self.df, 0.5 + level / 2)) * self._error if self.df > 0 else np.nan * self._error
+        reach = (
+            float(stdtrit(self.df, 0.5 + level / 2)) * self._error if self.df > 0 else np.nan * self._error
+        )
         return Interval(self.value - reach, self.value + reach, level, method)
 
     def tails(self, null: float, _method: str) -> Tails:
@@ -137,12 +154,16 @@ class Affine:
 
     def interval(self, level: float, method: str) -> Interval:
         inner = self.basis.interval(level, method)
-        return replace(inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high)
+        return replace(
+            inner, low=self.offset + self.factor * inner.low, high=self.offset + self.factor * inner.high
+        )
 
 
 @dataclass(frozen=True, eq=False)
 class Mapped:
-    """The intervals of another basis, seen through a monotone function: its values at the limits, in order."""
+    """The intervals of another basis, seen through a monotone function: its values at the limits, in
+    order.
+    """
 
     basis: IntervalBasis
     function: Callable[[Any], Any]
@@ -153,7 +174,9 @@ class Mapped:
 
     def interval(self, level: float, method: str) -> Interval:
         inner = self.basis.interval(level, method)
-        with np.errstate(all="ignore"):  # a limit where the function has no value is infinite or NaN, and is shown so
+        with np.errstate(
+            all="ignore"
+        ):  # a limit where the function has no value is infinite or NaN, and is shown so
             ends = [np.asarray(self.function(np.asarray(limit)), dtype=np.float64) for limit in inner]
         low, high = np.minimum(*ends), np.maximum(*ends)
         return replace(inner, low=low if low.ndim else float(low), high=high if high.ndim else float(high))
@@ -167,10 +190,11 @@ class Shares:
     ----------
     value, se : the unbiased estimates and their standard errors.
     n : the number of reports.
-    spread_given, spread_without : mean squared score of a report from those who have the option, and from the others.
-    counts, given, without : reports of each kind, and their probabilities under "has it" and "has it not".
-    without_range : least and greatest probability of the kinds that speak for the option among those without it.
-    through : the whole matrix and all counts, where the posterior of one share depends on the others.
+    spread_given, spread_without : mean squared score of a report from those who have the option, and from the
+    others. counts, given, without : reports of each kind, and their probabilities under "has it" and "has it
+    not". without_range : least and greatest probability of the kinds that speak for the option among those
+    without it. through : the whole matrix and all counts, where the posterior of one share depends on the
+    others.
     """
 
     value: Array
@@ -187,7 +211,9 @@ class Shares:
 
     @classmethod
     def from_support(cls, counts: Array, n: int, p: Array, q: Array) -> "Shares":
-        """Each count is binomial: a report supports the option with probability p from those who have it, else q."""
+        """Each count is binomial: a report supports the option with probability p from those who have it,
+        else q.
+        """
         given, without = np.stack([p, 1 - p], axis=1), np.stack([q, 1 - q], axis=1)
         seen, slope = counts / n, p - q
         scores = np.stack([(1 - q) / slope, -q / slope], axis=1) ** 2
@@ -219,7 +245,9 @@ class Shares:
 
     def limits(self, level: float, method: str) -> tuple[Array, Array]:
         """The limits before they are cut to 0 … 1: what differences and tests are made from."""
-        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[method]
+        make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[
+            method
+        ]
         return make(level)
 
     def tails(self, null: float, method: str) -> Tails:
@@ -237,7 +265,9 @@ class Shares:
         return self.value - reach, self.value + reach
 
     def _wilson(self, level: float) -> tuple[Array, Array]:
-        """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in x."""
+        """All x with (value - x)**2 <= z**2 / n * variance of one score at x; that variance is quadratic in
+        x.
+        """
         factor = ndtri(0.5 + level / 2) ** 2 / self.n
         lead = 1 + factor
         middle = (2 * self.value + factor * (self.spread_given - self.spread_without)) / (2 * lead)
@@ -245,7 +275,9 @@ class Shares:
         return middle - reach, middle + reach
 
     def score(self, null: float) -> Array:
-        """The estimate's distance from the null in standard errors at the null: Wilson's limits are where it is -z and z."""
+        """The estimate's distance from the null in standard errors at the null: Wilson's limits are where it
+        is -z and z.
+        """
         variance = null * self.spread_given + (1 - null) * self.spread_without - null**2
         return np.asarray(_ratio(self.value - null, np.sqrt(np.maximum(variance, 0) / self.n)))
 
@@ -255,9 +287,14 @@ class Shares:
         return np.where(speaks, self.counts, 0).sum(axis=1), np.where(speaks, self.given, 0).sum(axis=1)
 
     def _binomial_tails(self, null: float) -> tuple[Array, Array]:
-        """The greatest chance of as few, and of as many, reports for the option, whatever the others have instead."""
+        """The greatest chance of as few, and of as many, reports for the option, whatever the others have
+        instead.
+        """
         (count, p), (least, greatest) = self._spoken(), self.without_range
-        fewest, most = np.clip(null * p + (1 - null) * least, 0, 1), np.clip(null * p + (1 - null) * greatest, 0, 1)
+        fewest, most = (
+            np.clip(null * p + (1 - null) * least, 0, 1),
+            np.clip(null * p + (1 - null) * greatest, 0, 1),
+        )
         below = np.where(count < self.n, bdtr(count, self.n, fewest), 1)
         above = np.where(count > 0, bdtrc(np.maximum(count - 1, 0), self.n, most), 1)
         return np.where(p > greatest, below, 1), np.where(p > greatest, above, 1)
@@ -277,15 +314,22 @@ class Shares:
         """The shortest interval that holds `level` of the posterior from a flat prior."""
         if self.through is not None:
             return self.through.shortest(level)
-        pairs = [shortest_on_grid(c, g, w, level) for c, g, w in zip(self.counts, self.given, self.without, strict=True)]
+        pairs = [
+            shortest_on_grid(c, g, w, level)
+            for c, g, w in zip(self.counts, self.given, self.without, strict=True)
+        ]
         low, high = np.array(pairs).T
         return low, high
 
 
 def _ratio(distance: Any, error: Any) -> Any:
-    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is none."""
+    """Distance in errors. Without any error a distance is infinitely many of them, and no distance is
+    none.
+    """
     with np.errstate(divide="ignore", invalid="ignore"):
-        found = np.where(np.asarray(distance) == 0, np.where(np.isnan(error), np.nan, 0.0), np.asarray(distance) / error)
+        found = np.where(
+            np.asarray(distance) == 0, np.where(np.isnan(error), np.nan, 0.0), np.asarray(distance) / error
+        )
     return found if found.ndim else float(found)
 
 

@@ -1,8 +1,8 @@
 """Posteriors of shares from a flat prior, seen through randomization: one share on a grid, several by draws.
 
-A flat prior on one share is even on 0 to 1. A flat prior on several shares that sum to one is even on the simplex: then no
-share is taken as known while another is looked at. Draws start from a fixed seed, so the same reports always give the
-same interval.
+A flat prior on one share is even on 0 to 1. A flat prior on several shares that sum to one is even on the
+simplex: then no share is taken as known while another is looked at. Draws start from a fixed seed, so the
+same reports always give the same interval.
 """
 
 from dataclasses import dataclass
@@ -21,10 +21,12 @@ _TOUCHING = 0.002  # an interval that begins within this share of the draws begi
 
 
 def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) -> tuple[float, float]:
-    """The shortest interval that holds `level` of the posterior of one share x, on a grid laid over where the likelihood is.
+    """The shortest interval that holds `level` of the posterior of one share x, on a grid laid over where the
+    likelihood is.
 
-    Reports follow x * given + (1 - x) * without. With two kinds of report this posterior is a truncated Beta; the grid serves
-    every number of kinds, and does not lose its digits when the truncation leaves only the far tail.
+    Reports follow x * given + (1 - x) * without. With two kinds of report this posterior is a truncated Beta;
+    the grid serves every number of kinds, and does not lose its digits when the truncation leaves only the
+    far tail.
     """
 
     def log_likelihood(x: Array) -> Array:
@@ -52,7 +54,9 @@ def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) 
 
 @dataclass(frozen=True, eq=False)
 class Through:
-    """Reports of several options seen through a matrix Pr(report | truth), and the covariance of the unbiased shares."""
+    """Reports of several options seen through a matrix Pr(report | truth), and the covariance of the unbiased
+    shares.
+    """
 
     matrix: Array
     counts: Array
@@ -62,12 +66,18 @@ class Through:
         """For each share the shortest interval that holds `level` of the posterior of all shares together."""
         k = len(self.matrix)
         if k > OPTIONS_LIMIT:
-            refuse(f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix', k, 'use "wilson" or "exact"')
+            refuse(
+                f'method="bayes" takes at most {OPTIONS_LIMIT} options through this matrix',
+                k,
+                'use "wilson" or "exact"',
+            )
         return shortest_of(simplex_draws(self.matrix, self.counts[None, :], self.cov[None, :, :])[0], level)
 
 
 def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
-    """For each column the shortest interval that holds `level` of its rows; one that all but touches 0 or 1 reaches it."""
+    """For each column the shortest interval that holds `level` of its rows; one that all but touches 0 or 1
+    reaches it.
+    """
     ordered = np.sort(draws, axis=0)
     held = int(np.ceil(level * len(ordered)))
     first = np.argmin(ordered[held - 1 :] - ordered[: len(ordered) - held + 1], axis=0)
@@ -76,17 +86,22 @@ def shortest_of(draws: Array, level: float) -> tuple[Array, Array]:
     return np.where(first <= touch, 0, low), np.where(len(ordered) - held - first <= touch, 1, high)
 
 
-def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT) -> Array:
-    """Draws of shares x with density proportional to the likelihood of the counts under x P: survey, draw, share.
+def simplex_draws(
+    matrix: Array, counts: Array, cov: Array, *, chains: int = _CHAINS, kept: int = _KEPT
+) -> Array:
+    """Draws of shares x with density proportional to the likelihood of the counts under x P: survey, draw,
+    share.
 
-    Hit and run: each step draws a point on a random chord of the simplex, by slice sampling, which needs no tuning and
-    is exact however narrow the likelihood is. The log-likelihood is concave, so the slice is one segment. Directions follow the
-    estimate's covariance, and every other step the line between two vertices, which finds its way along the edges.
+    Hit and run: each step draws a point on a random chord of the simplex, by slice sampling, which needs no
+    tuning and is exact however narrow the likelihood is. The log-likelihood is concave, so the slice is one
+    segment. Directions follow the estimate's covariance, and every other step the line between two vertices,
+    which finds its way along the edges.
 
     Parameters
     ----------
     counts, cov : of one survey a row: reports of each kind, and the covariance of the unbiased shares.
-    chains, kept : independent chains for each survey, and draws kept of each after a start of 100 + 20 k steps.
+    chains, kept : independent chains for each survey, and draws kept of each after a start of 100 + 20 k
+    steps.
     """
     surveys, k = len(counts), len(matrix)
     rng = np.random.default_rng(0)
@@ -107,13 +122,17 @@ def simplex_draws(matrix: Array, counts: Array, cov: Array, *, chains: int = _CH
 
 
 def _roots(cov: Array) -> Array:
-    """Square roots of covariances: directions that spread as the estimate does, and stay where shares sum to one."""
+    """Square roots of covariances: directions that spread as the estimate does, and stay where shares sum to
+    one.
+    """
     values, vectors = np.linalg.eigh(cov)
     return np.asarray(vectors * np.sqrt(np.maximum(values, 0))[:, None, :])
 
 
 def _step(x: Array, direction: Array, matrix: Array, counts: Array, rng: np.random.Generator) -> Array:
-    """One draw for each row, on the chord through x, from the part of it where the likelihood is above a random height."""
+    """One draw for each row, on the chord through x, from the part of it where the likelihood is above a
+    random height.
+    """
     direction = direction / np.abs(direction).max(axis=1, keepdims=True)
     with np.errstate(divide="ignore", invalid="ignore"):
         ends = np.where(direction != 0, -x / direction, np.inf)

@@ -1,4 +1,6 @@
-"""Tests of one value, made from what the intervals are made from, so that a test and its interval never disagree."""
+"""Tests of one value, made from what the intervals are made from, so that a test and its interval never
+disagree.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -19,9 +21,10 @@ class Significance:
 
     Parameters
     ----------
-    p : the p-value; one for each entry of an estimate that has several, each for itself, not adjusted for their number.
-    statistic : the distance of the estimate from the null in standard errors; those at the null, where these are known.
-    null, sides, direction, method : what was asked. The method is that of the interval which it agrees with.
+    p : the p-value; one for each entry of an estimate that has several, each for itself, not adjusted for
+    their number. statistic : the distance of the estimate from the null in standard errors; those at the
+    null, where these are known. null, sides, direction, method : what was asked. The method is that of the
+    interval which it agrees with.
     """
 
     p: float | Array
@@ -32,19 +35,32 @@ class Significance:
     method: str
 
     def __repr__(self) -> str:
-        p, statistic = (np.array2string(np.asarray(part), precision=4, separator=", ") for part in (self.p, self.statistic))
+        p, statistic = (
+            np.array2string(np.asarray(part), precision=4, separator=", ")
+            for part in (self.p, self.statistic)
+        )
         way = "two-sided" if self.direction is None else f"one-sided, {self.direction}"
         return f"<Significance p = {p}: statistic {statistic}, null {self.null:g}, {way}, {self.method}>"
 
 
 def significance(
-    basis: IntervalBasis, value: Any, se: Any, null: Any, sides: int, direction: str | None, method: str | None
+    basis: IntervalBasis,
+    value: Any,
+    se: Any,
+    null: Any,
+    sides: int,
+    direction: str | None,
+    method: str | None,
 ) -> Significance:
     """The test that rejects at 1 - level exactly when the interval of that level leaves out the null."""
     if sides not in (1, 2) or isinstance(sides, bool):
         refuse("`sides` must be 1 or 2", repr(sides), "a test looks to one side or to both")
     if sides == 2 and direction is not None:
-        refuse("`direction` must be left out when `sides` is 2", repr(direction), "it belongs to a one-sided test")
+        refuse(
+            "`direction` must be left out when `sides` is 2",
+            repr(direction),
+            "it belongs to a one-sided test",
+        )
     towards = choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
     number = float(exact(null, "null"))
     tested = tuple(name for name in basis.methods if name != "bayes")  # a posterior has no p-value
@@ -65,11 +81,16 @@ def _tails(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) 
     return _by_inversion(basis, np.asarray(value), np.asarray(se), null, method)
 
 
-def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:
+def _by_inversion(
+    basis: IntervalBasis, value: Any, se: Any, null: float, method: str
+) -> tuple[Any, Any, Any, Any]:
     """The same from the intervals alone."""
-    both = np.array([_level_that_meets(basis, null, method, i) for i in range(value.size)]).reshape(value.shape)
+    both = np.array([_level_that_meets(basis, null, method, i) for i in range(value.size)]).reshape(
+        value.shape
+    )
     both = np.maximum(both, getattr(basis, "least_p", 0.0))
-    # Half of a two-sided p-value is one-sided only where the law of the error says that both sides have the same chance.
+    # Half of a two-sided p-value is one-sided only where the law of the error says that both sides have the
+    # same chance.
     near = both / 2 if getattr(basis, "equal_tails", False) else both
     with np.errstate(divide="ignore", invalid="ignore"):
         statistic = (value - null) / se
@@ -78,7 +99,9 @@ def _by_inversion(basis: IntervalBasis, value: Any, se: Any, null: float, method
 
 
 def _level_that_meets(basis: IntervalBasis, null: float, method: str, entry: int) -> float:
-    """The least 1 - level at which the interval leaves out the null, from above: bisection, to 10 digits; never below 1e-15."""
+    """The least 1 - level at which the interval leaves out the null, from above: bisection, to 10 digits;
+    never below 1e-15.
+    """
 
     def leaves_out(error: float) -> bool | None:
         low, high = (float(np.atleast_1d(limit)[entry]) for limit in interval_from(basis, 1 - error, method))

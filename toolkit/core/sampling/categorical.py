@@ -18,10 +18,10 @@ Cells = npt.NDArray[np.signedinteger]
 class Categorical:
     """Outcome j with probability exactly weights[j] / sum(weights); the sum is at most 2**32.
 
-    A uniform integer U below `total` falls into one of the consecutive cells of the weights. For many draws a 16-bit
-    word is looked up first: it is the leading part of a finer uniform integer, word * total + U below 2**16 * total,
-    and it nearly always decides the cell alone. Only where a cell's edge lies inside the word's range is U drawn too.
-    The law is the same to the last bit, at two random bytes a draw.
+    A uniform integer U below `total` falls into one of the consecutive cells of the weights. For many draws a
+    16-bit word is looked up first: it is the leading part of a finer uniform integer, word * total + U below
+    2**16 * total, and it nearly always decides the cell alone. Only where a cell's edge lies inside the
+    word's range is U drawn too. The law is the same to the last bit, at two random bytes a draw.
     """
 
     def __init__(self, weights: npt.ArrayLike) -> None:
@@ -50,7 +50,9 @@ class Categorical:
         np.take(table, leading, out=out, mode="clip")
         ties = np.flatnonzero(out == _UNDECIDED)
         if len(ties):
-            finer = leading[ties].astype(np.uint64) * np.uint64(self._total) + below(self._total, len(ties), rng)
+            finer = leading[ties].astype(np.uint64) * np.uint64(self._total) + below(
+                self._total, len(ties), rng
+            )
             out[ties] = np.searchsorted(self._edges << np.uint64(_WORD), finer, side="right") - 1
 
     def _decided(self) -> Cells:

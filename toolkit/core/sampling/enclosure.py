@@ -1,8 +1,8 @@
 """Irrational numbers between two integers: what random bits are compared with when a law must be exact.
 
-A probability such as e**-x has no finite expansion, but a comparison with a uniform number needs only as many digits as
-it takes to tell them apart. Here is the enclosure of e**-x in integers, at any precision, and the comparison that asks
-for more bits of both until it is sure.
+A probability such as e**-x has no finite expansion, but a comparison with a uniform number needs only as many
+digits as it takes to tell them apart. Here is the enclosure of e**-x in integers, at any precision, and the
+comparison that asks for more bits of both until it is sure.
 """
 
 from collections.abc import Callable
@@ -21,8 +21,8 @@ WORD = 64
 def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
     """Integers low <= 2**bits * e**-exponent <= high, three apart at most, for an exponent of at least 0.
 
-    The quotient and its exponential are each rounded to `digits` digits (the decimal module rounds both correctly), so
-    the relative error is below (2 * bits + 2) / 10**(digits - 1), which is less than 2**-bits.
+    The quotient and its exponential are each rounded to `digits` digits (the decimal module rounds both
+    correctly), so the relative error is below (2 * bits + 2) / 10**(digits - 1), which is less than 2**-bits.
 
     >>> exp_enclosure(Fraction(1), 8)
     (93, 96)
@@ -37,10 +37,11 @@ def exp_enclosure(exponent: Fraction, bits: int) -> tuple[int, int]:
 
 
 def falls_below(probability: Enclosure, prefix: int, bits: int, rng: Rng = None) -> bool:
-    """Whether a uniform number whose first `bits` bits are `prefix` is below the probability; more bits are drawn until sure.
+    """Whether a uniform number whose first `bits` bits are `prefix` is below the probability; more bits are
+    drawn until sure.
 
-    The outcome is true with exactly the given probability, because it is only spoken when every continuation of the
-    prefix would lead to the same one.
+    The outcome is true with exactly the given probability, because it is only spoken when every continuation
+    of the prefix would lead to the same one.
     """
     while True:
         low, high = probability(bits)

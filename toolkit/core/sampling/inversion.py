@@ -1,4 +1,6 @@
-"""Exact draws from a law on 0, 1, 2, … whose probabilities are irrational: inversion with edges as fine as needed."""
+"""Exact draws from a law on 0, 1, 2, … whose probabilities are irrational: inversion with edges as fine as
+needed.
+"""
 
 from bisect import bisect_right
 from collections.abc import Callable
@@ -20,22 +22,25 @@ _UNDECIDED = -1
 
 
 class Inversion:
-    """Outcome t where a uniform number U falls between the sum of the probabilities below t and that sum with t's own.
+    """Outcome t where a uniform number U falls between the sum of the probabilities below t and that sum with
+    t's own.
 
-    U is known by its leading bits only. Each edge is enclosed between two integers; an outcome is decided when every
-    continuation of the bits lies between the upper bound of the edge below and the lower bound of the edge above. If
-    not, U gets 64 more bits and the edges are computed with 64 more. So the law is that of the real number U, exactly,
-    and nearly always 16 bits are enough.
+    U is known by its leading bits only. Each edge is enclosed between two integers; an outcome is decided
+    when every continuation of the bits lies between the upper bound of the edge below and the lower bound of
+    the edge above. If not, U gets 64 more bits and the edges are computed with 64 more. So the law is that of
+    the real number U, exactly, and nearly always 16 bits are enough.
 
     Parameters
     ----------
-    edges : a function of the number of bits that returns `Edges` of that precision; more bits must leave less over.
+    edges : a function of the number of bits that returns `Edges` of that precision; more bits must leave less
+    over.
     """
 
     def __init__(self, edges: Callable[[int], Edges]) -> None:
         self._edges = edges
         self._lower, upper = edges(WORD)
-        # No prefix is at or above the largest word's successor, so an edge there is never passed and may be cut to it.
+        # No prefix is at or above the largest word's successor, so an edge there is never passed and may be
+        # cut to it.
         self._upper = [min(edge, 2**WORD - 1) for edge in upper]
         self._low, self._high = (np.array(edge, dtype=np.uint64) for edge in (self._lower, [0, *self._upper]))
         self._table: npt.NDArray[np.signedinteger] | None = None

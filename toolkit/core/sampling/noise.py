@@ -1,22 +1,32 @@
-"""Integer noise with an exact law: discrete Laplace (two-sided geometric) and discrete Gaussian, of any rational scale.
+"""Integer noise with an exact law: discrete Laplace (two-sided geometric) and discrete Gaussian, of any
+rational scale.
 
-Both laws are symmetric with Pr[k] proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0 for Laplace;
-a = 0, b = 1/(2 variance) for Gauss. No floating-point number decides an outcome. The argument that the law is exact:
+Both laws are symmetric with Pr[k] proportional to rho(|k|), rho(n) = e**-(a n + b n**2): a = 1/scale, b = 0
+for Laplace; a = 0, b = 1/(2 variance) for Gauss. No floating-point number decides an outcome. The argument
+that the law is exact:
 
-1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The powers of e are
-   enclosed between integers, and a draw that falls too near an edge gets more random bits and the edge more digits.
-2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m), l and the
-   sign uniformly, and the triple is kept with probability rho(h m + l) / rho(h m); so it is kept in proportion to
-   rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, else 0 would count twice.
-3. *Keeping with probability e**-x* compares a uniform number u with e**-x in three stages of precision: 16 bits of u with a
-   lower bound of e**-x over the whole step h; 32 bits with e**-x from its power series in 32-bit integers, sure but for a
-   margin of 2**-27; then as many bits as it takes with decimal arithmetic. A stage speaks only when it is sure.
+1. *Small scales* (below 64): the integers in the order 0, -1, 1, -2, 2, … are drawn by `Inversion`. The
+powers of e are
+   enclosed between integers, and a draw that falls too near an edge gets more random bits and the edge more
+   digits.
+2. *Larger scales*: |k| = h m + l with m a power of two, l < m. h is drawn by inversion with weights rho(h m),
+l and the
+   sign uniformly, and the triple is kept with probability rho(h m + l) / rho(h m); so it is kept in
+   proportion to rho(h m) * rho(h m + l) / rho(h m) = rho(|k|). Minus zero is always rejected, else 0 would
+   count twice.
+3. *Keeping with probability e**-x* compares a uniform number u with e**-x in three stages of precision: 16
+bits of u with a
+   lower bound of e**-x over the whole step h; 32 bits with e**-x from its power series in 32-bit integers,
+   sure but for a margin of 2**-27; then as many bits as it takes with decimal arithmetic. A stage speaks only
+   when it is sure.
 
-Up to a scale of 2**53 the result is an int64 array, and no sum in it can overflow: h stays below 2**15 and m below 2**48.
-Above, it is an object array of Python integers, slower and without a limit. Which of them depends on the scale alone.
+Up to a scale of 2**53 the result is an int64 array, and no sum in it can overflow: h stays below 2**15 and m
+below 2**48. Above, it is an object array of Python integers, slower and without a limit. Which of them
+depends on the scale alone.
 
-References: Canonne, Kamath and Steinke (2020), The discrete Gaussian for differential privacy; Ghosh, Roughgarden and
-Sundararajan (2009) for the geometric law. The tables are public constants of a scale; no random bit outlives a call.
+References: Canonne, Kamath and Steinke (2020), The discrete Gaussian for differential privacy; Ghosh,
+Roughgarden and Sundararajan (2009) for the geometric law. The tables are public constants of a scale; no
+random bit outlives a call.
 """
 
 import math
@@ -50,7 +60,8 @@ _MARGIN = np.uint64(32)
 
 
 def discrete_laplace(scale: Number, size: int, rng: Rng = None) -> Integers:
-    """`size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law with ratio e**(-1/scale).
+    """`size` integers with Pr[k] proportional to e**(-|k|/scale): the two-sided geometric law with ratio
+    e**(-1/scale).
 
     >>> discrete_laplace(2, 5, np.random.default_rng(1)).dtype
     dtype('int64')
@@ -95,7 +106,9 @@ def gaussian_sampler(variance: Fraction) -> "LatticeSampler":
 
 
 class LatticeSampler:
-    """Exact draws with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module's argument."""
+    """Exact draws with Pr[k] proportional to rho(|k|) = e**-(linear |k| + square k**2); see the module's
+    argument.
+    """
 
     def __init__(self, linear: Fraction, square: Fraction) -> None:
         self._linear, self._square = linear, square
@@ -146,7 +159,9 @@ class LatticeSampler:
         """Up to `size` integers: those that are kept."""
         step = self._steps.draw(size, rng)
         if step.max() >= _STEP_LIMIT:
-            raise OverflowError("the noise left the range of 64-bit integers, an event of probability below 2**-700")
+            raise OverflowError(
+                "the noise left the range of 64-bit integers, an event of probability below 2**-700"
+            )
         word = words(size, WORD, rng).view(np.int64)
         place = word & ((1 << self.shift) - 1)
         quick = (word >> 48) & 0xFFFF
@@ -159,7 +174,9 @@ class LatticeSampler:
         return ((magnitude ^ negative) - negative)[kept]
 
     def _keep(self, step: Integers, place: Integers, quick: Integers, rng: Rng) -> npt.NDArray[np.bool_]:
-        """The second and third stage: 16 more bits against the series, then exact arithmetic where that is not sure."""
+        """The second and third stage: 16 more bits against the series, then exact arithmetic where that is
+        not sure.
+        """
         uniform = (quick.astype(np.uint64) << np.uint64(16)) | words(len(quick), 16, rng)
         power = self._series(step, place)
         kept = uniform < power - _MARGIN
@@ -170,10 +187,12 @@ class LatticeSampler:
         return kept
 
     def _series(self, step: Integers, place: Integers) -> npt.NDArray[np.uint64]:
-        """2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = place / m, all times 2**32.
+        """2**32 e**-x within 20 units, from integers: x = p (slope + curve p), p = place / m, all times
+        2**32.
 
-        Every division rounds down by less than one unit. That makes x at most 6 units too small; the twelve terms of
-        Horner's rule add 2 / (1 - x) units, and for x below 0.7 what they leave out is less than one.
+        Every division rounds down by less than one unit. That makes x at most 6 units too small; the twelve
+        terms of Horner's rule add 2 / (1 - x) units, and for x below 0.7 what they leave out is less than
+        one.
         """
         position = _shifted(place.astype(np.uint64), 32 - self.shift)
         slope = np.take(self._slope, step, mode="clip")
@@ -187,21 +206,32 @@ class LatticeSampler:
         """For every step the sure 16-bit threshold and the slope of x; the curve of x is the same for all."""
         _, _, ratios, _ = self._powers(WORD)
         sure = [ratio >> (WORD + _GUARD - 16) for ratio in ratios]
-        rise, bend = (math.floor(part * 2**96) for part in (self._linear * 2**self.shift, self._square * 4**self.shift))
+        rise, bend = (
+            math.floor(part * 2**96) for part in (self._linear * 2**self.shift, self._square * 4**self.shift)
+        )
         return sure, [(rise + 2 * step * bend) >> 64 for step in range(len(sure))], bend >> 64
 
     def _powers(self, bits: int) -> tuple[list[int], list[int], list[int], tuple[int, int]]:
-        """Lower and upper bounds of rho(0), rho(m), …, times 2**(bits + guard), lower bounds of their ratios, and of the rest.
+        """Lower and upper bounds of rho(0), rho(m), …, times 2**(bits + guard), lower bounds of their ratios,
+        and of the rest.
 
-        rho((h+1) m) / rho(h m) falls by the same factor at each step, so two products give the next power. The ratios
-        never rise, so a geometric series bounds what the list leaves out; of the Laplace law it is that series, and the
-        list may stop early.
+        rho((h+1) m) / rho(h m) falls by the same factor at each step, so two products give the next power.
+        The ratios never rise, so a geometric series bounds what the list leaves out; of the Laplace law it is
+        that series, and the list may stop early.
         """
         width = bits + _GUARD
         one = 1 << width
         rise, bend = self._linear * 2**self.shift, self._square * 4**self.shift
-        (ratio_low, ratio_high), (fall_low, fall_high) = exp_enclosure(rise + bend, width), exp_enclosure(2 * bend, width)
-        low, high, ratios, enough = [one], [one], [ratio_low], 1 << (_GUARD - 8 if bend else width - bits * 3 // 8)
+        (ratio_low, ratio_high), (fall_low, fall_high) = (
+            exp_enclosure(rise + bend, width),
+            exp_enclosure(2 * bend, width),
+        )
+        low, high, ratios, enough = (
+            [one],
+            [one],
+            [ratio_low],
+            1 << (_GUARD - 8 if bend else width - bits * 3 // 8),
+        )
         while (next_high := -(-(high[-1] * ratio_high) >> width)) >= enough:
             low.append((low[-1] * ratio_low) >> width)
             high.append(next_high)
@@ -212,12 +242,16 @@ class LatticeSampler:
         return low, high, ratios, (rest_low, -(-(next_high << width) // (one - ratio_high)))
 
     def _edges(self, bits: int) -> Edges:
-        """Bounds of the cumulative probabilities of the steps; where a step is one integer, of the integers 0, -1, 1, …"""
+        """Bounds of the cumulative probabilities of the steps; where a step is one integer, of the integers
+        0, -1, 1, …
+        """
         low, high, _, (rest_low, rest_high) = self._powers(bits)
         if self.shift == 0:
             low, high, rest_low, rest_high = _both_signs(low), _both_signs(high), 2 * rest_low, 2 * rest_high
         least, most = sum(low) + rest_low, sum(high) + rest_high
-        return [(part << bits) // most for part in accumulate(low)], [-(-(part << bits) // least) for part in accumulate(high)]
+        return [(part << bits) // most for part in accumulate(low)], [
+            -(-(part << bits) // least) for part in accumulate(high)
+        ]
 
 
 def _both_signs(weights: Sequence[int]) -> list[int]:

@@ -29,7 +29,8 @@ def _kept_or_forced(codes: Codes, cells: Categorical, rng: Rng) -> Codes:
     for start in range(0, len(codes), CHUNK):
         truth = codes[start : start + CHUNK]
         cell = cells.draw(len(truth), rng).astype(codes.dtype, copy=False)
-        # All bits set where the answer is replaced: choosing without branches is ten times as fast as with a mask.
+        # All bits set where the answer is replaced: choosing without branches is ten times as fast as with a
+        # mask.
         replaced = -(cell < keep).astype(codes.dtype)
         reports[start : start + CHUNK] = truth ^ ((truth ^ cell) & replaced)
     return reports

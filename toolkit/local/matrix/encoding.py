@@ -1,7 +1,7 @@
 """Answers and reports, however they are given, as codes 0 … k-1.
 
-Lists, NumPy arrays, pandas and polars Series of booleans, codes or labels are all accepted; neither library is imported
-to do so. Messages count what is wrong and never quote an answer.
+Lists, NumPy arrays, pandas and polars Series of booleans, codes or labels are all accepted; neither library
+is imported to do so. Messages count what is wrong and never quote an answer.
 """
 
 from dataclasses import dataclass
@@ -50,7 +50,10 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
     if array.dtype.kind == "b":
         if len(labels) != 2:
             refuse(
-                f"booleans can stand for {what} of two options only", f"{len(labels)} options", "give labels or codes", TypeError
+                f"booleans can stand for {what} of two options only",
+                f"{len(labels)} options",
+                "give labels or codes",
+                TypeError,
             )
         return Encoded(array.view(np.int8), "boolean", array.dtype, scalar)
     if array.dtype.kind in "iu" and not _numbers_are_labels(labels):
@@ -59,7 +62,9 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
 
 
 def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDArray[np.int64]:
-    """How often each label occurs, in the order of the labels; each value once, or as many `times` as is said."""
+    """How often each label occurs, in the order of the labels; each value once, or as many `times` as is
+    said.
+    """
     if times is None and (counted := _counted_as_they_are(values, labels)) is not None:
         return counted
     encoded = encode(values, labels, what)
@@ -75,7 +80,9 @@ def tally(values: Any, labels: Labels, what: str, times: Any = None) -> npt.NDAr
 
 
 def _counted_as_they_are(values: Any, labels: Labels) -> npt.NDArray[np.int64] | None:
-    """Codes of the machine's own width are counted without being copied; None for all else, and for codes out of range."""
+    """Codes of the machine's own width are counted without being copied; None for all else, and for codes out
+    of range.
+    """
     if type(values) is not np.ndarray or values.ndim != 1 or values.dtype != np.intp:
         return None
     if values.size == 0 or _numbers_are_labels(labels):
@@ -104,7 +111,12 @@ def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]
             "they are in the order of report_options",
         )
     if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
-        refuse("`counts` must be whole numbers", f"other values of type {numbers.dtype}", "they count reports", TypeError)
+        refuse(
+            "`counts` must be whole numbers",
+            f"other values of type {numbers.dtype}",
+            "they count reports",
+            TypeError,
+        )
     if numbers.min() < 0:
         refuse("`counts` must not be negative", "a negative count", "they count reports")
     if numbers.sum() == 0:
@@ -113,14 +125,18 @@ def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]
 
 
 def checked_times(times: Any, kinds: int) -> npt.NDArray[np.int64]:
-    """How often each of so many reports came: whole numbers, not all zero, that sum to what floats hold exactly."""
+    """How often each of so many reports came: whole numbers, not all zero, that sum to what floats hold
+    exactly.
+    """
     numbers = checked_counts(times, kinds)
     if numbers.sum() > 2**53:
         refuse("`times` must sum to at most 2**53", "more", "the sums would lose their last digits")
     return numbers.astype(np.int64)
 
 
-def times_each(codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int) -> npt.NDArray[np.int64]:
+def times_each(
+    codes: npt.NDArray[Any], times: npt.NDArray[np.int64] | None, kinds: int
+) -> npt.NDArray[np.int64]:
     """How often each code came, when each entry stands for so many `times`."""
     return np.bincount(codes, times, minlength=kinds).astype(np.int64)
 
@@ -152,7 +168,9 @@ def _missing(values: Any) -> tuple[int, int]:
 
 
 def _as_array(values: Any) -> npt.NDArray[Any]:
-    """Series give their own array; lists become objects, because NumPy would silently turn a mixed list into text."""
+    """Series give their own array; lists become objects, because NumPy would silently turn a mixed list into
+    text.
+    """
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
     return values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
@@ -172,11 +190,20 @@ def _typed(array: npt.NDArray[Any], what: str) -> npt.NDArray[Any]:
             array = array.astype(np.float64)
     if array.dtype.kind == "f":
         if not np.all(np.isfinite(array) & (array == np.floor(array)) & (np.abs(array) < 2**53)):
-            refuse(f"{what} given as floats must be whole codes", "fractions or infinities", "codes are 0, 1, 2, …")
+            refuse(
+                f"{what} given as floats must be whole codes",
+                "fractions or infinities",
+                "codes are 0, 1, 2, …",
+            )
         return array.astype(np.int64)
     if array.dtype.kind in "biuUT":
         return array
-    refuse(f"{what} must be booleans, codes or labels, all of one kind", "something else", "it cannot be read", TypeError)
+    refuse(
+        f"{what} must be booleans, codes or labels, all of one kind",
+        "something else",
+        "it cannot be read",
+        TypeError,
+    )
 
 
 def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
@@ -202,7 +229,12 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     textual = array.dtype.kind not in "iu"
     table = {label: code for code, label in enumerate(labels) if isinstance(label, str) == textual}
     if not table:
-        refuse(f"{what} must be given as the options are", "text" if textual else "numbers", "no option is of that kind", TypeError)
+        refuse(
+            f"{what} must be given as the options are",
+            "text" if textual else "numbers",
+            "no option is of that kind",
+            TypeError,
+        )
     known = np.array(list(table), dtype=object if array.dtype.kind == "O" else None)
     order = np.argsort(known)
     place = np.minimum(np.searchsorted(known[order], array), len(known) - 1)
@@ -210,7 +242,11 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     unknown = int(np.count_nonzero(known[position] != array))
     if unknown:
         shown = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
-        refuse(f"{what} must be among the options ({shown})", f"{unknown} of {array.size} that are not", "check spelling and case")
+        refuse(
+            f"{what} must be among the options ({shown})",
+            f"{unknown} of {array.size} that are not",
+            "check spelling and case",
+        )
     return np.array(list(table.values()), dtype=small_type(len(labels)))[position]
 
 
@@ -220,7 +256,13 @@ def distribution(given: Any, options: int, name: str) -> Array:
     if shares.ndim == 0 and options == 2:
         shares = np.array([1 - float(shares), float(shares)])
     if shares.shape != (options,):
-        refuse(f"`{name}` must have a share for each of {options} options", f"shape {shares.shape}", "they must match")
+        refuse(
+            f"`{name}` must have a share for each of {options} options",
+            f"shape {shares.shape}",
+            "they must match",
+        )
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
-        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, "it is a distribution of the answers")
+        refuse(
+            f"`{name}` must be shares from 0 to 1 that sum to 1", given, "it is a distribution of the answers"
+        )
     return shares

@@ -1,4 +1,6 @@
-"""Whether a design can have made these reports: exact tails where each option has its own report, else a likelihood ratio."""
+"""Whether a design can have made these reports: exact tails where each option has its own report, else a
+likelihood ratio.
+"""
 
 import numpy as np
 from scipy.special import chdtrc, xlogy
@@ -16,11 +18,12 @@ _RATIO = "likelihood ratio, for large samples"
 def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) -> Fit:
     """The p-value of the best-fitting shares.
 
-    In the forced form, which every 2 x 2 matrix has, an option's own reports are binomial, and the tails are exact. For any
-    other matrix it is the likelihood ratio of the reports' shares against the best mixture of rows. Inside the simplex it follows
-    chi-squared with as many degrees of freedom as there are more reports than truths (none for a square matrix, which then
-    fits). With m shares at zero there are up to m more: the two largest numbers are averaged, which is right for one share at
-    zero and an upper bound for more (Perlman 1969).
+    In the forced form, which every 2 x 2 matrix has, an option's own reports are binomial, and the tails are
+    exact. For any other matrix it is the likelihood ratio of the reports' shares against the best mixture of
+    rows. Inside the simplex it follows chi-squared with as many degrees of freedom as there are more reports
+    than truths (none for a square matrix, which then fits). With m shares at zero there are up to m more: the
+    two largest numbers are averaged, which is right for one share at zero and an upper bound for more
+    (Perlman 1969).
     """
     k, reports = matrix.shape
     if form is not None or k > _LIKELIHOOD_LIMIT:
@@ -29,7 +32,9 @@ def agreement(matrix: Array, form: Forced | None, counts: Array, basis: Shares) 
         return Fit(1.0, _RATIO)
     try:
         shares = maximum_likelihood(matrix, counts)
-    except ArithmeticError:  # a design that hardly tells its options apart; nothing that came can then contradict it
+    except (
+        ArithmeticError
+    ):  # a design that hardly tells its options apart; nothing that came can then contradict it
         return edge_fit(basis, together=True)
     expected = counts.sum() * (shares @ matrix)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -46,7 +51,9 @@ def _tail(ratio: float, df: int) -> float:
 
 
 def seen(counts: Array, matrix: Array, label: object) -> str:
-    """What came and what a 2 x 2 design makes: "10 of 300 reports were yes, where the design makes at least 50 on average"."""
+    """What came and what a 2 x 2 design makes: "10 of 300 reports were yes, where the design makes at least
+    50 on average".
+    """
     yes, n = int(counts[1]), int(counts.sum())
     least, most = n * float(matrix[:, 1].min()), n * float(matrix[:, 1].max())
     if least <= yes <= most:

@@ -24,7 +24,9 @@ def project_onto_simplex(shares: Array) -> Array:
 
 
 def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) -> Array:
-    """The maximum, by closed form where the matrix has the forced form: the probabilities of the truth, and of each option."""
+    """The maximum, by closed form where the matrix has the forced form: the probabilities of the truth, and
+    of each option.
+    """
     if form is not None and len(matrix) == 2:
         yes = float(np.clip((counts[1] / counts.sum() - form[1][1]) / form[0], 0, 1))
         return np.array([1 - yes, yes])
@@ -34,10 +36,11 @@ def likeliest(matrix: Array, counts: Array, form: tuple[float, Array] | None) ->
 
 
 def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
-    """Closed form when a report is the truth with probability `truth` > 0, else option j with probability forced[j].
+    """Closed form when a report is the truth with probability `truth` > 0, else option j with probability
+    forced[j].
 
-    The maximum gives report probabilities proportional to the counts where a share is positive, and sets the options
-    with the smallest counts[j] / forced[j] to zero: water-filling, one sort.
+    The maximum gives report probabilities proportional to the counts where a share is positive, and sets the
+    options with the smallest counts[j] / forced[j] to zero: water-filling, one sort.
     """
     with np.errstate(divide="ignore"):
         order = np.argsort(np.where(counts > 0, counts / forced, 0.0))[::-1]
@@ -51,9 +54,10 @@ def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
 def maximum_likelihood(matrix: Array, counts: Array, *, tolerance: float = 1e-10) -> Array:
     """The maximum for any matrix, with a certificate.
 
-    When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its maximum,
-    whatever way led there. Expectation-maximisation (the iterative Bayesian update) leads there too, but crawls where a
-    share goes to zero, which in private surveys is the common case; an interior-point method takes some 20 steps.
+    When no mean likelihood ratio exceeds 1 + tolerance, the mean log-likelihood is within `tolerance` of its
+    maximum, whatever way led there. Expectation-maximisation (the iterative Bayesian update) leads there too,
+    but crawls where a share goes to zero, which in private surveys is the common case; an interior-point
+    method takes some 20 steps.
     """
     seen = counts > 0
     law, weight = matrix[:, seen], counts[seen] / counts.sum()
@@ -64,15 +68,19 @@ def maximum_likelihood(matrix: Array, counts: Array, *, tolerance: float = 1e-10
 
 
 def likelihood_ratios(law: Array, weight: Array, shares: Array) -> Array:
-    """For each truth, the mean of Pr(report | truth) / Pr(report): the gradient, at most 1 everywhere at the maximum."""
+    """For each truth, the mean of Pr(report | truth) / Pr(report): the gradient, at most 1 everywhere at the
+    maximum.
+    """
     return np.asarray(law @ (weight / (shares @ law)))
 
 
 def interior_point(law: Array, weight: Array, rounds: int = 200) -> Array:
-    """Newton's method on the optimality conditions: ratios - 1 + slack = 0 and shares * slack = 0, both non-negative.
+    """Newton's method on the optimality conditions: ratios - 1 + slack = 0 and shares * slack = 0, both
+    non-negative.
 
-    The products are driven to zero together, so a share can approach zero at its own pace and still turn back. The equations
-    are solved for step / root(shares), which keeps them of one size; the ridge is for matrices that leave a maximum flat.
+    The products are driven to zero together, so a share can approach zero at its own pace and still turn
+    back. The equations are solved for step / root(shares), which keeps them of one size; the ridge is for
+    matrices that leave a maximum flat.
     """
     k = len(law)
     shares, slack = np.full(k, 1 / k), np.full(k, 0.1)
@@ -83,7 +91,9 @@ def interior_point(law: Array, weight: Array, rounds: int = 200) -> Array:
         root = np.sqrt(shares)
         scaled = root[:, None] * relative
         curvature = (scaled * weight) @ scaled.T + np.diag(slack + _RIDGE)
-        step = root * np.asarray(np.linalg.solve(curvature, root * (gain - 1) + target / root), dtype=np.float64)
+        step = root * np.asarray(
+            np.linalg.solve(curvature, root * (gain - 1) + target / root), dtype=np.float64
+        )
         slack_step = (target - slack * step) / shares - slack
         reach = min(_reach(shares, step), _reach(slack, slack_step))
         shares, slack = shares + reach * step, slack + reach * slack_step

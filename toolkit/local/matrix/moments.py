@@ -1,7 +1,8 @@
-"""The unbiased estimator of a design, its covariance, and what its intervals rest on: linear algebra on one matrix.
+"""The unbiased estimator of a design, its covariance, and what its intervals rest on: linear algebra on one
+matrix.
 
-Rows are truths, columns are reports: P[truth, report]. With x the shares of the truths, reports follow x P. A score
-matrix G[report, truth] with P G = 1 makes the mean score of the reports an unbiased estimate of x.
+Rows are truths, columns are reports: P[truth, report]. With x the shares of the truths, reports follow x P. A
+score matrix G[report, truth] with P G = 1 makes the mean score of the reports an unbiased estimate of x.
 """
 
 from dataclasses import dataclass
@@ -20,7 +21,8 @@ Integers = npt.NDArray[np.int64]
 class Forced:
     """A design in which a report is the truth with weight `truth`, else option j with weight forced[j].
 
-    Every 2 x 2 design has this form (with `truth` negative when reports lean to the opposite), and so has every k-ary one.
+    Every 2 x 2 design has this form (with `truth` negative when reports lean to the opposite), and so has
+    every k-ary one.
     """
 
     truth: int
@@ -42,8 +44,9 @@ def forced_form(weights: Integers) -> Forced | None:
 def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
     """G[report, truth] with P G = 1.
 
-    A square matrix has only its inverse. With more reports than truths there is a choice; weighting the reports by the
-    inverse of their probability at equal shares gives the best unbiased estimate near equal shares, and keeps the sum at one.
+    A square matrix has only its inverse. With more reports than truths there is a choice; weighting the
+    reports by the inverse of their probability at equal shares gives the best unbiased estimate near equal
+    shares, and keeps the sum at one.
     """
     k = len(matrix)
     if form is not None:
@@ -54,12 +57,14 @@ def scores(matrix: Array, form: Forced | None, denominator: int) -> Array:
     return np.asarray(weighted @ np.linalg.inv(matrix @ weighted))
 
 
-def covariance(score: Array, reports: Array, shares: Array, form: Forced | None, *, fixed_respondents: bool = False) -> Array:
+def covariance(
+    score: Array, reports: Array, shares: Array, form: Forced | None, *, fixed_respondents: bool = False
+) -> Array:
     """Covariance of one report's scores, from the shares of the reports and those of the truths.
 
     For a random sample of respondents this holds both sampling and randomization; for fixed respondents the
-    randomization alone. In the forced form the scores of a report differ by 1 / truth in one place, which saves a product
-    of three tables.
+    randomization alone. In the forced form the scores of a report differ by 1 / truth in one place, which
+    saves a product of three tables.
     """
     spread = np.diag(reports) - np.outer(reports, reports)
     cov = spread * float(score[0, 0] - score[1, 0]) ** 2 if form is not None else score.T @ spread @ score
@@ -67,7 +72,9 @@ def covariance(score: Array, reports: Array, shares: Array, form: Forced | None,
 
 
 def information_covariance(matrix: Array, shares: Array) -> Array:
-    """Large-sample covariance of the maximum-likelihood estimate for one report: the inverse Fisher information."""
+    """Large-sample covariance of the maximum-likelihood estimate for one report: the inverse Fisher
+    information.
+    """
     reports = np.maximum(shares @ matrix, np.finfo(float).tiny)
     return np.asarray(np.linalg.inv((matrix / reports) @ matrix.T) - np.outer(shares, shares))
 
@@ -82,22 +89,32 @@ def interval_basis(matrix: Array, score: Array, counts: Array, form: Forced | No
     return _general_interval_basis(matrix, score, counts, n, options)
 
 
-def _general_interval_basis(matrix: Array, score: Array, counts: Array, n: int, options: npt.NDArray[np.intp]) -> Shares:
-    """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k > 2 only."""
+def _general_interval_basis(
+    matrix: Array, score: Array, counts: Array, n: int, options: npt.NDArray[np.intp]
+) -> Shares:
+    """For any matrix. Those without an option are mixed as the estimate says they are, which matters for k >
+    2 only.
+    """
     value = counts @ score / n
     mixture = _mixtures(np.clip(value, 0, None), len(matrix))[options]
     given, without = matrix[options], mixture @ matrix
     others = [np.delete(matrix, option, axis=0) for option in options]
     speaks = [given[i] > other.max(axis=0) for i, other in enumerate(others)]
-    if len(matrix) > 2:  # two kinds of report: those that speak for the option more than for any other, and the rest
-        table = np.array([[_halves(row, mask) for row in (counts, given[i], without[i])] for i, mask in enumerate(speaks)])
+    if (
+        len(matrix) > 2
+    ):  # two kinds of report: those that speak for the option more than for any other, and the rest
+        table = np.array(
+            [[_halves(row, mask) for row in (counts, given[i], without[i])] for i, mask in enumerate(speaks)]
+        )
         kinds, given_kinds, without_kinds = table[:, 0], table[:, 1], table[:, 2]
     else:
         kinds, given_kinds, without_kinds = counts[None, :], given, without
     among_others = [other[:, mask].sum(axis=1) for other, mask in zip(others, speaks, strict=True)]
     squares = score[:, options].T ** 2
     spread = (counts @ score[:, options] ** 2 / n - value[options] ** 2) * (n / (n - 1) if n > 1 else np.nan)
-    likely = (counts + 1) / (n + len(counts))  # one more of each, so that reports of a single kind have a spread, too
+    likely = (counts + 1) / (
+        n + len(counts)
+    )  # one more of each, so that reports of a single kind have a spread, too
     cov = covariance(score, likely, likely @ score, None) / n
     return Shares(
         value=value[options],

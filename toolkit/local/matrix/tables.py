@@ -1,7 +1,8 @@
 """Tables of probabilities as integers: exact where 32 bits allow, else rounded to the private side.
 
-An epsilon that was promised of a table must not grow when the table is written in integers. So each report's weights are kept
-between two whole numbers whose ratio is at most that of the table's worst report, and every row is shared out within them.
+An epsilon that was promised of a table must not grow when the table is written in integers. So each report's
+weights are kept between two whole numbers whose ratio is at most that of the table's worst report, and every
+row is shared out within them.
 """
 
 import math
@@ -19,7 +20,9 @@ Rows: TypeAlias = Sequence[Sequence[Fraction]]
 
 
 TABLE_LIMIT = 2048
-"""Options up to which a table with a row and a column for each is made: 32 megabytes. Beyond, only rows are kept."""
+"""Options up to which a table with a row and a column for each is made: 32 megabytes. Beyond, only rows are
+kept.
+"""
 
 
 def in_lowest_terms(weights: npt.ArrayLike, denominator: int) -> tuple[npt.NDArray[np.int64], int]:
@@ -35,7 +38,9 @@ def in_lowest_terms(weights: npt.ArrayLike, denominator: int) -> tuple[npt.NDArr
 
 
 def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
-    """Exact rows that sum to one, from fractions, texts and floats; what rounding left over goes to the largest cell."""
+    """Exact rows that sum to one, from fractions, texts and floats; what rounding left over goes to the
+    largest cell.
+    """
     rows = [[probability(cell, "matrix") for cell in row] for row in matrix]
     if len({len(row) for row in rows}) != 1:
         refuse("`matrix` rows must have one length", "several", "each truth can give each report")
@@ -58,14 +63,17 @@ def largest_odds(rows: Rows) -> Fraction | None:
 
 
 def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
-    """Integer weights, one row a truth, over one denominator of at most `limit`; their odds are never above the table's own.
+    """Integer weights, one row a truth, over one denominator of at most `limit`; their odds are never above
+    the table's own.
 
-    Exact if the denominator fits; else each weight is within some units of its probability times `limit`. With a zero in
-    a column the odds are infinite before and after.
+    Exact if the denominator fits; else each weight is within some units of its probability times `limit`.
+    With a zero in a column the odds are infinite before and after.
 
     >>> private_rows([[Fraction(5, 7), Fraction(2, 7)], [Fraction(2, 7), Fraction(5, 7)]], 7)
     ([[5, 2], [2, 5]], 7)
-    >>> private_rows([[Fraction(5, 7), Fraction(2, 7)], [Fraction(2, 7), Fraction(5, 7)]], 6)  # 4/2, as 5/1 is above 5/2
+    >>> private_rows(
+    ...     [[Fraction(5, 7), Fraction(2, 7)], [Fraction(2, 7), Fraction(5, 7)]], 6
+    ... )  # 4/2, as 5/1 is above 5/2
     ([[4, 2], [2, 4]], 6)
     """
     most = largest_odds(rows)
@@ -74,17 +82,25 @@ def private_rows(rows: Rows, limit: int) -> tuple[list[list[int]], int]:
     low = [math.ceil(min(column) * limit) for column in zip(*rows, strict=True)]
     high = [math.floor(most * least) for least in low]
     if not sum(low) <= limit <= sum(high):
-        refuse("the rows must tell the truths apart", f"rows that {limit} parts make equal", "the reports would say nothing")
+        refuse(
+            "the rows must tell the truths apart",
+            f"rows that {limit} parts make equal",
+            "the reports would say nothing",
+        )
     return [_shared_out(row, limit, low, high) for row in rows], limit
 
 
 def _shared_out(row: Sequence[Fraction], total: int, low: Sequence[int], high: Sequence[int]) -> list[int]:
     """Whole parts of `total`, each within its limits and near its share: largest remainders first."""
-    parts = [min(max(math.floor(p * total), least), most) for p, least, most in zip(row, low, high, strict=True)]
+    parts = [
+        min(max(math.floor(p * total), least), most) for p, least, most in zip(row, low, high, strict=True)
+    ]
     while spare := total - sum(parts):
         step = 1 if spare > 0 else -1
         free = [j for j, part in enumerate(parts) if (part < high[j] if step > 0 else part > low[j])]
-        free.sort(key=lambda j: step * (parts[j] - row[j] * total))  # the farthest on the other side of its share first
+        free.sort(
+            key=lambda j: step * (parts[j] - row[j] * total)
+        )  # the farthest on the other side of its share first
         for j in free[: abs(spare)]:
             parts[j] += step
     return parts

@@ -28,10 +28,12 @@ TURNS = 1 << 16
 
 @dataclass(frozen=True, repr=False)
 class OneBit(FiniteMean):
-    """The answer is rounded to 0 or 1 at random, in proportion, and the bit is told truthfully or not as in Warner's design.
+    """The answer is rounded to 0 or 1 at random, in proportion, and the bit is told truthfully or not as in
+    Warner's design.
 
-    To draw a report for an answer `index` steps above `low`: a uniform integer below `steps`; the bit is 1 if it is below
-    the index, else 0. Then a uniform integer below keep + lie: below `keep` the bit is reported, else its opposite.
+    To draw a report for an answer `index` steps above `low`: a uniform integer below `steps`; the bit is 1 if
+    it is below the index, else 0. Then a uniform integer below keep + lie: below `keep` the bit is reported,
+    else its opposite.
     """
 
     keep: int
@@ -43,7 +45,11 @@ class OneBit(FiniteMean):
         super().__post_init__()
         keep_whole(self, keep=1, lie=1)
         if not self.lie < self.keep <= DENOMINATOR_LIMIT - self.lie:
-            refuse("`keep` must be above `lie`, with a sum of at most 2**32", f"{self.keep} and {self.lie}", "see the drawing rule")
+            refuse(
+                "`keep` must be above `lie`, with a sum of at most 2**32",
+                f"{self.keep} and {self.lie}",
+                "see the drawing rule",
+            )
 
     @property
     def odds(self) -> Fraction:
@@ -55,7 +61,9 @@ class OneBit(FiniteMean):
 
     @cached_property
     def support(self) -> Support:
-        """An answer at part u of the range is a 1 with probability u: its mean is a share, and is estimated as one."""
+        """An answer at part u of the range is a 1 with probability u: its mean is a share, and is estimated
+        as one.
+        """
         keep = Fraction(self.keep, self.keep + self.lie)
         return Support.independent(keep, 1 - keep)
 
@@ -78,9 +86,13 @@ class OneBit(FiniteMean):
         return np.asarray((reports - float(self.support.q)) / self.support.slope)
 
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
-        """The mean of the answers behind the bits; all intervals for shares apply. Each bit came once, or so many `times`."""
+        """The mean of the answers behind the bits; all intervals for shares apply. Each bit came once, or so
+        many `times`.
+        """
         codes = checked_reports(reports, 2)
-        return self.estimate_counts(times_each(codes, None if times is None else checked_times(times, len(codes)), 2))
+        return self.estimate_counts(
+            times_each(codes, None if times is None else checked_times(times, len(codes)), 2)
+        )
 
     def estimate_counts(self, counts: npt.ArrayLike) -> Estimate:
         """The same from the number of zeros and of ones."""
@@ -93,19 +105,24 @@ class OneBit(FiniteMean):
     def simulate_counts(self, mean: Number, n: int, rng: Rng = None) -> npt.NDArray[np.int64]:
         """A whole survey at the level of counts: zeros and ones."""
         generator, people = check_rng(rng) or np.random.default_rng(), whole(n, "n")
-        ones = generator.binomial(people, float(self.support.q) + self.support.slope * self.grid.unit(mean, "mean"))
+        ones = generator.binomial(
+            people, float(self.support.q) + self.support.slope * self.grid.unit(mean, "mean")
+        )
         return np.array([people - ones, ones])
 
     def describe(self) -> str:
         return (
-            f"Your number {self._range()} becomes a single yes or no: the larger the number, the likelier a yes. We receive "
-            f"that yes or no as it is {times_in(self.support.p)}, else the opposite. {bound_in_words(self.epsilon)}"
+            f"Your number {self._range()} becomes a single yes or no: the larger the number, the likelier a "
+            "yes. We receive "
+            f"that yes or no as it is {times_in(self.support.p)}, else the opposite. "
+            f"{bound_in_words(self.epsilon)}"
         )
 
 
 @dataclass(frozen=True, repr=False)
 class Piecewise(FiniteMean):
-    """A report near the answer is likelier than one far from it: a window of `width` reports slides with the answer.
+    """A report near the answer is likelier than one far from it: a window of `width` reports slides with the
+    answer.
 
     To draw a report: see `toolkit.local.numeric.window.Window`, with the index of the answer.
     """
@@ -149,7 +166,8 @@ class Piecewise(FiniteMean):
     def describe(self) -> str:
         near = times_in(Fraction(self.width * self.inside, self.window.total))
         return (
-            f"Instead of your number {self._range()} we receive one that is near it {near}, and far from it the rest of the "
+            f"Instead of your number {self._range()} we receive one that is near it {near}, and far from it "
+            "the rest of the "
             f"time. {bound_in_words(self.epsilon)}"
         )
 
@@ -158,8 +176,8 @@ class Piecewise(FiniteMean):
 class Hybrid(FiniteMean):
     """By turns a sliding window and one bit, which together are better than either.
 
-    To draw a report: a uniform integer below 65536; if it is below `turn`, draw j as `Window` does and report j + 2, else
-    draw a bit as `OneBit` does and report it.
+    To draw a report: a uniform integer below 65536; if it is below `turn`, draw j as `Window` does and report
+    j + 2, else draw a bit as `OneBit` does and report it.
     """
 
     keep: int
@@ -198,11 +216,15 @@ class Hybrid(FiniteMean):
     @cached_property
     def square(self) -> tuple[float, float, float]:
         share = self.turn / TURNS
-        c0, c1, c2 = (share * w + (1 - share) * b for w, b in zip(self.window.square, self.bit.square, strict=True))
+        c0, c1, c2 = (
+            share * w + (1 - share) * b for w, b in zip(self.window.square, self.bit.square, strict=True)
+        )
         return c0, c1, c2
 
     def report(self, index: int, draw: Below) -> int:
-        return 2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
+        return (
+            2 + self.window.report(index, draw) if draw(TURNS) < self.turn else self.bit.report(index, draw)
+        )
 
     def accepts(self, report: object) -> bool:
         """Where it is never the window's turn, or never the bit's, its reports are not sent."""
@@ -222,6 +244,8 @@ class Hybrid(FiniteMean):
     def describe(self) -> str:
         return (
             f"By chance, and whatever your number {self._range()} is, one of two things is sent. "
-            f"{times_in(Fraction(self.turn, TURNS)).capitalize()} it is a number that is more likely near yours than far from "
-            f"it; else a yes or no that is the likelier a yes the larger your number is. {bound_in_words(self.epsilon)}"
+            f"{times_in(Fraction(self.turn, TURNS)).capitalize()} it is a number that is more likely near "
+            "yours than far from "
+            "it; else a yes or no that is the likelier a yes the larger your number is. "
+            f"{bound_in_words(self.epsilon)}"
         )

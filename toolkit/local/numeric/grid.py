@@ -1,7 +1,7 @@
 """Bounded numbers on a public grid: answers become whole steps before anything is drawn.
 
-A float that leaves a person's device could betray the answer by its last bits. Steps cannot: every report is one of the
-same few integers for everyone, whatever the answer was.
+A float that leaves a person's device could betray the answer by its last bits. Steps cannot: every report is
+one of the same few integers for everyone, whatever the answer was.
 """
 
 from dataclasses import dataclass
@@ -21,11 +21,18 @@ def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     """Two finite numbers in order, exact."""
     if isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
         refuse(
-            "`bounds` must be two numbers, the lowest and the highest answer", type(bounds).__name__, "they are public", TypeError
+            "`bounds` must be two numbers, the lowest and the highest answer",
+            type(bounds).__name__,
+            "they are public",
+            TypeError,
         )
     low, high = exact(bounds[0], "bounds"), exact(bounds[1], "bounds")
     if low >= high:
-        refuse("`bounds` must be in order, the lowest first", f"{float(low)} and {float(high)}", "no answer lies between them")
+        refuse(
+            "`bounds` must be in order, the lowest first",
+            f"{float(low)} and {float(high)}",
+            "no answer lies between them",
+        )
     return low, high
 
 
@@ -68,7 +75,9 @@ class Grid:
         """A number within the bounds as a part of the range, from 0 to 1."""
         number = exact(value, name)
         if not self.low <= number <= self.high:
-            refuse(f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do")
+            refuse(
+                f"`{name}` must lie between {float(self.low):g} and {float(self.high):g}", value, "answers do"
+            )
         return float((number - self.low) / (self.high - self.low))
 
 
@@ -77,22 +86,35 @@ def numbers_in(answers: Any, low: Fraction, high: Fraction) -> tuple[Array, bool
     try:
         numbers = np.asarray(answers, dtype=np.float64)
     except (TypeError, ValueError):
-        refuse("answers must be numbers, none missing", "something else", "they cannot be placed between the bounds", TypeError)
+        refuse(
+            "answers must be numbers, none missing",
+            "something else",
+            "they cannot be placed between the bounds",
+            TypeError,
+        )
     single = numbers.ndim == 0
     numbers = numbers.reshape(1) if single else numbers
     if numbers.ndim != 1:
-        refuse("answers must be one-dimensional", f"{numbers.ndim} dimensions", "there is one answer a person")
+        refuse(
+            "answers must be one-dimensional", f"{numbers.ndim} dimensions", "there is one answer a person"
+        )
     if numbers.size == 0:
         refuse("answers must hold at least one entry", "none", "there is nothing to work on")
     missing = int(np.count_nonzero(np.isnan(numbers)))
     if missing:
         refuse(
-            "answers must not be missing", f"{missing} missing of {numbers.size}", "drop them first (for example with .dropna())"
+            "answers must not be missing",
+            f"{missing} missing of {numbers.size}",
+            "drop them first (for example with .dropna())",
         )
     outside = int(np.count_nonzero((numbers < float(low)) | (numbers > float(high))))
     if outside:
         rule = f"answers must lie between {float(low):g} and {float(high):g}"
-        refuse(rule, f"{outside} of {numbers.size} outside", "clip them on the respondent's side, or widen the bounds")
+        refuse(
+            rule,
+            f"{outside} of {numbers.size} outside",
+            "clip them on the respondent's side, or widen the bounds",
+        )
     return numbers, single
 
 
@@ -101,7 +123,12 @@ def checked_reports(reports: Any, kinds: int | None = None) -> Steps:
     codes = np.asarray(reports)
     codes = codes.reshape(1) if codes.ndim == 0 else codes
     if codes.ndim != 1 or codes.dtype.kind not in "biu" or codes.size == 0:
-        refuse("reports must be a list of integers", f"{codes.ndim} dimensions of {codes.dtype}", "they cannot be read", TypeError)
+        refuse(
+            "reports must be a list of integers",
+            f"{codes.ndim} dimensions of {codes.dtype}",
+            "they cannot be read",
+            TypeError,
+        )
     if kinds is not None and (codes.min() < 0 or codes.max() >= kinds):
         refuse(f"reports must lie in 0 … {kinds - 1}", "others", "they were made by another randomizer")
     return codes.astype(np.int64)

@@ -24,15 +24,17 @@ _REACH = 64  # scales of noise; e**-64 is less than 10**-27
 
 @dataclass(frozen=True, repr=False)
 class LocalLaplace(Mean):
-    """The answer in steps above `low`, plus an integer z of probability proportional to e**(-|z| budget / steps).
+    """The answer in steps above `low`, plus an integer z of probability proportional to e**(-|z| budget /
+    steps).
 
-    A step of noise costs budget / steps, and answers are at most `steps` apart: so epsilon is `budget`, exactly, grid
-    included. Reports are integers without end in both directions.
+    A step of noise costs budget / steps, and answers are at most `steps` apart: so epsilon is `budget`,
+    exactly, grid included. Reports are integers without end in both directions.
 
-    To draw z with s / t = steps / budget in lowest terms (Canonne, Kamath and Steinke 2020, algorithm 2): draw u below s
-    and keep it with probability e**(-u/s), else start over; count how often in a row e**-1 succeeds, v times; let z be
-    the whole part of (u + s v) / t; draw a sign, and start over if it is minus and z is 0. A success of e**-x for x at most 1:
-    for j = 1, 2, … draw below the denominator of x/j as long as the draw is below its numerator; success if j ends odd.
+    To draw z with s / t = steps / budget in lowest terms (Canonne, Kamath and Steinke 2020, algorithm 2):
+    draw u below s and keep it with probability e**(-u/s), else start over; count how often in a row e**-1
+    succeeds, v times; let z be the whole part of (u + s v) / t; draw a sign, and start over if it is minus
+    and z is 0. A success of e**-x for x at most 1: for j = 1, 2, … draw below the denominator of x/j as long
+    as the draw is below its numerator; success if j ends odd.
     """
 
     budget: Fraction
@@ -72,7 +74,9 @@ class LocalLaplace(Mean):
                 return index - size if minus else index + size
 
     def accepts(self, report: object) -> bool:
-        """Noise has no end, but beyond 64 times its scale it is rarer than once in 10**27: such a report is a stranger's."""
+        """Noise has no end, but beyond 64 times its scale it is rarer than once in 10**27: such a report is a
+        stranger's.
+        """
         reach = _REACH * self.scale
         return is_whole(report) and -reach <= report <= self.steps + reach
 
@@ -92,7 +96,8 @@ class LocalLaplace(Mean):
     def describe(self) -> str:
         size = float(self.scale) / self.steps * self.grid.span
         return (
-            f"To your number {self._range()} a random number is added, usually of about {size:.3g} in size, and only the sum "
+            f"To your number {self._range()} a random number is added, usually of about {size:.3g} in size, "
+            "and only the sum "
             f"is sent. {bound_in_words(self.epsilon)}"
         )
 

@@ -26,7 +26,9 @@ from toolkit.local.serial import fraction, keep_whole
 
 @dataclass(frozen=True, repr=False)
 class Mean(Drawn):
-    """Answers from `low` to `high`, rounded to a public grid of `steps`; a report's score has the answer as its mean."""
+    """Answers from `low` to `high`, rounded to a public grid of `steps`; a report's score has the answer as
+    its mean.
+    """
 
     low: Fraction
     high: Fraction
@@ -86,7 +88,8 @@ class Mean(Drawn):
         return int(reports[0]) if single else reports
 
     def scores(self, reports: Any) -> Array:
-        """For each report a number, in the unit of the answers, whose mean over the randomization is the answer.
+        """For each report a number, in the unit of the answers, whose mean over the randomization is the
+        answer.
 
         Weighted means, strata, clusters and regressions can be made of these as of any measured variable.
         """
@@ -101,7 +104,9 @@ class Mean(Drawn):
         With `times`, each of the reports came so many times.
         """
         scores = self.scores(reports)
-        return self._from_scores(scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores)))
+        return self._from_scores(
+            scores, np.ones(len(scores)) if times is None else checked_times(times, len(scores))
+        )
 
     def _from_scores(self, scores: Array, times: npt.NDArray[Any]) -> Estimate:
         """The mean of scores that came so many times each."""
@@ -110,7 +115,9 @@ class Mean(Drawn):
         spread = float(times @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
         return self._estimated(value, float(np.sqrt(spread / n)), n, None)
 
-    def variance(self, mean: Number, n: int, *, sd: Number | None = None, respondents: Respondents = "sample") -> float:
+    def variance(
+        self, mean: Number, n: int, *, sd: Number | None = None, respondents: Respondents = "sample"
+    ) -> float:
         """Variance of the estimated mean, in theory, when the answers have this mean and standard deviation.
 
         `sd=None` takes the spread, among those possible within the bounds, that makes the variance largest.
@@ -120,14 +127,20 @@ class Mean(Drawn):
         widest = center * (1 - center)
         spreads = [0.0, widest] if sd is None else [(float(exact(sd, "sd")) / self.grid.span) ** 2]
         if not 0 <= spreads[-1] <= widest + 1e-9:
-            refuse("`sd` must be possible within the bounds", sd, f"at this mean it is at most {self.grid.span * widest**0.5:.4g}")
+            refuse(
+                "`sd` must be possible within the bounds",
+                sd,
+                f"at this mean it is at most {self.grid.span * widest**0.5:.4g}",
+            )
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
         c0, c1, c2 = self.square
         ones = [c0 + c1 * center + c2 * (center**2 + s) - center**2 - (s if fixed else 0) for s in spreads]
         return max(ones) * self.grid.span**2 / whole(n, "n")
 
     def _estimated(self, value: float, se: float, n: int, share: Shares | None = None) -> Estimate:
-        """With a t interval, or with those of the share that the mean is, moved to the unit of the answers."""
+        """With a t interval, or with those of the share that the mean is, moved to the unit of the
+        answers.
+        """
         outside = not self.low <= value <= self.high
         notes = ("the estimate lies out of bounds, as an unbiased estimate may",) if outside else ()
         fit = edge_fit(share, together=True, of="mean") if share else None
@@ -149,7 +162,10 @@ class Mean(Drawn):
         return f"between {float(self.low):g} and {float(self.high):g}"
 
     def __repr__(self) -> str:
-        return f"<{type(self).__name__} on {float(self.low):g} to {float(self.high):g}: epsilon {self.epsilon:.4g}>"
+        return (
+            f"<{type(self).__name__} on {float(self.low):g} to {float(self.high):g}: epsilon "
+            f"{self.epsilon:.4g}>"
+        )
 
 
 @dataclass(frozen=True, repr=False)

@@ -1,7 +1,9 @@
-"""The survey literature's scrambled responses: a known random number is added to the answer, or multiplied with it.
+"""The survey literature's scrambled responses: a known random number is added to the answer, or multiplied
+with it.
 
-They are unbiased and easy to explain, and they protect less than they seem to: a deck of cards ends somewhere, so some
-reports are possible for some answers only. Their epsilon is computed from the deck, exactly, and is usually infinite.
+They are unbiased and easy to explain, and they protect less than they seem to: a deck of cards ends
+somewhere, so some reports are possible for some answers only. Their epsilon is computed from the deck,
+exactly, and is usually infinite.
 """
 
 import math
@@ -29,8 +31,8 @@ from toolkit.local.wording import bound_in_words
 class Scrambled(Mean):
     """The answer plus, or times, a number drawn from a known deck.
 
-    To draw a report: a uniform integer below the sum of `weights` falls into one of their consecutive cells, and picks
-    that value of the deck. Reports are whole multiples of `unit`, given as integers.
+    To draw a report: a uniform integer below the sum of `weights` falls into one of their consecutive cells,
+    and picks that value of the deck. Reports are whole multiples of `unit`, given as integers.
     """
 
     how: Literal["additive", "multiplicative"]
@@ -44,12 +46,26 @@ class Scrambled(Mean):
         object.__setattr__(self, "how", choice(self.how, "how", ("additive", "multiplicative")))
         object.__setattr__(self, "values", tuple(fraction(value, "values") for value in self.values))
         object.__setattr__(self, "weights", tuple(whole(weight, "weights") for weight in self.weights))
-        if not self.values or len(self.values) != len(self.weights) or len(set(self.values)) < len(self.values):
-            refuse("the deck must have distinct values, each with a weight", f"{len(self.values)} values", "see `noise`")
+        if (
+            not self.values
+            or len(self.values) != len(self.weights)
+            or len(set(self.values)) < len(self.values)
+        ):
+            refuse(
+                "the deck must have distinct values, each with a weight",
+                f"{len(self.values)} values",
+                "see `noise`",
+            )
         if sum(self.weights) > DENOMINATOR_LIMIT:
-            refuse("the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough")
+            refuse(
+                "the weights must sum to at most 2**32", sum(self.weights), "one 32-bit word must be enough"
+            )
         if self.how == "multiplicative" and self._moment(1) == 0:
-            refuse("the deck's mean must differ from 0", 0, "the mean report would say nothing about the mean answer")
+            refuse(
+                "the deck's mean must differ from 0",
+                0,
+                "the mean report would say nothing about the mean answer",
+            )
         _ = self.lines  # checked once, here
 
     def _moment(self, order: int) -> Fraction:
@@ -63,16 +79,28 @@ class Scrambled(Mean):
     @cached_property
     def unit(self) -> Fraction:
         """The step of the grid of reports; 1 where answers and deck are whole numbers."""
-        corners = [self._combined(index, value) for index in (0, 1) for value in self.values]  # all others are sums of these
+        corners = [
+            self._combined(index, value) for index in (0, 1) for value in self.values
+        ]  # all others are sums of these
         return Fraction(1, math.lcm(*(corner.denominator for corner in corners)))
 
     @cached_property
     def lines(self) -> tuple[Steps, Steps]:
         """For each value of the deck the report of the lowest answer, and what every step adds, in units."""
         starts = [int(self._combined(0, value) / self.unit) for value in self.values]
-        slopes = [int(self._combined(1, value) / self.unit) - start for value, start in zip(self.values, starts, strict=True)]
-        if max(abs(start) + abs(slope) * self.steps for start, slope in zip(starts, slopes, strict=True)) >= 2**62:
-            refuse("reports must fit into 64 bits", "a finer or wider deck", "choose values with smaller denominators")
+        slopes = [
+            int(self._combined(1, value) / self.unit) - start
+            for value, start in zip(self.values, starts, strict=True)
+        ]
+        if (
+            max(abs(start) + abs(slope) * self.steps for start, slope in zip(starts, slopes, strict=True))
+            >= 2**62
+        ):
+            refuse(
+                "reports must fit into 64 bits",
+                "a finer or wider deck",
+                "choose values with smaller denominators",
+            )
         return np.array(starts), np.array(slopes)
 
     def browser_data(self) -> dict[str, Any]:
@@ -80,7 +108,9 @@ class Scrambled(Mean):
 
     @cached_property
     def epsilon(self) -> float:
-        """From all reports of all answers: infinite as soon as one report is possible for some answers only."""
+        """From all reports of all answers: infinite as soon as one report is possible for some answers
+        only.
+        """
         first = set(self._law(0))
         if any(set(self._law(index)) != first for index in range(self.steps, 0, -1)):
             return math.inf
@@ -100,7 +130,9 @@ class Scrambled(Mean):
         low, span = self.low, self.high - self.low
         if self.how == "additive":
             return float((self._moment(2) - self._moment(1) ** 2) / span**2), 0.0, 1.0
-        swell = self._moment(2) / self._moment(1) ** 2  # the score of an answer x has the mean square swell * x**2
+        swell = (
+            self._moment(2) / self._moment(1) ** 2
+        )  # the score of an answer x has the mean square swell * x**2
         return float((swell - 1) * low**2 / span**2), float(2 * (swell - 1) * low / span), float(swell)
 
     def report(self, index: int, draw: Below) -> int:
@@ -131,10 +163,16 @@ class Scrambled(Mean):
 
     def describe(self) -> str:
         verb = "added to" if self.how == "additive" else "multiplied with"
-        drawn = f"A number from a deck of {len(self.values)} is {verb} your number {self._range()}, and only the result is sent."
+        drawn = (
+            f"A number from a deck of {len(self.values)} is {verb} your number {self._range()}, and "
+            "only the result is sent."
+        )
         if math.isfinite(self.epsilon):
             return f"{drawn} {bound_in_words(self.epsilon)}"
-        return f"{drawn} Some results are possible for some answers only, so they prove something about yours (epsilon ∞)."
+        return (
+            f"{drawn} Some results are possible for some answers only, so they prove something about "
+            "yours (epsilon ∞)."
+        )
 
     def __repr__(self) -> str:
         return super().__repr__().replace("Scrambled", f"Scrambled, {self.how},")

@@ -1,4 +1,6 @@
-"""The distribution of bounded numbers: reports through a square wave, turned back by smoothed maximum likelihood."""
+"""The distribution of bounded numbers: reports through a square wave, turned back by smoothed maximum
+likelihood.
+"""
 
 import math
 from collections.abc import Callable, Sequence
@@ -29,14 +31,18 @@ from toolkit.local.serial import fraction, keep_whole
 from toolkit.local.wording import bound_in_words, times_in
 
 _STEPS = 64
-_BINS = 256  # with the paper's kernel on 1,024 bins the curve is rougher than need be, and on 65 too smooth for 10**5 people
+# with the paper's kernel on 1,024 bins the curve is rougher than need be, and on 65 too smooth for 10**5
+# people
+_BINS = 256
 
 
 @dataclass(frozen=True, repr=False)
 class SquareWave(DrawnAtOdds):
-    """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the answer.
+    """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the
+    answer.
 
-    To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the answer.
+    To draw a report: see `toolkit.local.numeric.window.Window`, with the number of the point nearest to the
+    answer.
     """
 
     low: Fraction
@@ -102,26 +108,40 @@ class SquareWave(DrawnAtOdds):
     def tally(self, reports: Any, times: Any = None) -> npt.NDArray[np.int64]:
         """How many reports there are of each kind; each came once, or so many `times`."""
         codes = checked_reports(reports, self.window.reports)
-        return times_each(codes, None if times is None else checked_times(times, len(codes)), self.window.reports)
+        return times_each(
+            codes, None if times is None else checked_times(times, len(codes)), self.window.reports
+        )
 
     def estimate(
-        self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None, times: Any = None
+        self,
+        reports: Any,
+        *,
+        smoothing: float | None = None,
+        replicates: int = 200,
+        rng: Rng = None,
+        times: Any = None,
     ) -> Estimate:
-        """The share of answers nearest to each point, as a smoothed curve, with the bootstrap band of maximum likelihood.
+        """The share of answers nearest to each point, as a smoothed curve, with the bootstrap band of maximum
+        likelihood.
 
-        Measured on four shapes (Beta(5, 2), two humps, heaps at round numbers, a steep fall), epsilon 0.5, 1 and 2, 65 points
-        and 1,000 to 100,000 people, a few surveys each, the curve's mean Wasserstein distance from the answers was 0.63 to 1.28
-        times that of the published algorithm on 1,024 bins; that of maximum likelihood was 0.95 to 1.82 times.
+        Measured on four shapes (Beta(5, 2), two humps, heaps at round numbers, a steep fall), epsilon 0.5, 1
+        and 2, 65 points and 1,000 to 100,000 people, a few surveys each, the curve's mean Wasserstein
+        distance from the answers was 0.63 to 1.28 times that of the published algorithm on 1,024 bins; that
+        of maximum likelihood was 0.95 to 1.82 times.
 
         Parameters
         ----------
-        smoothing : how much neighbours are mixed in every round, up to 1 for the kernel (1/4, 1/2, 1/4); None for what that
-            kernel does on 256 bins, 1/16 on 65 points. The band does not show its bias. 0 for maximum likelihood.
+        smoothing : how much neighbours are mixed in every round, up to 1 for the kernel (1/4, 1/2, 1/4); None
+        for what that
+            kernel does on 256 bins, 1/16 on 65 points. The band does not show its bias. 0 for maximum
+            likelihood.
         replicates : surveys drawn again for the band.
         rng : for drawing again; None for a fixed start, so that the same reports always give the same band.
         times : how many times each of the reports came; None for once each.
         """
-        return self.estimate_counts(self.tally(reports, times), smoothing=smoothing, replicates=replicates, rng=rng)
+        return self.estimate_counts(
+            self.tally(reports, times), smoothing=smoothing, replicates=replicates, rng=rng
+        )
 
     def estimate_counts(
         self, counts: npt.ArrayLike, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
@@ -129,8 +149,12 @@ class SquareWave(DrawnAtOdds):
         """The same from the number of reports of each kind."""
         return self._estimated(counts, _itself, self.labels, smoothing, replicates, rng)
 
-    def cumulative(self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None) -> Estimate:
-        """The share of answers at each point or below it: the distribution function, smoothed as in `estimate`, with its band."""
+    def cumulative(
+        self, reports: Any, *, smoothing: float | None = None, replicates: int = 200, rng: Rng = None
+    ) -> Estimate:
+        """The share of answers at each point or below it: the distribution function, smoothed as in
+        `estimate`, with its band.
+        """
         return self._estimated(self.tally(reports), _running, self.labels, smoothing, replicates, rng)
 
     def quantiles(
@@ -142,11 +166,12 @@ class SquareWave(DrawnAtOdds):
         replicates: int = 200,
         rng: Rng = None,
     ) -> Estimate:
-        """The numbers below which the given shares of the answers lie, each with its interval, by maximum likelihood.
+        """The numbers below which the given shares of the answers lie, each with its interval, by maximum
+        likelihood.
 
-        Between the points the answers are taken to be spread evenly. Measured over three shapes, epsilon 0.5, 1 and 2, 21 and 65
-        points and 3000 people, nominal 95 % intervals of quartiles held 88 to 99 % of the time; but 67 to 93 % where
-        the quartile lay inside a heap of equal answers at the end of the range.
+        Between the points the answers are taken to be spread evenly. Measured over three shapes, epsilon 0.5,
+        1 and 2, 21 and 65 points and 3000 people, nominal 95 % intervals of quartiles held 88 to 99 % of the
+        time; but 67 to 93 % where the quartile lay inside a heap of equal answers at the end of the range.
         """
         shares = [float(probability(share, "at")) for share in at]
         edges = np.concatenate([self.points[:1], (self.points[1:] + self.points[:-1]) / 2, self.points[-1:]])
@@ -155,7 +180,9 @@ class SquareWave(DrawnAtOdds):
             below = np.concatenate([np.zeros((len(distributions), 1)), _running(distributions)], axis=1)
             return np.array([np.interp(shares, row, edges) for row in below])
 
-        return self._estimated(self.tally(reports), found, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng)
+        return self._estimated(
+            self.tally(reports), found, tuple(f"{s:g}" for s in shares), smoothing, replicates, rng
+        )
 
     @property
     def labels(self) -> tuple[str, ...]:
@@ -172,11 +199,22 @@ class SquareWave(DrawnAtOdds):
         rng: Rng,
     ) -> Estimate:
         numbers, mixed = checked_counts(counts, self.window.reports), self._mixed(smoothing)
-        again = resampled(numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED))
+        again = resampled(
+            numbers, whole(replicates, "replicates", least=2), check_rng(rng) or np.random.default_rng(SEED)
+        )
         found = read(self._likeliest(again))
-        curve = smoothed_likelihood(self.window.matrix(), numbers, mixed)[None] if mixed else self._likeliest(numbers[None])
+        curve = (
+            smoothed_likelihood(self.window.matrix(), numbers, mixed)[None]
+            if mixed
+            else self._likeliest(numbers[None])
+        )
         cov = np.atleast_2d(np.cov(found, rowvar=False))
-        smooth = ("the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of smoothing",)
+        smooth = (
+            (
+                "the curve is smoothed; the band is that of maximum likelihood and leaves out the bias of "
+                "smoothing"
+            ),
+        )
         return Estimate(
             value=read(curve)[0],
             se=np.sqrt(np.diag(cov)),
@@ -185,7 +223,8 @@ class SquareWave(DrawnAtOdds):
             n=int(numbers.sum()),
             loss=self.loss,
             covers="sampling and randomization",
-            method=f"square wave, {'curve by EMS, band by ' if mixed else ''}maximum likelihood, bootstrap of {replicates}",
+            method=f"square wave, {'curve by EMS, band by ' if mixed else ''}maximum likelihood, bootstrap "
+            f"of {replicates}",
             notes=smooth if mixed else (),
             basis=Bootstrap(found),
         )
@@ -193,7 +232,9 @@ class SquareWave(DrawnAtOdds):
     def _mixed(self, smoothing: float | None) -> float:
         """How much neighbouring points are mixed in a round."""
         if smoothing is None:
-            return min(1.0, (self.steps / _BINS) ** 2)  # a kernel's variance counts, and it grows with the square of the step
+            return min(
+                1.0, (self.steps / _BINS) ** 2
+            )  # a kernel's variance counts, and it grows with the square of the step
         if not 0 <= smoothing <= 1:
             refuse("`smoothing` must lie between 0 and 1", smoothing, "it is how much neighbours are mixed")
         return smoothing
@@ -204,14 +245,24 @@ class SquareWave(DrawnAtOdds):
         return np.array([maximum_likelihood(matrix, tally, tolerance=1e-6) for tally in tallies])
 
     def variance(
-        self, prevalence: Any, n: int, *, respondents: Respondents = "sample", surveys: int = 200, rng: Rng = None
+        self,
+        prevalence: Any,
+        n: int,
+        *,
+        respondents: Respondents = "sample",
+        surveys: int = 200,
+        rng: Rng = None,
     ) -> Array:
-        """Variance of the likeliest share of each point, at the true shares: there is no formula, so by simulation.
+        """Variance of the likeliest share of each point, at the true shares: there is no formula, so by
+        simulation.
 
         That is what the band is made from; a smoothed curve varies less.
         """
         generator = check_rng(rng) or np.random.default_rng(SEED)
-        drawn = [self.simulate_counts(prevalence, n, generator, respondents=respondents) for _ in range(whole(surveys, "surveys"))]
+        drawn = [
+            self.simulate_counts(prevalence, n, generator, respondents=respondents)
+            for _ in range(whole(surveys, "surveys"))
+        ]
         return np.asarray(self._likeliest(np.array(drawn, dtype=np.float64)).var(axis=0, ddof=1))
 
     def simulate_counts(
@@ -227,25 +278,30 @@ class SquareWave(DrawnAtOdds):
     def describe(self) -> str:
         near = times_in(Fraction(self.width * self.inside, self.window.total))
         return (
-            f"Instead of your number between {float(self.low):g} and {float(self.high):g} we receive one that is near it {near}, "
+            f"Instead of your number between {float(self.low):g} and {float(self.high):g} we receive one "
+            f"that is near it {near}, "
             f"and far from it the rest of the time. {bound_in_words(self.epsilon)}"
         )
 
     def __repr__(self) -> str:
-        return f"<SquareWave on {self.steps + 1} points, {float(self.low):g} to {float(self.high):g}: epsilon {self.epsilon:.4g}>"
+        return (
+            f"<SquareWave on {self.steps + 1} points, {float(self.low):g} to {float(self.high):g}: "
+            f"epsilon {self.epsilon:.4g}>"
+        )
 
 
 def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int | None = None) -> SquareWave:
     """The distribution of bounded numbers: shares at even points, quantiles, and a bootstrap band.
 
-    A report falls near the answer, within b of the range to either side, e**epsilon times as likely as elsewhere. With
-    E = e**epsilon, b = (epsilon E - E + 1) / (2 E (E - 1 - epsilon)).
+    A report falls near the answer, within b of the range to either side, e**epsilon times as likely as
+    elsewhere. With E = e**epsilon, b = (epsilon E - E + 1) / (2 E (E - 1 - epsilon)).
 
     Parameters
     ----------
     bounds : the lowest and the highest answer.
     epsilon : kept from above.
-    points : how many even points are told apart; None for 65, or some more where that makes points of all whole numbers.
+    points : how many even points are told apart; None for 65, or some more where that makes points of all
+    whole numbers.
         When answers are whole numbers, say how many there are: 21 for 0 to 20.
 
     >>> square_wave((0, 20), 1.0, points=21)
@@ -274,10 +330,14 @@ def _half_width(epsilon: float) -> float:
     return (epsilon * factor - factor + 1) / (2 * factor * (factor - 1 - epsilon))
 
 
-def smoothed_likelihood(matrix: Array, counts: Array, smoothing: float, *, gain: float = 1e-3, rounds: int = 10_000) -> Array:
-    """EMS: expectation-maximisation with smoothing after each round, until a round changes the log-likelihood by less than `gain`.
+def smoothed_likelihood(
+    matrix: Array, counts: Array, smoothing: float, *, gain: float = 1e-3, rounds: int = 10_000
+) -> Array:
+    """EMS: expectation-maximisation with smoothing after each round, until a round changes the log-likelihood
+    by less than `gain`.
 
-    Starting from even shares and stopping there is part of the method: it is what keeps noise out of the curve.
+    Starting from even shares and stopping there is part of the method: it is what keeps noise out of the
+    curve.
     """
     n, shares, before = counts.sum(), np.full(len(matrix), 1 / len(matrix)), -np.inf
     reports = shares @ matrix

@@ -1,7 +1,8 @@
-"""A window that slides with the answer: reports inside it are likelier than those outside, by a factor of at most e**epsilon.
+"""A window that slides with the answer: reports inside it are likelier than those outside, by a factor of at
+most e**epsilon.
 
-The piecewise randomizer and the square wave are both this, with windows of different width. Drawn on integers it needs
-no discretization of its own: the report's law is exact, and so is its mean.
+The piecewise randomizer and the square wave are both this, with windows of different width. Drawn on integers
+it needs no discretization of its own: the report's law is exact, and so is its mean.
 """
 
 from dataclasses import dataclass
@@ -19,9 +20,10 @@ from toolkit.core.randomness import Below, Rng, below
 class Window:
     """Reports 0 … steps+width-1; an answer i of 0 … steps has the window i … i+width-1.
 
-    A report in the window has weight `inside`, one beside it weight `outside`. To draw it: a uniform integer below
-    width * inside + steps * outside. Below width * inside, the report is i plus the whole part of integer / inside. Else
-    let j be the whole part of (integer - width * inside) / outside: the report is j, or j + width if j is not below i.
+    A report in the window has weight `inside`, one beside it weight `outside`. To draw it: a uniform integer
+    below width * inside + steps * outside. Below width * inside, the report is i plus the whole part of
+    integer / inside. Else let j be the whole part of (integer - width * inside) / outside: the report is j,
+    or j + width if j is not below i.
     """
 
     steps: int
@@ -31,7 +33,11 @@ class Window:
 
     def __post_init__(self) -> None:
         if self.inside <= self.outside:
-            refuse("`inside` must be above `outside`", f"{self.inside} and {self.outside}", "else the report tells nothing")
+            refuse(
+                "`inside` must be above `outside`",
+                f"{self.inside} and {self.outside}",
+                "else the report tells nothing",
+            )
         if self.total > DENOMINATOR_LIMIT:
             refuse("the weights must sum to at most 2**32", self.total, "one 32-bit word must be enough")
 
@@ -61,7 +67,9 @@ class Window:
         drawn = below(self.total, len(index), rng).astype(np.int64)
         beyond = drawn - self.width * self.inside
         beside = beyond // self.outside
-        return np.where(beyond < 0, index + drawn // self.inside, beside + np.where(beside < index, 0, self.width))
+        return np.where(
+            beyond < 0, index + drawn // self.inside, beside + np.where(beside < index, 0, self.width)
+        )
 
     def matrix(self) -> Array:
         """Pr(report | answer): rows are answers, columns are reports."""
@@ -72,7 +80,9 @@ class Window:
     def base(self) -> Fraction:
         """The mean report when the answer is 0."""
         evenly = self.outside * Fraction(self.reports * (self.reports - 1), 2)
-        return (evenly + (self.inside - self.outside) * Fraction(self.width * (self.width - 1), 2)) / self.total
+        return (
+            evenly + (self.inside - self.outside) * Fraction(self.width * (self.width - 1), 2)
+        ) / self.total
 
     @cached_property
     def slope(self) -> Fraction:
@@ -87,13 +97,21 @@ class Window:
     def square(self) -> tuple[float, float, float]:
         """c0, c1, c2: the mean squared score of an answer u from 0 to 1 is c0 + c1 u + c2 u**2."""
         evenly = _sum_of_squares(self.reports, self.base) * self.outside
-        extra = self.inside - self.outside  # the window of answer i adds (i + t - base)**2 for t = 0 … width-1
+        extra = (
+            self.inside - self.outside
+        )  # the window of answer i adds (i + t - base)**2 for t = 0 … width-1
         still = (evenly + extra * _sum_of_squares(self.width, self.base)) / self.total
         drift = 2 * extra * (Fraction(self.width * (self.width - 1), 2) - self.width * self.base) / self.total
         unit = self.slope * self.steps
-        return float(still / unit**2), float(drift * self.steps / unit**2), float(self.slope * self.steps**2 / unit**2)
+        return (
+            float(still / unit**2),
+            float(drift * self.steps / unit**2),
+            float(self.slope * self.steps**2 / unit**2),
+        )
 
 
 def _sum_of_squares(count: int, center: Fraction) -> Fraction:
     """Sum of (t - center)**2 for t = 0 … count-1."""
-    return Fraction((count - 1) * count * (2 * count - 1), 6) - center * count * (count - 1) + count * center**2
+    return (
+        Fraction((count - 1) * count * (2 * count - 1), 6) - center * count * (count - 1) + count * center**2
+    )

@@ -1,8 +1,8 @@
 """Many options: randomizers at or near the least variance of unbiased estimates, with one estimator for all.
 
-`best` chooses; `subset` is what it chooses from 3 options to thousands. The others are there to compare with, and because
-they are in use: `unary` and `optimized_unary` (a bit an option), `local_hash` (short reports). `tick_boxes` is for
-questions where several options may hold.
+`best` chooses; `subset` is what it chooses from 3 options to thousands. The others are there to compare with,
+and because they are in use: `unary` and `optimized_unary` (a bit an option), `local_hash` (short reports).
+`tick_boxes` is for questions where several options may hold.
 """
 
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
@@ -35,8 +35,9 @@ __all__ = [
 def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Subset:
     """Subset selection: report a set of options that holds the answer more often than not by chance.
 
-    The size is the best whole number, near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the best size
-    no randomizer with the same epsilon has an unbiased estimate of smaller variance, summed over the options at equal shares.
+    The size is the best whole number, near k / (e**epsilon + 1); size 1 is k-ary randomized response. At the
+    best size no randomizer with the same epsilon has an unbiased estimate of smaller variance, summed over
+    the options at equal shares.
 
     Parameters
     ----------
@@ -47,26 +48,32 @@ def subset(options: Options, epsilon: Number, *, size: int | None = None) -> Sub
     >>> subset(16, 1.0)
     <Subset of 16 options, size 4: epsilon 1, variance 1 times the unbiased limit>
 
-    References: M. Ye and A. Barg, IEEE Transactions on Information Theory 64 (2018); S. Wang et al., Mutual information
-    optimally local private discrete distribution estimation (2016).
+    References: M. Ye and A. Barg, IEEE Transactions on Information Theory 64 (2018); S. Wang et al., Mutual
+    information optimally local private discrete distribution estimation (2016).
     """
     names = named(options)
     chosen = limit(len(names), epsilon).size if size is None else whole(size, "size")
     if chosen >= len(names):
-        refuse(f"`size` must be below {len(names)}, the number of options", chosen, "a set of all options tells nothing")
+        refuse(
+            f"`size` must be below {len(names)}, the number of options",
+            chosen,
+            "a set of all options tells nothing",
+        )
     inside, outside = odds(epsilon, inside=chosen, outside=len(names) - chosen)
     return Subset(names, chosen, inside, outside)
 
 
 def unary(options: Options, epsilon: Number) -> Unary:
-    """Symmetric unary encoding: a bit an option, the answer's bit set, and each bit flipped with the same probability.
+    """Symmetric unary encoding: a bit an option, the answer's bit set, and each bit flipped with the same
+    probability.
 
-    The probability is 1 / (e**(epsilon/2) + 1), because two answers differ in two bits. This is basic one-time RAPPOR.
+    The probability is 1 / (e**(epsilon/2) + 1), because two answers differ in two bits. This is basic
+    one-time RAPPOR.
 
     >>> unary(["bus", "car", "bike"], 2.0).describe()
-    'For each of 3 options we receive a yes or a no of its own. For your answer it is yes about 73 times in 100; for every
-    other option it is yes about 27 times in 100. Whatever we receive, it is at most 7.39 times as likely under one answer
-    as under another (epsilon 2), so it proves no answer.'
+    'For each of 3 options we receive a yes or a no of its own. For your answer it is yes about 73 times in
+    100; for every other option it is yes about 27 times in 100. Whatever we receive, it is at most 7.39 times
+    as likely under one answer as under another (epsilon 2), so it proves no answer.'
 
     References: Ú. Erlingsson, V. Pihur and A. Korolova, RAPPOR (2014).
     """
@@ -75,33 +82,43 @@ def unary(options: Options, epsilon: Number) -> Unary:
 
 
 def optimized_unary(options: Options, epsilon: Number) -> Unary:
-    """Optimized unary encoding: the answer's bit is set half of the time, the others with probability 1 / (e**epsilon + 1).
+    """Optimized unary encoding: the answer's bit is set half of the time, the others with probability 1 /
+    (e**epsilon + 1).
 
     Within 5 % of the limit when k is 50 or more and epsilon at most 1.
 
     >>> round(optimized_unary(128, 1.0).ratio_to_limit, 2)
     1.02
 
-    References: T. Wang, J. Blocki, N. Li and S. Jha, Locally differentially private protocols for frequency estimation (2017).
+    References: T. Wang, J. Blocki, N. Li and S. Jha, Locally differentially private protocols for frequency
+    estimation (2017).
     """
-    return _unary(options, epsilon, DENOMINATOR_LIMIT // 2, threshold_above(exp_below(checked_epsilon(epsilon))))
+    return _unary(
+        options, epsilon, DENOMINATOR_LIMIT // 2, threshold_above(exp_below(checked_epsilon(epsilon)))
+    )
 
 
 def _unary(options: Options, epsilon: Number, own: int, other: int) -> Unary:
     if other >= own:
-        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer")
+        refuse(
+            "`epsilon` must be large enough for 32-bit odds",
+            epsilon,
+            "the report would say nothing about the answer",
+        )
     return Unary(named(options), own, other, DENOMINATOR_LIMIT)
 
 
 def local_hash(options: Options, epsilon: Number, *, values: int | None = None) -> LocalHash:
-    """Optimized local hashing: hash the options to about e**epsilon + 1 values, and randomize the answer's value.
+    """Optimized local hashing: hash the options to about e**epsilon + 1 values, and randomize the answer's
+    value.
 
     Short reports, at the price of work for the analyst: every report is hashed with every option.
 
     >>> local_hash(1000, 1.0)
     <LocalHash of 1000 options, 4 values: epsilon 1, variance 1.01 times the unbiased limit>
 
-    References: T. Wang, J. Blocki, N. Li and S. Jha, Locally differentially private protocols for frequency estimation (2017).
+    References: T. Wang, J. Blocki, N. Li and S. Jha, Locally differentially private protocols for frequency
+    estimation (2017).
     """
     names, asked = named(options), checked_epsilon(epsilon)
     count = best_values(float(asked)) if values is None else whole(values, "values", least=2)
@@ -110,12 +127,14 @@ def local_hash(options: Options, epsilon: Number, *, values: int | None = None) 
 
 
 def best(options: Options, epsilon: Number) -> Subset:
-    """The randomizer with the least variance of unbiased estimates, summed over the options at equal shares, for this epsilon.
+    """The randomizer with the least variance of unbiased estimates, summed over the options at equal shares,
+    for this epsilon.
 
-    `ratio_to_limit` says how near the rounded odds come; `toolkit.local.oracles.limits` says of what that is the limit.
+    `ratio_to_limit` says how near the rounded odds come; `toolkit.local.oracles.limits` says of what that is
+    the limit.
 
-    It is always subset selection, which is k-ary randomized response when the best size is 1 (and then `.k_ary()` gives
-    it as a design, with devices and posterior).
+    It is always subset selection, which is k-ary randomized response when the best size is 1 (and then
+    `.k_ary()` gives it as a design, with devices and posterior).
 
     >>> best(["never", "once", "often"], 1.0)
     <Subset of 3 options, size 1 (k-ary): epsilon 1, variance 1 times the unbiased limit>

@@ -1,6 +1,7 @@
 """Reports of many yes/no bits, eight to a byte: drawn, counted, read and written.
 
-Option v is bit v % 8 of byte v // 8, the lowest bit first. A million reports on 1024 options take 128 megabytes.
+Option v is bit v % 8 of byte v // 8, the lowest bit first. A million reports on 1024 options take 128
+megabytes.
 """
 
 from bisect import bisect_right
@@ -26,9 +27,10 @@ _UNDECIDED = -1
 class ByteLaw:
     """Eight independent bits, each 1 with probability exactly ones / of, drawn together as one byte.
 
-    The 256 bytes are consecutive cells on the line from 0 to 1, and a uniform point falls into one. Its first 16 binary
-    digits nearly always decide the cell by a look into a table; else 48 more digits are drawn, and if a cell's edge still
-    lies within them, which happens once in 10**16, the rest of the point exactly. Two random bytes make eight bits.
+    The 256 bytes are consecutive cells on the line from 0 to 1, and a uniform point falls into one. Its first
+    16 binary digits nearly always decide the cell by a look into a table; else 48 more digits are drawn, and
+    if a cell's edge still lies within them, which happens once in 10**16, the rest of the point exactly. Two
+    random bytes make eight bits.
     """
 
     def __init__(self, ones: int, of: int) -> None:
@@ -38,7 +40,9 @@ class ByteLaw:
         for byte, (first, last) in enumerate(self._decided(16)):
             self._table[first:last] = byte
         # The last 64-bit word is left to the exact draw, so that every limit is itself a 64-bit word.
-        self._first, self._last = np.minimum(np.array(self._decided(64), dtype=object), 2**64 - 1).astype(np.uint64).T
+        self._first, self._last = (
+            np.minimum(np.array(self._decided(64), dtype=object), 2**64 - 1).astype(np.uint64).T
+        )
 
     def draw(self, size: int, rng: Rng = None) -> Packed:
         """`size` independent bytes."""
@@ -46,12 +50,16 @@ class ByteLaw:
         drawn = self._table[lead]
         ties = np.flatnonzero(drawn == _UNDECIDED)
         if len(ties):
-            finer = (lead[ties].astype(np.uint64) << np.uint64(48)) | (words(len(ties), 64, rng) >> np.uint64(16))
+            finer = (lead[ties].astype(np.uint64) << np.uint64(48)) | (
+                words(len(ties), 64, rng) >> np.uint64(16)
+            )
             drawn[ties] = self._resolved(finer, rng)
         return drawn.astype(np.uint8)
 
     def _decided(self, digits: int) -> list[tuple[int, int]]:
-        """For each byte the range of leading digits that lies wholly in its cell; an empty range if none does."""
+        """For each byte the range of leading digits that lies wholly in its cell; an empty range if none
+        does.
+        """
         total, scale = self._edges[-1], 1 << digits
         starts = [-(-edge * scale // total) for edge in self._edges]
         ends = [edge * scale // total for edge in self._edges]
@@ -75,7 +83,9 @@ def width(k: int) -> int:
 
 
 def rows_at_once(k: int) -> int:
-    """Rows in a piece of work: its bytes should stay in the processor's cache, and its columns should be long."""
+    """Rows in a piece of work: its bytes should stay in the processor's cache, and its columns should be
+    long.
+    """
     return max(4096, CHUNK // width(k))
 
 
@@ -104,7 +114,8 @@ def ones(packed: Packed) -> npt.NDArray[np.int64]:
 
 
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
-    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256 bytes.
+    """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256
+    bytes.
 
     With `times`, each row stands for so many.
     """
@@ -116,7 +127,9 @@ def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = No
 
 
 def tallied(packed: Packed, k: int, times: Any) -> tuple[npt.NDArray[np.int64], int]:
-    """How many reports have each bit set, and how many there are: each row once, or as many `times` as is said."""
+    """How many reports have each bit set, and how many there are: each row once, or as many `times` as is
+    said.
+    """
     if times is None:
         return column_sums(packed, k), len(packed)
     counts = checked_times(times, len(packed))
@@ -159,6 +172,8 @@ def _table(rows: list[Any], k: int) -> npt.NDArray[Any]:
     table = np.zeros((len(rows), k), dtype=bool)
     for row, codes in zip(table, rows, strict=True):
         if not all(type(code) is int and 0 <= code < k for code in codes) or len(set(codes)) < len(codes):
-            refuse(f"a report must be distinct option codes in 0 … {k - 1}", "others", "they stand for no option")
+            refuse(
+                f"a report must be distinct option codes in 0 … {k - 1}", "others", "they stand for no option"
+            )
         row[list(codes)] = True
     return table

@@ -55,7 +55,8 @@ class Boxes(DrawnAtOdds):
 
         Parameters
         ----------
-        answers : a table of truth values or of 0 and 1, one row a person and one column a box (one row alone for one
+        answers : a table of truth values or of 0 and 1, one row a person and one column a box (one row alone
+        for one
             person); or a list with a list of ticked labels for each person.
         rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
         """
@@ -65,7 +66,13 @@ class Boxes(DrawnAtOdds):
         return reports[0] if single else reports
 
     def _estimated(
-        self, values: Array, se: Array, cov: Array | None, n: int, basis: "Shares | Rows", notes: tuple[str, ...] = ()
+        self,
+        values: Array,
+        se: Array,
+        cov: Array | None,
+        n: int,
+        basis: "Shares | Rows",
+        notes: tuple[str, ...] = (),
     ) -> Estimate:
         fit = basis.fit() if isinstance(basis, Rows) else edge_fit(basis, together=False)
         doubts = fit_notes(fit, basis) or display_note(values[np.isfinite(values)])
@@ -96,28 +103,43 @@ def ticked(answers: Any, options: Labels) -> tuple[Mask, bool]:
     single = table.ndim == 1
     table = table.reshape(1, -1) if single else table
     if table.ndim != 2 or table.shape[1] != len(options):
-        refuse(f"answers must have {len(options)} columns, one a box", f"shape {table.shape}", "each box is ticked or not")
+        refuse(
+            f"answers must have {len(options)} columns, one a box",
+            f"shape {table.shape}",
+            "each box is ticked or not",
+        )
     if len(table) == 0:
         refuse("answers must hold at least one person", "none", "there is nothing to randomize")
     if table.dtype.kind == "O":
         table = _plain(table)
     strange = int(np.count_nonzero((table != 0) & (table != 1))) if table.dtype.kind in "biuf" else table.size
     if strange:
-        refuse("answers must be truth values, 0 or 1", f"{strange} others of {table.size}", "a box is ticked or not")
+        refuse(
+            "answers must be truth values, 0 or 1",
+            f"{strange} others of {table.size}",
+            "a box is ticked or not",
+        )
     return table.astype(bool), single
 
 
 def _plain(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
     """Objects as numbers; what is none of True, False, 0 and 1 becomes NaN."""
     known = [
-        [float(cell) if isinstance(cell, bool | int | float | np.number | np.bool_) else np.nan for cell in row] for row in table
+        [
+            float(cell) if isinstance(cell, bool | int | float | np.number | np.bool_) else np.nan
+            for cell in row
+        ]
+        for row in table
     ]
     return np.array(known, dtype=np.float64)
 
 
 def _numeric(rows: list[Any], k: int) -> bool:
     """A list of rows of k truth values, rather than lists of labels."""
-    return all(isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, bool | np.bool_) for c in row) for row in rows)
+    return all(
+        isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, bool | np.bool_) for c in row)
+        for row in rows
+    )
 
 
 def _from_labels(rows: list[Any], options: Labels) -> Mask:
@@ -133,7 +155,9 @@ def _from_labels(rows: list[Any], options: Labels) -> Mask:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """`k` shares, each from a sample of its own: those from equally many people together, and NaN where there was nobody."""
+    """`k` shares, each from a sample of its own: those from equally many people together, and NaN where there
+    was nobody.
+    """
 
     k: int
     parts: tuple[Shares, ...]
@@ -153,7 +177,9 @@ class Rows:
 
     def interval(self, level: float, method: str) -> Interval:
         made = [part.interval(level, method) for part in self.parts]
-        low, high, empty = (self._laid_out([getattr(one, side) for one in made]) for side in ("low", "high", "empty"))
+        low, high, empty = (
+            self._laid_out([getattr(one, side) for one in made]) for side in ("low", "high", "empty")
+        )
         return Interval(low, high, level, method, empty == 1)
 
     def tails(self, null: float, method: str) -> Tails:

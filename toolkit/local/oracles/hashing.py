@@ -1,4 +1,6 @@
-"""Local hashing: each person hashes the options to a few values with a hash of their own, and randomizes the value."""
+"""Local hashing: each person hashes the options to a few values with a hash of their own, and randomizes the
+value.
+"""
 
 import math
 from dataclasses import dataclass
@@ -29,12 +31,12 @@ class LocalHash(Oracle):
     """A report is a hash and a value; it supports the options that the hash sends to the value.
 
     The hash of an option with binary digits v_1 … v_t (the lowest first, t as many as k options need) is
-    a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. Three different options then differ by two
-    independent even values, for every g: so support is exactly what the formulas say, in pairs too.
+    a_1 v_1 + … + a_t v_t modulo g = `values`, with random a_1 … a_t. Three different options then differ by
+    two independent even values, for every g: so support is exactly what the formulas say, in pairs too.
 
-    To draw a report: a_1 … a_t, uniform integers below g; then a uniform integer below inside + (g-1) outside. If it is
-    below `inside`, the value is the answer's hash; else, with j the whole part of (integer - inside) / outside, the value
-    is the hash plus j + 1 modulo g.
+    To draw a report: a_1 … a_t, uniform integers below g; then a uniform integer below inside + (g-1)
+    outside. If it is below `inside`, the value is the answer's hash; else, with j the whole part of (integer
+    - inside) / outside, the value is the hash plus j + 1 modulo g.
 
     A report is a row of integers: the value, then a_1 … a_t.
     """
@@ -49,7 +51,11 @@ class LocalHash(Oracle):
         super().__post_init__()
         keep_whole(self, values=2, inside=1, outside=1)
         if self.inside <= self.outside:
-            refuse("`inside` must be above `outside`", f"{self.inside} and {self.outside}", "else the value tells nothing")
+            refuse(
+                "`inside` must be above `outside`",
+                f"{self.inside} and {self.outside}",
+                "else the value tells nothing",
+            )
         if self._total > DENOMINATOR_LIMIT:
             refuse("the weights must sum to at most 2**32", self._total, "one 32-bit word must be enough")
 
@@ -89,10 +95,14 @@ class LocalHash(Oracle):
             rows, answers = reports[part], codes[part]
             rows[:, 1:] = below(self.values, rows[:, 1:].size, rng).reshape(len(rows), -1)
             drawn = below(self._total, len(rows), rng)
-            lie = (np.maximum(drawn, self.inside) - np.uint64(self.inside)) // np.uint64(self.outside) + np.uint64(1)
+            lie = (np.maximum(drawn, self.inside) - np.uint64(self.inside)) // np.uint64(
+                self.outside
+            ) + np.uint64(1)
             rows[:, 0] = np.where(drawn < self.inside, 0, lie)
             for place, factor in enumerate(rows[:, 1:].T):
-                rows[:, 0] = _reduced(rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values)
+                rows[:, 0] = _reduced(
+                    rows[:, 0] + factor * ((answers >> place) & 1).astype(kind), self.values
+                )
         return reports
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
@@ -100,15 +110,21 @@ class LocalHash(Oracle):
         each = None if times is None else checked_times(times, len(rows))
         counts = np.zeros(len(self.options), dtype=np.int64)
         for part in chunks(len(rows), CHUNK // 4, "counting"):
-            counts += self._supported(np.ascontiguousarray(rows[part].T), None if each is None else each[part])
+            counts += self._supported(
+                np.ascontiguousarray(rows[part].T), None if each is None else each[part]
+            )
         return counts, len(rows) if each is None else int(each.sum())
 
     def _supported(self, columns: Residues, times: Counts | None) -> Counts:
-        """Each option's hash is that of the option without its lowest digit, plus one factor: one addition an option."""
+        """Each option's hash is that of the option without its lowest digit, plus one factor: one addition an
+        option.
+        """
         value, factors = columns[0], columns[1:]
         counts = np.empty(len(self.options), dtype=np.int64)
         counts[0] = _number(value == 0, times)
-        latest = {self.digits: np.zeros_like(value)}  # by lowest digit, the hash of the latest option that had it
+        latest = {
+            self.digits: np.zeros_like(value)
+        }  # by lowest digit, the hash of the latest option that had it
         for option in range(1, len(self.options)):
             lowest, parent = (option & -option).bit_length() - 1, option & (option - 1)
             above = (parent & -parent).bit_length() - 1 if parent else self.digits
@@ -124,13 +140,19 @@ class LocalHash(Oracle):
         if len(rows) == 0:
             refuse("reports must hold at least one entry", "none", "there is nothing to work on")
         if rows.min() < 0 or rows.max() >= self.values:
-            refuse(f"reports must hold integers from 0 to {self.values - 1}", "others", "they were made by another randomizer")
+            refuse(
+                f"reports must hold integers from 0 to {self.values - 1}",
+                "others",
+                "they were made by another randomizer",
+            )
         return rows.astype(np.min_scalar_type(2 * self.values), copy=False)
 
     def describe(self) -> str:
         return (
-            f"The {len(self.options)} options are shared out at random among {self.values} values, anew for every person. We "
-            f"receive how they were shared out, and one value: that of your answer {times_in(self.support.p)}, else another "
+            f"The {len(self.options)} options are shared out at random among {self.values} values, anew for "
+            "every person. We "
+            "receive how they were shared out, and one value: that of your answer "
+            f"{times_in(self.support.p)}, else another "
             f"by chance. "
             f"{bound_in_words(self.epsilon)}"
         )
@@ -150,7 +172,9 @@ def _reduced(sums: Residues, modulus: int) -> Residues:
 
 
 def best_values(epsilon: float) -> int:
-    """How many values to hash to: e**epsilon + 1, rounded to whichever side has the smaller variance for rare options."""
+    """How many values to hash to: e**epsilon + 1, rounded to whichever side has the smaller variance for rare
+    options.
+    """
     factor = math.exp(epsilon)
 
     def variance(values: int) -> float:

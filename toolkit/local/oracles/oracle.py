@@ -1,4 +1,6 @@
-"""`Oracle`: what all randomizers of exclusive options share; each adds only how it draws a report and how it is counted."""
+"""`Oracle`: what all randomizers of exclusive options share; each adds only how it draws a report and how it
+is counted.
+"""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -24,7 +26,9 @@ Method = Literal["moment", "simplex"]
 
 @dataclass(frozen=True, repr=False)
 class Oracle(DrawnAtOdds):
-    """One answer out of `options`; a report supports some of them, and counts of the support are enough to estimate."""
+    """One answer out of `options`; a report supports some of them, and counts of the support are enough to
+    estimate.
+    """
 
     options: Labels
 
@@ -41,11 +45,15 @@ class Oracle(DrawnAtOdds):
 
     @abstractmethod
     def report(self, code: int, draw: Below) -> Any:
-        """One report for one answer code, by integer draws alone: the rule that the browser follows, word for word."""
+        """One report for one answer code, by integer draws alone: the rule that the browser follows, word for
+        word.
+        """
 
     @abstractmethod
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
-        """How many reports support each option, and how many reports there are; each came once, or so many `times`."""
+        """How many reports support each option, and how many reports there are; each came once, or so many
+        `times`.
+        """
 
     @abstractmethod
     def _draw(self, codes: Codes, rng: Rng) -> npt.NDArray[Any]: ...
@@ -55,8 +63,12 @@ class Oracle(DrawnAtOdds):
         """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
         return 1.0 if len(self.options) == 2 else 2.0
 
-    def estimate_sent(self, reports: Sequence[Any], times: Sequence[int] | None = None, method: str = "moment") -> Estimate:
-        """The estimate from reports as they were sent. Oracles have no likelihood here: "mle" is the nearest distribution, too."""
+    def estimate_sent(
+        self, reports: Sequence[Any], times: Sequence[int] | None = None, method: str = "moment"
+    ) -> Estimate:
+        """The estimate from reports as they were sent. Oracles have no likelihood here: "mle" is the nearest
+        distribution, too.
+        """
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
 
     def score_limits(self) -> tuple[Array, Array]:
@@ -64,7 +76,9 @@ class Oracle(DrawnAtOdds):
 
     @cached_property
     def ratio_to_limit(self) -> float:
-        """The sum of variances at equal shares, in multiples of the least of any unbiased estimate with this epsilon."""
+        """The sum of variances at equal shares, in multiples of the least of any unbiased estimate with this
+        epsilon.
+        """
         return limits.ratio(self.support.risk(len(self.options)), len(self.options), self.epsilon)
 
     def randomize(self, answers: Any, rng: Rng = None) -> Any:
@@ -83,21 +97,23 @@ class Oracle(DrawnAtOdds):
     def estimate(self, reports: Any, method: Method = "moment", *, times: Any = None) -> Estimate:
         """Shares of the answers behind the reports; of two options the share of the last.
 
-        "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display. Intervals are made
-        from the unbiased one. With `times`, each of the reports came so many times.
+        "moment" is unbiased and may leave 0 to 1; "simplex" is the nearest distribution, for display.
+        Intervals are made from the unbiased one. With `times`, each of the reports came so many times.
         """
         return self.estimate_counts(*self.tally(reports, times), method=method)
 
     def estimate_counts(self, counts: npt.ArrayLike, n: int, method: Method = "moment") -> Estimate:
         """The same from the number of reports that support each option, and the number of reports."""
         numbers, people = checked_support(counts, n, len(self.options))
-        return self.support.estimate(numbers, people, self.options, self.loss, self.name.replace("_", " "), method)
+        return self.support.estimate(
+            numbers, people, self.options, self.loss, self.name.replace("_", " "), method
+        )
 
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> float | Array:
         """Variance of the unbiased estimate, in theory, at the true shares; of two options that of the last.
 
-        `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are asked, and
-        only the randomization varies; this is what papers on local differential privacy print.
+        `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are
+        asked, and only the randomization varies; this is what papers on local differential privacy print.
         """
         shares = checked_shares(prevalence, len(self.options), "prevalence")
         variances = self.support.variance(shares, respondents) / whole(n, "n")
@@ -111,7 +127,9 @@ class Oracle(DrawnAtOdds):
     def simulate_counts(
         self, prevalence: Any, n: int, rng: Rng = None, *, respondents: Respondents = "sample"
     ) -> tuple[Counts, int]:
-        """A whole survey of n people drawn at the level of counts, for `estimate_counts`; its cost does not grow with n."""
+        """A whole survey of n people drawn at the level of counts, for `estimate_counts`; its cost does not
+        grow with n.
+        """
         generator = check_rng(rng) or np.random.default_rng()
         shares = checked_shares(prevalence, len(self.options), "prevalence")
         answers = people_with(shares, whole(n, "n"), generator, respondents)
@@ -124,7 +142,8 @@ class Oracle(DrawnAtOdds):
 
     def __repr__(self) -> str:
         return (
-            f"<{type(self).__name__} of {len(self.options)} options{self._detail()}: epsilon {self.epsilon:.4g}, "
+            f"<{type(self).__name__} of {len(self.options)} options{self._detail()}: epsilon "
+            f"{self.epsilon:.4g}, "
             f"variance {self.ratio_to_limit:.3g} times the unbiased limit>"
         )
 

@@ -1,4 +1,6 @@
-"""Subset selection: report several options at once, more often a set with the answer in it than one without."""
+"""Subset selection: report several options at once, more often a set with the answer in it than one
+without.
+"""
 
 import math
 from dataclasses import dataclass
@@ -31,17 +33,19 @@ _RATE_PARTS = 256
 
 @dataclass(frozen=True, repr=False)
 class Subset(Oracle):
-    """A report is a set of `size` options; sets with the answer have weight `inside`, those without it `outside`.
+    """A report is a set of `size` options; sets with the answer have weight `inside`, those without it
+    `outside`.
 
-    With k options and size d the answer is in the set with probability d a / (d a + (k-d) b), where a = inside and
-    b = outside; the rest of the set is any of the other options, evenly. Of size 1 it is k-ary randomized response.
+    With k options and size d the answer is in the set with probability d a / (d a + (k-d) b), where a =
+    inside and b = outside; the rest of the set is any of the other options, evenly. Of size 1 it is k-ary
+    randomized response.
 
-    To draw a report: a uniform integer below d a + (k-d) b; if it is below d a, the answer is in. Then the rest, r = d or
-    d - 1 of the m = k - 1 other options, numbered 0 … m-1 in order, by Floyd's rule: for j = m-r, …, m-1 a uniform integer
-    t below j + 1; take t, or j if t was taken before.
+    To draw a report: a uniform integer below d a + (k-d) b; if it is below d a, the answer is in. Then the
+    rest, r = d or d - 1 of the m = k - 1 other options, numbered 0 … m-1 in order, by Floyd's rule: for j =
+    m-r, …, m-1 a uniform integer t below j + 1; take t, or j if t was taken before.
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`), or one option, as the answers were given, if the size is
-    1; `report` gives the codes.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`), or one option, as the answers were
+    given, if the size is 1; `report` gives the codes.
     """
 
     size: int
@@ -54,9 +58,17 @@ class Subset(Oracle):
         super().__post_init__()
         keep_whole(self, size=1, inside=1, outside=1)
         if self.size >= len(self.options):
-            refuse(f"`size` must be below {len(self.options)}, the number of options", self.size, "a set of all tells nothing")
+            refuse(
+                f"`size` must be below {len(self.options)}, the number of options",
+                self.size,
+                "a set of all tells nothing",
+            )
         if self.inside <= self.outside:
-            refuse("`inside` must be above `outside`", f"{self.inside} and {self.outside}", "else the set tells nothing")
+            refuse(
+                "`inside` must be above `outside`",
+                f"{self.inside} and {self.outside}",
+                "else the set tells nothing",
+            )
         if self._total > DENOMINATOR_LIMIT:
             refuse("the weights must sum to at most 2**32", self._total, "one 32-bit word must be enough")
 
@@ -96,13 +108,26 @@ class Subset(Oracle):
         return isinstance(report, list) and len(report) == self.size and is_set(report, len(self.options))
 
     def k_ary(self) -> Design:
-        """The design that a subset of size 1 is: k-ary randomized response, with everything a design can do."""
+        """The design that a subset of size 1 is: k-ary randomized response, with everything a design can
+        do.
+        """
         if self.size != 1:
-            refuse("only a subset of size 1 is k-ary randomized response", f"size {self.size}", "its reports are sets")
+            refuse(
+                "only a subset of size 1 is k-ary randomized response",
+                f"size {self.size}",
+                "its reports are sets",
+            )
         if len(self.options) > TABLE_LIMIT:
             rule = f"a design is a table, of at most {TABLE_LIMIT} options"
-            refuse(rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table")
-        return Design(np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced, self._total, self.options, name="k_ary")
+            refuse(
+                rule, f"{len(self.options)} options", "estimate with the subset itself, which keeps no table"
+            )
+        return Design(
+            np.diag(self._one.forced * 0 + self._one.truth) + self._one.forced,
+            self._total,
+            self.options,
+            name="k_ary",
+        )
 
     @property
     def _one(self) -> Forced:
@@ -115,7 +140,9 @@ class Subset(Oracle):
             return super().randomize(answers, rng)
         generator = check_rng(rng)
         given = encode(answers, self.options, "answers")
-        return given.like(draw_reports(self._one.forced[:, None], self._one, given.codes, generator), self.options)
+        return given.like(
+            draw_reports(self._one.forced[:, None], self._one, given.codes, generator), self.options
+        )
 
     def _draw(self, codes: Codes, rng: Rng) -> bits.Packed:
         k = len(self.options)
@@ -134,7 +161,9 @@ class Subset(Oracle):
 
     @cached_property
     def _start(self) -> bits.ByteLaw:
-        """Bits to start from: about `size` of them in a row, rather fewer, because adding one is quicker than removing."""
+        """Bits to start from: about `size` of them in a row, rather fewer, because adding one is quicker than
+        removing.
+        """
         spread = math.sqrt(self.size * (1 - self.size / len(self.options)))
         wanted = max(self.size - spread, 0) / len(self.options)
         return bits.ByteLaw(int(wanted * _RATE_PARTS), _RATE_PARTS)
@@ -145,7 +174,9 @@ class Subset(Oracle):
             return counts, int(counts.sum())
         counts, n = bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
         if counts.sum() != self.size * n:
-            refuse(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
+            refuse(
+                f"a report must hold {self.size} options", "others", "they were made by another randomizer"
+            )
         return counts, n
 
     def _ones(self, reports: Any) -> Any:
@@ -165,7 +196,9 @@ class Subset(Oracle):
         if d == 1:
             return telling + rng.multinomial(rest, np.full(k, 1 / k))
         counts, need = telling.copy(), np.arange(d + 1)
-        ahead, behind = (np.zeros(d + 1, dtype=np.int64) for _ in range(2))  # is the own option still to come?
+        ahead, behind = (
+            np.zeros(d + 1, dtype=np.int64) for _ in range(2)
+        )  # is the own option still to come?
         ahead[d - 1], behind[d] = telling.sum(), rest
         for option in range(k):
             reached = rng.multivariate_hypergeometric(ahead, telling[option], method="marginals")
@@ -179,12 +212,15 @@ class Subset(Oracle):
         k, d = len(self.options), self.size
         if d == 1 and k > TABLE_LIMIT:
             others = f"else one of the {k - 1} other options, drawn by chance"
-            return f"We receive your answer {times_in(self.support.p)}, {others}. {bound_in_words(self.epsilon)}"
+            return (
+                f"We receive your answer {times_in(self.support.p)}, {others}. {bound_in_words(self.epsilon)}"
+            )
         if d == 1:
             return self.k_ary().describe()
         return (
             f"Instead of your answer we receive a set of {d} of the {k} options. Your answer is in it "
-            f"{times_in(self.support.p)}; the others in it are chosen by chance. {bound_in_words(self.epsilon)}"
+            f"{times_in(self.support.p)}; the others in it are chosen by chance. "
+            f"{bound_in_words(self.epsilon)}"
         )
 
     def _detail(self) -> str:
@@ -194,8 +230,8 @@ class Subset(Oracle):
 def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> None:
     """Add or remove options other than the answer, evenly, until each row holds `size` of them; in place.
 
-    Independent bits of one probability favour no option, and neither does adding or removing an even choice: so the
-    options beside the answer end as an even choice of sets.
+    Independent bits of one probability favour no option, and neither does adding or removing an even choice:
+    so the options beside the answer end as an even choice of sets.
     """
     missing = size - bits.ones(rows)
     active = np.flatnonzero(missing)
@@ -213,7 +249,9 @@ def _settle(rows: bits.Packed, answers: Codes, k: int, size: int, rng: Rng) -> N
 def _taken(
     sets: npt.NDArray[np.int64], need: npt.NDArray[np.int64], left: int, rng: np.random.Generator
 ) -> tuple[npt.NDArray[np.int64], int]:
-    """The next option enters a set that needs r more of the `left` that are left with probability r / left."""
+    """The next option enters a set that needs r more of the `left` that are left with probability r /
+    left.
+    """
     taken = rng.binomial(sets, np.minimum(need / max(left, 1), 1))
     after = sets - taken
     after[:-1] += taken[1:]

@@ -1,8 +1,8 @@
 """The one core of all oracles: a report supports each option or not, and counting the support is enough.
 
-A report supports an option with probability p if it is the sender's answer, else with probability q. With C reports of
-n supporting an option, its share is estimated by (C/n - q) / (p - q), without bias. How often two options are
-supported together gives the covariances.
+A report supports an option with probability p if it is the sender's answer, else with probability q. With C
+reports of n supporting an option, its share is estimated by (C/n - q) / (p - q), without bias. How often two
+options are supported together gives the covariances.
 """
 
 from dataclasses import dataclass, replace
@@ -23,14 +23,17 @@ from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
 
 COVARIANCE_LIMIT = TABLE_LIMIT
-"""Beyond this many options covariances between options are left out: their table alone would fill the memory."""
+"""Beyond this many options covariances between options are left out: their table alone would fill the memory.
+"""
 
 _METHODS = {"moment": "unbiased", "simplex": "projected to the simplex"}
 
 
 @dataclass(frozen=True)
 class Support:
-    """p and q, and how often two given options are supported together: by someone whose answer is one of them; neither."""
+    """p and q, and how often two given options are supported together: by someone whose answer is one of
+    them; neither.
+    """
 
     p: Fraction
     q: Fraction
@@ -47,7 +50,9 @@ class Support:
         return float(self.p - self.q)
 
     def interval_basis(self, counts: Array, n: int) -> Shares:
-        """Estimates, standard errors, and what all intervals are made from: p and q are kept once, and not for each option."""
+        """Estimates, standard errors, and what all intervals are made from: p and q are kept once, and not
+        for each option.
+        """
         k, seen = len(counts), counts / n
         one = Shares.from_support(np.zeros(1), n, np.array([float(self.p)]), np.array([float(self.q)]))
         least, greatest = one.without_range
@@ -79,8 +84,13 @@ class Support:
     def covariance(self, shares: Array, respondents: Respondents = "sample") -> Array:
         """Covariances of the estimated shares of exclusive options, for one respondent."""
         if len(shares) > COVARIANCE_LIMIT:
-            refuse(f"covariances are there for up to {COVARIANCE_LIMIT} options", len(shares), "use `variance`: it takes one row")
-        # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the memory's sake.
+            refuse(
+                f"covariances are there for up to {COVARIANCE_LIMIT} options",
+                len(shares),
+                "use `variance`: it takes one row",
+            )
+        # E[(b_u - q)(b_v - q)] is linear in the share of those whose answer is u or v; in place, for the
+        # memory's sake.
         neither = self.both_if_neither - self.q**2
         one = self.both_if_one - self.p * self.q
         covariance = np.add.outer(shares, shares)
@@ -92,10 +102,14 @@ class Support:
         return covariance
 
     def risk(self, k: int) -> float:
-        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst case."""
+        """Sum over k exclusive options of the variance for one respondent, at equal shares: the worst
+        case.
+        """
         return k * float(self.variance(np.array([1 / k]))[0])
 
-    def estimate(self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str) -> Estimate:
+    def estimate(
+        self, counts: Array, n: int, options: tuple[str | int, ...], loss: Loss, name: str, method: str
+    ) -> Estimate:
         """Shares of exclusive options; of two options the share of the last, as for a binary design."""
         choice(method, "method", tuple(_METHODS))
         everybody = self.interval_basis(counts, n)
@@ -123,7 +137,9 @@ class Support:
         )
 
     def _spread(self, shares: Array, n: int) -> Array | None:
-        """Estimated covariances of the shares: NaN from a single report, and none where the table would be too large."""
+        """Estimated covariances of the shares: NaN from a single report, and none where the table would be
+        too large.
+        """
         if len(shares) > COVARIANCE_LIMIT:
             return None
         if n == 1:
@@ -135,17 +151,27 @@ class Support:
 
 def covariance_note(k: int) -> tuple[str, ...]:
     """Say so where there are too many options for a table of covariances."""
-    return (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",) if k > COVARIANCE_LIMIT else ()
+    return (
+        (f"covariances between options are left out beyond {COVARIANCE_LIMIT} options",)
+        if k > COVARIANCE_LIMIT
+        else ()
+    )
 
 
 def display_note(shares: Array) -> tuple[str, ...]:
-    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap likelihood."""
+    """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap
+    likelihood.
+    """
     value = float(shares[0]) if len(shares) == 1 else shares
     return boundary_note(value, inside="simplex")
 
 
-def people_with(shares: Array, n: int, rng: np.random.Generator, respondents: Respondents) -> npt.NDArray[np.int64]:
-    """How many of n people have each answer: a random sample, or always the same as near to the shares as can be."""
+def people_with(
+    shares: Array, n: int, rng: np.random.Generator, respondents: Respondents
+) -> npt.NDArray[np.int64]:
+    """How many of n people have each answer: a random sample, or always the same as near to the shares as can
+    be.
+    """
     if choice(respondents, "respondents", ("sample", "fixed")) == "sample":
         return rng.multinomial(n, shares / shares.sum())
     whole_parts = np.floor(shares * n).astype(np.int64)
@@ -162,7 +188,9 @@ def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> 
     if shares.ndim == 0 and not exclusive:
         shares = np.full(k, float(shares))
     if shares.shape != (k,):
-        refuse(f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match")
+        refuse(
+            f"`{name}` must have a share for each of {k} options", f"shape {shares.shape}", "they must match"
+        )
     if not np.all((shares >= 0) & (shares <= 1)):
         refuse(f"`{name}` must be shares from 0 to 1", "others", "they describe the answers")
     if exclusive and abs(shares.sum() - 1) > 1e-9:
@@ -174,9 +202,22 @@ def checked_support(counts: Any, n: object, k: int) -> tuple[Array, int]:
     """How many reports support each option, and how many reports there are."""
     reports, numbers = whole(n, "n"), np.asarray(counts)
     if numbers.shape != (k,):
-        refuse(f"`counts` must hold one number for each of {k} options", f"shape {numbers.shape}", "they are in option order")
+        refuse(
+            f"`counts` must hold one number for each of {k} options",
+            f"shape {numbers.shape}",
+            "they are in option order",
+        )
     if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
-        refuse("`counts` must be whole numbers", f"other values of type {numbers.dtype}", "they count reports", TypeError)
+        refuse(
+            "`counts` must be whole numbers",
+            f"other values of type {numbers.dtype}",
+            "they count reports",
+            TypeError,
+        )
     if numbers.min() < 0 or numbers.max() > reports:
-        refuse(f"`counts` must lie between 0 and n = {reports}", "others", "a report supports an option at most once")
+        refuse(
+            f"`counts` must lie between 0 and n = {reports}",
+            "others",
+            "a report supports an option at most once",
+        )
     return numbers.astype(np.float64), reports

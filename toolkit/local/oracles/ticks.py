@@ -1,8 +1,9 @@
 """Tick all that apply: questions where several of k boxes may be ticked.
 
-Nobody can hide k ticks as cheaply as one. Either each person is asked about one box drawn at random, and hides one yes or
-no with the whole budget; or ticks are capped at a number m, and the budget is shared by the 2m bits in which two people's
-boxes can differ. Which is better depends on k, m and epsilon; `tick_boxes` compares and says why.
+Nobody can hide k ticks as cheaply as one. Either each person is asked about one box drawn at random, and
+hides one yes or no with the whole budget; or ticks are capped at a number m, and the budget is shared by the
+2m bits in which two people's boxes can differ. Which is better depends on k, m and epsilon; `tick_boxes`
+compares and says why.
 """
 
 from dataclasses import dataclass, replace
@@ -36,8 +37,8 @@ _PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariance
 class RandomBox(Boxes):
     """Each person is asked about one box, drawn at random, and answers it by Warner's design.
 
-    To draw a report: a uniform integer below k is the box; a uniform integer below keep + lie: if it is below `keep`, the
-    answer is whether the box is ticked, else the opposite.
+    To draw a report: a uniform integer below k is the box; a uniform integer below keep + lie: if it is below
+    `keep`, the answer is whether the box is ticked, else the opposite.
 
     A report is two integers: the box, and 1 for yes or 0 for no.
     """
@@ -52,7 +53,11 @@ class RandomBox(Boxes):
         super().__post_init__()
         keep_whole(self, keep=1, lie=1)
         if not self.lie < self.keep <= DENOMINATOR_LIMIT - self.lie:
-            refuse("`keep` must be above `lie`, with a sum of at most 2**32", f"{self.keep} and {self.lie}", "see the drawing rule")
+            refuse(
+                "`keep` must be above `lie`, with a sum of at most 2**32",
+                f"{self.keep} and {self.lie}",
+                "see the drawing rule",
+            )
 
     @cached_property
     def support(self) -> Support:
@@ -84,12 +89,23 @@ class RandomBox(Boxes):
         return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, Counts]:
-        """For each box how many said yes, and how many were asked; each report came once, or so many `times`."""
+        """For each box how many said yes, and how many were asked; each report came once, or so many
+        `times`.
+        """
         rows, k = np.asarray(reports), len(self.options)
         if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
-            refuse("reports must be rows of two integers, box and answer", f"shape {rows.shape}", "they cannot be read", TypeError)
+            refuse(
+                "reports must be rows of two integers, box and answer",
+                f"shape {rows.shape}",
+                "they cannot be read",
+                TypeError,
+            )
         if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
-            refuse(f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1", "others", "they stand for nothing")
+            refuse(
+                f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1",
+                "others",
+                "they stand for nothing",
+            )
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
 
@@ -104,9 +120,14 @@ class RandomBox(Boxes):
             refuse(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
         asked = checked_counts(n, k).astype(np.int64)
         if np.any(yes[asked == 0]):
-            refuse("`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes")
+            refuse(
+                "`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes"
+            )
         places = [np.flatnonzero(asked == people) for people in np.unique(asked[asked > 0])]
-        parts = [self.support.interval_basis(*checked_support(yes[place], asked[place[0]], len(place))) for place in places]
+        parts = [
+            self.support.interval_basis(*checked_support(yes[place], asked[place[0]], len(place)))
+            for place in places
+        ]
         rows = Rows(k, tuple(parts), tuple(places))
         cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
         return self._estimated(rows.value, rows.se, cov, int(asked.sum()), rows, self._unasked(asked))
@@ -115,7 +136,11 @@ class RandomBox(Boxes):
         """Say so of boxes that nobody was asked about, as happens in a small group."""
         nobody = [str(option) for option, people in zip(self.options, asked, strict=True) if not people]
         more = f" and {len(nobody) - 5} more" if len(nobody) > 5 else ""
-        return (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",) if nobody else ()
+        return (
+            (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",)
+            if nobody
+            else ()
+        )
 
     def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
         """Variance of each box's share; n people in all, so about n / k for each box.
@@ -136,21 +161,27 @@ class RandomBox(Boxes):
 
     def describe(self) -> str:
         return (
-            f"You are asked about one of the {len(self.options)} boxes, drawn by chance; nothing is sent about the others. We "
-            f"receive your true answer {times_in(self.support.p)}, else the opposite. {bound_in_words(self.epsilon)}"
+            f"You are asked about one of the {len(self.options)} boxes, drawn by chance; nothing is sent "
+            "about the others. We "
+            f"receive your true answer {times_in(self.support.p)}, else the opposite. "
+            f"{bound_in_words(self.epsilon)}"
         )
 
 
 @dataclass(frozen=True, repr=False)
 class CappedBoxes(Boxes):
-    """At most `most` boxes may be ticked; every box's answer is flipped on its own with probability flip / denominator.
+    """At most `most` boxes may be ticked; every box's answer is flipped on its own with probability flip /
+    denominator.
 
-    Two ways of ticking at most m of k boxes differ in at most min(2m, k) answers, so epsilon is that many times the
-    epsilon of one. The cap must be kept before anything is drawn: more ticks are refused here, and by the form.
+    Two ways of ticking at most m of k boxes differ in at most min(2m, k) answers, so epsilon is that many
+    times the epsilon of one. The cap must be kept before anything is drawn: more ticks are refused here, and
+    by the form.
 
-    To draw a report: for each box in order a uniform integer below `denominator`; flip the answer if it is below `flip`.
+    To draw a report: for each box in order a uniform integer below `denominator`; flip the answer if it is
+    below `flip`.
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the boxes that say yes.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the boxes
+    that say yes.
     """
 
     most: int
@@ -164,11 +195,19 @@ class CappedBoxes(Boxes):
         super().__post_init__()
         keep_whole(self, most=1, flip=1, denominator=2)
         if self.most > len(self.options):
-            refuse(f"`most` must be at most {len(self.options)}, the number of boxes", self.most, "nobody can tick more")
+            refuse(
+                f"`most` must be at most {len(self.options)}, the number of boxes",
+                self.most,
+                "nobody can tick more",
+            )
         if 2 * self.flip >= self.denominator:
             refuse("`flip` must be below half of `denominator`", self.flip, "else a box tells nothing")
         if self.denominator > DENOMINATOR_LIMIT:
-            refuse("`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit")
+            refuse(
+                "`denominator` must be at most 2**32",
+                self.denominator,
+                "one 32-bit word must be enough to draw a bit",
+            )
 
     @cached_property
     def support(self) -> Support:
@@ -188,7 +227,9 @@ class CappedBoxes(Boxes):
         """The codes of the boxes that say yes, for the codes of the boxes that are ticked."""
         if len(set(ticks)) > self.most:
             self._refuse_more(1, 1)
-        return [box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)]
+        return [
+            box for box in range(len(self.options)) if (draw(self.denominator) < self.flip) != (box in ticks)
+        ]
 
     def accepts(self, report: object) -> bool:
         return is_set(report, len(self.options))
@@ -204,14 +245,20 @@ class CappedBoxes(Boxes):
 
     def _refuse_more(self, over: int, people: int) -> None:
         rule = f"at most {self.most} boxes may be ticked"
-        refuse(rule, f"more by {over} of {people} people", "the promised epsilon holds for no more ticks than that")
+        refuse(
+            rule,
+            f"more by {over} of {people} people",
+            "the promised epsilon holds for no more ticks than that",
+        )
 
     @cached_property
     def _flips(self) -> bits.ByteLaw:
         return bits.ByteLaw(self.flip, self.denominator)
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
-        """For each box how many reports say yes, and how many reports there are; each came once, or so many `times`."""
+        """For each box how many reports say yes, and how many reports there are; each came once, or so many
+        `times`.
+        """
         return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
 
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
@@ -220,7 +267,10 @@ class CappedBoxes(Boxes):
         counts, n = self.tally(packed, times)
         if k > _PAIRS_LIMIT:
             return self._from_pairs(counts, n, None)
-        pairs, each = np.zeros((k, k)), np.ones(len(packed)) if times is None else np.asarray(times, dtype=np.float64)
+        pairs, each = (
+            np.zeros((k, k)),
+            np.ones(len(packed)) if times is None else np.asarray(times, dtype=np.float64),
+        )
         for part in chunks(len(packed), bits.rows_at_once(k), "pairs"):
             rows = bits.unpack(packed[part], k).astype(np.float64)
             pairs += rows.T @ (rows * each[part, None])
@@ -235,7 +285,9 @@ class CappedBoxes(Boxes):
         basis, k = self.support.interval_basis(numbers, people), len(self.options)
         cov = np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None
         if pairs is not None and people > 1:
-            cov = (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
+            cov = (
+                (pairs - np.outer(numbers, numbers) / people) / (people - 1) / people / self.support.slope**2
+            )
         if cov is not None:
             np.fill_diagonal(cov, basis.se**2)
         return self._estimated(basis.value, basis.se, cov, people, basis)
@@ -253,33 +305,39 @@ class CappedBoxes(Boxes):
 
     def describe(self) -> str:
         return (
-            f"You may tick at most {self.most} of {len(self.options)} boxes. For every box on its own we receive your true "
+            f"You may tick at most {self.most} of {len(self.options)} boxes. For every box on its own we "
+            "receive your true "
             f"answer {times_in(self.support.p)}, else the opposite. {bound_in_words(self.epsilon)}"
         )
 
 
 def tick_boxes(
-    options: Options, epsilon: Number, *, most: int | None = None, how: Literal["random", "capped"] | None = None
+    options: Options,
+    epsilon: Number,
+    *,
+    most: int | None = None,
+    how: Literal["random", "capped"] | None = None,
 ) -> RandomBox | CappedBoxes:
     """A randomizer for "tick all that apply", of the better kind for this number of boxes and this cap.
 
-    Asking about one random box has k times Warner's variance. Capping the ticks at m shares the budget among 2m answers,
-    which costs about 4 m**2: so the cap wins when k is well above 4 m**2.
+    Asking about one random box has k times Warner's variance. Capping the ticks at m shares the budget among
+    2m answers, which costs about 4 m**2: so the cap wins when k is well above 4 m**2.
 
     Parameters
     ----------
     options : the labels of the boxes, or their number.
     epsilon : kept from above, for any two ways of ticking the boxes.
     most : the largest number of boxes that may be ticked; None for no cap.
-    how : "random" or "capped" to decide for yourself; None for the better one. `reason` on the result says why.
+    how : "random" or "capped" to decide for yourself; None for the better one. `reason` on the result says
+    why.
 
     >>> tick_boxes(10, 1.0, most=1)
     <CappedBoxes of 10: epsilon 1>
     >>> tick_boxes(10, 1.0, most=2).reason
     'one random box: variance 10.8 / n a box, against 16.1 / n with at most 2 ticks'
 
-    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local differential
-    privacy (2016), for sampling one attribute; the cap is group privacy of the bits.
+    References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local
+    differential privacy (2016), for sampling one attribute; the cap is group privacy of the bits.
     """
     names = named(options)
     cap = len(names) if most is None else whole(most, "most")
@@ -287,7 +345,11 @@ def tick_boxes(
         refuse(f"`most` must be at most {len(names)}, the number of boxes", cap, "nobody can tick more")
     flip = threshold_above(exp_below(checked_epsilon(epsilon) / _bits_apart(len(names), cap)))
     if 2 * flip >= DENOMINATOR_LIMIT:
-        refuse("`epsilon` must be large enough for 32-bit odds", epsilon, "the report would say nothing about the answer")
+        refuse(
+            "`epsilon` must be large enough for 32-bit odds",
+            epsilon,
+            "the report would say nothing about the answer",
+        )
     one = RandomBox(names, *odds(epsilon, inside=1, outside=1))
     capped = CappedBoxes(names, cap, flip, DENOMINATOR_LIMIT)
     share = min(cap / len(names), 0.5)  # everyone ticks as many as allowed, spread evenly

@@ -22,12 +22,14 @@ from toolkit.local.wording import bound_in_words, times_in
 
 @dataclass(frozen=True, repr=False)
 class Unary(Oracle):
-    """A report holds each option with its own draw: probability own/denominator for the answer, other/denominator else.
+    """A report holds each option with its own draw: probability own/denominator for the answer,
+    other/denominator else.
 
-    To draw a report: for each option in order one uniform integer below `denominator`; the option is held if the integer
-    is below `own` (for the answer) or `other` (for the rest).
+    To draw a report: for each option in order one uniform integer below `denominator`; the option is held if
+    the integer is below `own` (for the answer) or `other` (for the rest).
 
-    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the options held.
+    A report is a row of packed bits (see `toolkit.local.oracles.bits`); `report` gives the codes of the
+    options held.
     """
 
     own: int
@@ -40,14 +42,24 @@ class Unary(Oracle):
         super().__post_init__()
         keep_whole(self, own=1, other=1, denominator=2)
         if self.denominator > DENOMINATOR_LIMIT:
-            refuse("`denominator` must be at most 2**32", self.denominator, "one 32-bit word must be enough to draw a bit")
+            refuse(
+                "`denominator` must be at most 2**32",
+                self.denominator,
+                "one 32-bit word must be enough to draw a bit",
+            )
         if not self.other < self.own < self.denominator:
             received = f"other {self.other}, own {self.own}, denominator {self.denominator}"
-            refuse("`other` < `own` < `denominator` must hold", received, "else a bit tells nothing, or tells all")
+            refuse(
+                "`other` < `own` < `denominator` must hold",
+                received,
+                "else a bit tells nothing, or tells all",
+            )
 
     @cached_property
     def support(self) -> Support:
-        return Support.independent(Fraction(self.own, self.denominator), Fraction(self.other, self.denominator))
+        return Support.independent(
+            Fraction(self.own, self.denominator), Fraction(self.other, self.denominator)
+        )
 
     @property
     def odds(self) -> Fraction:
@@ -87,6 +99,7 @@ class Unary(Oracle):
     def describe(self) -> str:
         p, q = self.support.p, self.support.q
         return (
-            f"For each of {len(self.options)} options we receive a yes or a no of its own. For your answer it is yes "
+            f"For each of {len(self.options)} options we receive a yes or a no of its own. For your answer "
+            "it is yes "
             f"{times_in(p)}; for every other option it is yes {times_in(q)}. {bound_in_words(self.epsilon)}"
         )

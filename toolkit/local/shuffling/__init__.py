@@ -1,6 +1,13 @@
 """What a shuffler gains: the cost of a report when nobody knows which of n is whose."""
 
-from toolkit.local.shuffling.amplification import Shuffled, clones_2021, clones_2023, largest_local, local_epsilon, shuffled
+from toolkit.local.shuffling.amplification import (
+    Shuffled,
+    clones_2021,
+    clones_2023,
+    largest_local,
+    local_epsilon,
+    shuffled,
+)
 
 __all__ = [
     "Shuffled",

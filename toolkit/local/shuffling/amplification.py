@@ -1,9 +1,10 @@
 """What is gained when nobody knows which report is whose.
 
-**Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses, times and the order
-of arrival from the reports before the analyst sees them, and mixes as many as were counted here. A server that logs when
-or from where a report came has no amplification: claim the local epsilon. If the shuffler fails or colludes, the local
-epsilon is all that is left, so both numbers belong in every report.
+**Shuffling may be claimed only if** somebody whom the analyst does not control removes names, addresses,
+times and the order of arrival from the reports before the analyst sees them, and mixes as many as were
+counted here. A server that logs when or from where a report came has no amplification: claim the local
+epsilon. If the shuffler fails or colludes, the local epsilon is all that is left, so both numbers belong in
+every report.
 """
 
 import math
@@ -21,22 +22,26 @@ from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at, log_of
 from toolkit.local.shuffling.compositions import worst_composition
 
 CLAIM = (
-    "claim it only if a shuffler outside the analyst's control removed names, addresses, times and order from all of these "
+    "claim it only if a shuffler outside the analyst's control removed names, addresses, times and order "
+    "from all of these "
     "reports; otherwise claim the local epsilon"
 )
 
 _MOST_PAIRS = 6
 _ROUGH, _CLOSE = 60, 400  # summands: to search with, and to tell the lower end
 _TINY_DELTA = 1e-250
-_HEADROOM, _NEAR = 1 + 1e-4, 4e-3  # of epsilon and of ln(delta): a first look that is confirmed saves a second
+_HEADROOM, _NEAR = (
+    1 + 1e-4,
+    4e-3,
+)  # of epsilon and of ln(delta): a first look that is confirmed saves a second
 
 
 @dataclass(frozen=True, init=False, repr=False, eq=False)
 class Shuffled(Approx):
     """What shuffled reports cost each respondent: an `Approx` that remembers what it rests on.
 
-    `local` is the epsilon of a report alone, `n` how many are mixed, `least` a number that the true epsilon is not below,
-    `basis` how epsilon was bounded, `claim` when it may be claimed.
+    `local` is the epsilon of a report alone, `n` how many are mixed, `least` a number that the true epsilon
+    is not below, `basis` how epsilon was bounded, `claim` when it may be claimed.
     """
 
     local: float
@@ -45,7 +50,9 @@ class Shuffled(Approx):
     basis: str
     claim: str
 
-    def __init__(self, epsilon: Number, delta: Number, *, local: float, n: int, least: float, basis: str) -> None:
+    def __init__(
+        self, epsilon: Number, delta: Number, *, local: float, n: int, least: float, basis: str
+    ) -> None:
         super().__init__(epsilon, delta)
         for name, value in (("local", local), ("n", n), ("least", least), ("basis", basis), ("claim", CLAIM)):
             object.__setattr__(self, name, value)
@@ -63,16 +70,16 @@ class Shuffled(Approx):
 def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
     """What a report costs its sender when n reports are shuffled: (epsilon, delta), never below the truth.
 
-    A yes/no design: the worst over all compositions of the others' answers, as a rule to 0.1 %. More options, where a report
-    is true or drawn from a fixed law: the privacy blanket, for k-ary reports as a rule within 2 % at n = 1000 and 0.5 % at
-    10,000. Anything else, by its `epsilon` alone: clones. The truth is not below `.least`, so both together tell how close
-    the bound is; for clones `.least` is 0.
+    A yes/no design: the worst over all compositions of the others' answers, as a rule to 0.1 %. More options,
+    where a report is true or drawn from a fixed law: the privacy blanket, for k-ary reports as a rule within
+    2 % at n = 1000 and 0.5 % at 10,000. Anything else, by its `epsilon` alone: clones. The truth is not below
+    `.least`, so both together tell how close the bound is; for clones `.least` is 0.
 
     Parameters
     ----------
-    reports : a design (anything with integer `weights` and `denominator`), or anything else with a finite `epsilon`.
-    n : how many reports are mixed, this one included: those that arrive, not those invited.
-    delta : probability that the bound may fail; well below 1/n.
+    reports : a design (anything with integer `weights` and `denominator`), or anything else with a finite
+    `epsilon`. n : how many reports are mixed, this one included: those that arrive, not those invited. delta
+    : probability that the bound may fail; well below 1/n.
 
     See the head of this module for when the result may be claimed.
 
@@ -80,18 +87,27 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
     >>> print(shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6))
     ε = 0.0357, δ = 1e-06 if shuffled among 10,000, ε = 1 if not
 
-    References: B. Balle et al., The privacy blanket of the shuffle model (2019); V. Feldman, A. McMillan and K. Talwar,
-    Hiding among the clones (2021).
+    References: B. Balle et al., The privacy blanket of the shuffle model (2019); V. Feldman, A. McMillan and
+    K. Talwar, Hiding among the clones (2021).
     """
-    people, slack = whole(n, "n"), exact(delta, "delta")  # not `probability`, which rounds small floats to a design's weights
+    people, slack = (
+        whole(n, "n"),
+        exact(delta, "delta"),
+    )  # not `probability`, which rounds small floats to a design's weights
     if not 0 <= slack <= 1:
         refuse("`delta` must lie between 0 and 1", delta, "it is a probability")
     local = float(reports.epsilon)
     if not math.isfinite(local):
-        refuse("`reports` must have a finite epsilon", local, "a report that proves an answer proves it in any order")
+        refuse(
+            "`reports` must have a finite epsilon",
+            local,
+            "a report that proves an answer proves it in any order",
+        )
     small = float(slack)
     if people == 1 or small < _TINY_DELTA or local == 0:
-        return Shuffled(local, slack, local=local, n=people, least=local, basis="the local epsilon, as nothing is gained")
+        return Shuffled(
+            local, slack, local=local, n=people, least=local, basis="the local epsilon, as nothing is gained"
+        )
     yes_no, pairs = _yes_no(reports), _pairs(reports)
     if yes_no:
         least, epsilon = worst_composition(*yes_no, people, small, local)
@@ -107,7 +123,8 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
 
 
 def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -> float:
-    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n of them are shuffled.
+    """The largest local epsilon, rounded down, whose k-ary reports cost at most `epsilon` when n of them are
+    shuffled.
 
     >>> round(local_epsilon(1.0, 10_000, 1e-6), 2)
     5.69
@@ -116,8 +133,12 @@ def local_epsilon(epsilon: Number, n: int, delta: Number, *, options: int = 2) -
     return largest_local(lambda local: shuffled(_KAry(local, k), n, delta).epsilon, wanted)
 
 
-def largest_local(cost: Callable[[float], float], wanted: float, *, most: float = 16.0, tolerance: float = 1e-4) -> float:
-    """The largest local epsilon up to `most`, rounded down, with cost(local) <= wanted; costs grow and are at most local."""
+def largest_local(
+    cost: Callable[[float], float], wanted: float, *, most: float = 16.0, tolerance: float = 1e-4
+) -> float:
+    """The largest local epsilon up to `most`, rounded down, with cost(local) <= wanted; costs grow and are at
+    most local.
+    """
     low, high = wanted, min(wanted * 2 + 1, most)
     while high < most and cost(high) <= wanted:
         low, high = high, min(high + 1.5, most)
@@ -128,7 +149,8 @@ def largest_local(cost: Callable[[float], float], wanted: float, *, most: float 
 
 
 def clones_2021(local: float, n: int, delta: float) -> float:
-    """The closed form of Feldman, McMillan and Talwar (2021), for comparison: valid for every randomizer; NaN where it is not.
+    """The closed form of Feldman, McMillan and Talwar (2021), for comparison: valid for every randomizer; NaN
+    where it is not.
 
     >>> round(clones_2021(1.0, 10_000, 1e-6), 3)
     0.233
@@ -140,7 +162,8 @@ def clones_2021(local: float, n: int, delta: float) -> float:
 
 
 def clones_2023(local: float, n: int, delta: float) -> float:
-    """The closed form of Feldman, McMillan and Talwar (2023), for comparison; its erratum restricts it, Warner's design is covered.
+    """The closed form of Feldman, McMillan and Talwar (2023), for comparison; its erratum restricts it,
+    Warner's design is covered.
 
     >>> round(clones_2023(1.0, 10_000, 1e-6), 3)
     0.18
@@ -165,26 +188,45 @@ class _KAry:
 
 
 def _yes_no(reports: Any) -> tuple[Fraction, Fraction] | None:
-    """How likely a report is the second of two, from the second of two answers and from the first; else nothing."""
+    """How likely a report is the second of two, from the second of two answers and from the first; else
+    nothing.
+    """
     if isinstance(reports, _KAry):
         lie = reports.lie
         return (1 - lie, lie) if reports.options == 2 else None
-    if not hasattr(reports, "weights") or not hasattr(reports, "denominator") or np.shape(reports.weights) != (2, 2):
+    if (
+        not hasattr(reports, "weights")
+        or not hasattr(reports, "denominator")
+        or np.shape(reports.weights) != (2, 2)
+    ):
         return None
     first, second = (Fraction(int(row[1]), int(reports.denominator)) for row in reports.weights)
     return second, first
 
 
 def _pairs(reports: Any) -> tuple[Pair, ...]:
-    """The different pairs of answers of a design in which reports are true or drawn from a fixed law; else none."""
+    """The different pairs of answers of a design in which reports are true or drawn from a fixed law; else
+    none.
+    """
     if isinstance(reports, _KAry):
-        return (Pair.forced(1 - reports.options * reports.lie, reports.lie, reports.lie, (reports.options - 2) * reports.lie),)
+        return (
+            Pair.forced(
+                1 - reports.options * reports.lie,
+                reports.lie,
+                reports.lie,
+                (reports.options - 2) * reports.lie,
+            ),
+        )
     if not hasattr(reports, "weights") or not hasattr(reports, "denominator"):
         return ()
     table, total = np.asarray(reports.weights, dtype=np.int64), int(reports.denominator)
     least = table.min(axis=0)
     truth = total - int(least.sum())
-    if table.shape[0] != table.shape[1] or least.min() == 0 or (table != least + truth * np.eye(len(table), dtype=np.int64)).any():
+    if (
+        table.shape[0] != table.shape[1]
+        or least.min() == 0
+        or (table != least + truth * np.eye(len(table), dtype=np.int64)).any()
+    ):
         return ()
     counts = Counter(least.tolist())
     found = sorted((a, b) for a in counts for b in counts if a != b or counts[a] > 1)
@@ -196,18 +238,28 @@ def _pairs(reports: Any) -> tuple[Pair, ...]:
 
 def _lower_end(pair: Pair, n: int, delta: float, local: float) -> float:
     """An epsilon that the true one is not below: all others hold one third answer."""
-    return epsilon_at(blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)) * (1 - 1e-5)
+    return epsilon_at(
+        blanket(pair, n, delta, most=_CLOSE, third=True), delta, local, pair.guess(n, delta)
+    ) * (1 - 1e-5)
 
 
 def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
-    """Where the blanket meets delta, from above: looked for with few summands, then mended and confirmed with all."""
-    rough, confirm, goal = blanket(pair, n, delta, most=_ROUGH, third=True), blanket(pair, n, delta), math.log(delta)
+    """Where the blanket meets delta, from above: looked for with few summands, then mended and confirmed with
+    all.
+    """
+    rough, confirm, goal = (
+        blanket(pair, n, delta, most=_ROUGH, third=True),
+        blanket(pair, n, delta),
+        math.log(delta),
+    )
     epsilon = epsilon_at(rough, delta, local, pair.guess(n, delta))
     if epsilon == 0 and confirm(0.0) <= delta:
         return 0.0
     epsilon = min(epsilon * _HEADROOM, local)
     nearby = epsilon * 1.001
-    slope = min((log_of(rough(nearby)) - log_of(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
+    slope = (
+        min((log_of(rough(nearby)) - log_of(rough(epsilon))) / (nearby - epsilon), -1e-9) if epsilon else -1.0
+    )
     safe = local
     for _ in range(8):
         height = log_of(confirm(epsilon)) - goal
@@ -215,7 +267,9 @@ def _solved(pair: Pair, n: int, delta: float, local: float) -> float:
             safe = min(safe, epsilon)
             if height > -_NEAR:
                 break
-        epsilon = min(epsilon - (height + 2e-5) / slope, local) if height > 0 else epsilon - (height + 2e-5) / slope
+        epsilon = (
+            min(epsilon - (height + 2e-5) / slope, local) if height > 0 else epsilon - (height + 2e-5) / slope
+        )
         if not 0 < epsilon < safe:
             break
     return safe

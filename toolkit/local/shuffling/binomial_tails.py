@@ -1,8 +1,9 @@
 """The mean of what a count exceeds a threshold by: the one sum behind the blanket of shuffled reports.
 
-For I binomial(t, share), E[(slope I - offset)+] = slope (1 - share) i Pr[I = i] - (offset - slope t share) Pr[I >= i], where i
-is the first count above offset / slope. Both terms are positive in the tail that matters and nearly cancel, by a factor
-of about z**2, so each must be known to many more digits than the result: the probabilities by Loader's method.
+For I binomial(t, share), E[(slope I - offset)+] = slope (1 - share) i Pr[I = i] - (offset - slope t share)
+Pr[I >= i], where i is the first count above offset / slope. Both terms are positive in the tail that matters
+and nearly cancel, by a factor of about z**2, so each must be known to many more digits than the result: the
+probabilities by Loader's method.
 """
 
 import math
@@ -18,7 +19,9 @@ UNSURE = 1e-10
 _EXACT_UP_TO = 15
 _HALF_LOG_2PI = math.log(2 * math.pi) / 2
 _SMALL = np.arange(1, _EXACT_UP_TO + 1)
-_STIRLING = np.concatenate([[0.0], gammaln(_SMALL + 1.0) - (xlogy(_SMALL + 0.5, _SMALL) - _SMALL + _HALF_LOG_2PI)])
+_STIRLING = np.concatenate(
+    [[0.0], gammaln(_SMALL + 1.0) - (xlogy(_SMALL + 0.5, _SMALL) - _SMALL + _HALF_LOG_2PI)]
+)
 
 
 def binomial_hinge(t: Array, share: float, slope: float, offset: Array) -> Array:
@@ -50,15 +53,19 @@ def log_binomial(count: Array, trials: Array, share: float) -> Array:
 
 
 def binomial_window(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
-    """Counts that hold all but at most `beyond` of a binomial law, and their probabilities, a hair from above.
+    """Counts that hold all but at most `beyond` of a binomial law, and their probabilities, a hair from
+    above.
 
-    The probabilities are built from the mode by their ratios and divided by their sum, which leaves out the rest: no
-    special function, and a relative error of a rounding for each step. The reach is Bernstein's.
+    The probabilities are built from the mode by their ratios and divided by their sum, which leaves out the
+    rest: no special function, and a relative error of a rounding for each step. The reach is Bernstein's.
     """
     need = math.log(2 / beyond)
     reach = math.ceil(math.sqrt(2 * trials * share * (1 - share) * need) + need) + 1
     mode = min(int((trials + 1) * share), trials)
-    up, down = np.arange(mode, min(mode + reach, trials), dtype=float), np.arange(mode, max(mode - reach, 0), -1, dtype=float)
+    up, down = (
+        np.arange(mode, min(mode + reach, trials), dtype=float),
+        np.arange(mode, max(mode - reach, 0), -1, dtype=float),
+    )
     odds = share / (1 - share) if share < 1 else math.inf
     rising = np.cumprod((trials - up) / (up + 1) * odds)
     falling = np.cumprod(down / (trials - down + 1) / odds)
@@ -80,7 +87,8 @@ def _deviance(count: Array, mean: Array) -> Array:
     """The sum count ln(count / mean) + mean - count, also where the two are close."""
     gap = (count - mean) / mean
     near = np.abs(gap) < 0.1
-    # (1 + g) ln(1 + g) - g = g**2/2 - g**3/6 + g**4/12 - …, which keeps its digits where the difference would lose them
+    # (1 + g) ln(1 + g) - g = g**2/2 - g**3/6 + g**4/12 - …, which keeps its digits where the difference would
+    # lose them
     g = np.where(near, gap, 0)
     series = np.zeros_like(g)
     for power in range(16, 1, -1):

@@ -1,10 +1,11 @@
 """How likely shuffled reports tell two answers of one person apart, when n people's reports hide each other.
 
-Delta belongs to an epsilon: it is the largest gap Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where the two laws differ
-in one person's answer. The *blanket* bounds it from above for every answer of the others: a report
-is at least as likely as its least likely case, so with that probability it is drawn without regard to its sender's answer;
-an observer who is told which reports were not drawn so can only do better, and the others form a crowd of known law.
-With scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at most E[(sum of the n scores)+] / n.
+Delta belongs to an epsilon: it is the largest gap Pr[S] - e**epsilon Pr'[S] over sets S of outcomes, where
+the two laws differ in one person's answer. The *blanket* bounds it from above for every answer of the others:
+a report is at least as likely as its least likely case, so with that probability it is drawn without regard
+to its sender's answer; an observer who is told which reports were not drawn so can only do better, and the
+others form a crowd of known law. With scores s(y) = (R(y|x) - e**epsilon R(y|x')) / least(y), delta is at
+most E[(sum of the n scores)+] / n.
 """
 
 import functools
@@ -27,10 +28,12 @@ _GRAIN = 0.1  # standard deviations; how coarsely the reports that speak for nei
 
 @dataclass(frozen=True)
 class Pair:
-    """Two answers x and x' of one person, by what their reports look like and how the others can be counted on.
+    """Two answers x and x' of one person, by what their reports look like and how the others can be counted
+    on.
 
-    own, other : probability of the report that speaks for x when x is true, and when x' is; and mirrored, `own_too`, `other_too`.
-    least, least_too : how likely any other person gives these reports, whatever their answer; `rest` the same of all others.
+    own, other : probability of the report that speaks for x when x is true, and when x' is; and mirrored,
+    `own_too`, `other_too`. least, least_too : how likely any other person gives these reports, whatever their
+    answer; `rest` the same of all others.
     """
 
     own: float
@@ -49,7 +52,9 @@ class Pair:
 
     @classmethod
     def any_randomizer(cls, epsilon: float) -> "Pair":
-        """Whatever the reports are, if each has local loss epsilon (Feldman, McMillan and Talwar 2021, theorem 3.1)."""
+        """Whatever the reports are, if each has local loss epsilon (Feldman, McMillan and Talwar 2021,
+        theorem 3.1).
+        """
         keep, lie, least = 1 / (1 + math.exp(-epsilon)), 1 / (1 + math.exp(epsilon)), math.exp(-epsilon) / 2
         return cls(keep, lie, least, keep, lie, least)
 
@@ -64,14 +69,17 @@ class Pair:
 
     def guess(self, n: int, delta: float) -> float:
         """About what epsilon will be: some standard deviations of the loss."""
-        gaps = (self.own - self.other) ** 2 / self.least + (self.own_too - self.other_too) ** 2 / self.least_too
+        gaps = (self.own - self.other) ** 2 / self.least + (
+            self.own_too - self.other_too
+        ) ** 2 / self.least_too
         return 0.7 * math.sqrt(2 * math.log(1 / delta) * gaps / n)
 
 
 def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool = False) -> Delta:
     """The blanket's delta; `most` summands make a quick approximation of it.
 
-    `third=True` is not a bound: it is the true delta when all others hold one third answer, so the truth is not below it.
+    `third=True` is not a bound: it is the true delta when all others hold one third answer, so the truth is
+    not below it.
     """
     both = pair.least + pair.least_too
     share, aside = pair.least / both, pair.rest / (1 - both) if pair.rest else 0.0
@@ -91,9 +99,17 @@ def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool 
         offsets = loss * totals + toll * aside * others
         nodes: tuple[tuple[float, float], ...] = ((0.0, 1.0),)
         if pair.rest and not third:
-            nodes = _uncounted(int(others.max()), aside, beyond, _GRAIN * (gain + loss) * deepest / toll if toll else math.inf)
+            nodes = _uncounted(
+                int(others.max()),
+                aside,
+                beyond,
+                _GRAIN * (gain + loss) * deepest / toll if toll else math.inf,
+            )
         sums = [
-            weight * float(chances @ binomial_hinge(totals, share, gain + loss, np.maximum(offsets + toll * node, 0)))
+            weight
+            * float(
+                chances @ binomial_hinge(totals, share, gain + loss, np.maximum(offsets + toll * node, 0))
+            )
             for node, weight in nodes
         ]
         return sum(sums) / people * (1 + UNSURE) + 2 * _BEYOND * delta
@@ -103,12 +119,15 @@ def blanket(pair: Pair, n: int, delta: float, *, most: int = 10**9, third: bool 
 
 @functools.lru_cache(maxsize=256)
 def _centred(trials: int, share: float, beyond: float) -> tuple[Array, Array]:
-    counts, chances = binomial_window(trials, share, min(beyond, 1e-18))  # so that the mean, too, is that of the whole law
+    counts, chances = binomial_window(
+        trials, share, min(beyond, 1e-18)
+    )  # so that the mean, too, is that of the whole law
     return counts - float(counts @ chances), chances
 
 
 def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[tuple[float, float], ...]:
-    """A binomial count less its mean, on a grid: each value split between its neighbours so that the mean is kept.
+    """A binomial count less its mean, on a grid: each value split between its neighbours so that the mean is
+    kept.
 
     A hinge is convex, so its mean over the coarser law is above that over the law itself.
     """
@@ -120,13 +139,16 @@ def _uncounted(trials: int, share: float, beyond: float, grain: float) -> tuple[
     weights = np.bincount(below, chances * (1 - part), minlength=below[-1] + 2) + np.bincount(
         below + 1, chances * part, minlength=below[-1] + 2
     )
-    return tuple((float(values[0] + step * i), float(weight)) for i, weight in enumerate(weights) if weight > 0)
+    return tuple(
+        (float(values[0] + step * i), float(weight)) for i, weight in enumerate(weights) if weight > 0
+    )
 
 
 def epsilon_at(at: Delta, delta: float, local: float, guess: float) -> float:
     """Where a falling function of epsilon meets delta, to nine digits of delta, or 0 if it is never above.
 
-    Secants of its logarithm, kept between bounds; where one does not come twice as near as the last, the bounds are halved.
+    Secants of its logarithm, kept between bounds; where one does not come twice as near as the last, the
+    bounds are halved.
     """
     if at(0.0) <= delta:
         return 0.0

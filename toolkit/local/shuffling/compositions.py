@@ -1,10 +1,12 @@
-"""The worst that the others can have answered, when yes/no reports are shuffled: one epsilon that holds for all of them.
+"""The worst that the others can have answered, when yes/no reports are shuffled: one epsilon that holds for
+all of them.
 
-With n reports there are n compositions: 0 to n - 1 of the others hold the answer in question. A crowd hides no better without
-some of its people, because whoever sees the smaller tally can draw the missing reports and add them. So where at least
-`first` and at most `last` of the others hold it, delta is at most that of a crowd of only `first` who do and n - 1 - last who do
-not. A range of compositions is settled if that is no more than what is asked, else it is split, down to single
-compositions, for which delta is known. So the result holds for every composition, and one of them needs nearly as much.
+With n reports there are n compositions: 0 to n - 1 of the others hold the answer in question. A crowd hides
+no better without some of its people, because whoever sees the smaller tally can draw the missing reports and
+add them. So where at least `first` and at most `last` of the others hold it, delta is at most that of a crowd
+of only `first` who do and n - 1 - last who do not. A range of compositions is settled if that is no more than
+what is asked, else it is split, down to single compositions, for which delta is known. So the result holds
+for every composition, and one of them needs nearly as much.
 """
 
 import math
@@ -21,7 +23,9 @@ EACH = 1000
 """Up to so many reports every composition is looked at by itself."""
 
 HEADROOM = 5e-4
-"""Beyond, by so much, relatively, the result may lie above the worst composition, so that ranges are settled and not split."""
+"""Beyond, by so much, relatively, the result may lie above the worst composition, so that ranges are settled
+and not split.
+"""
 
 _LEAST_HEADROOM = 1e-6
 _ROUNDED_UP = 1e-6  # of delta: more than `deltas` rounds up by
@@ -30,7 +34,8 @@ _RANGES, _PARTS = 128, 4  # how many ranges to begin with, and into how many one
 
 
 def worst_composition(yes: Fraction, no: Fraction, n: int, delta: float, local: float) -> tuple[float, float]:
-    """An epsilon that some composition of the others' answers reaches at `delta`, and one, hardly larger, that none exceeds.
+    """An epsilon that some composition of the others' answers reaches at `delta`, and one, hardly larger,
+    that none exceeds.
 
     yes, no : how likely a report is yes from those who hold one answer and from those who hold the other.
     local : the epsilon of one report, which bounds both.
@@ -58,8 +63,12 @@ class _Search:
 
     def settled(self, least: float, epsilon: float) -> tuple[float, float]:
         """Both numbers, raised as far as a composition asks for it."""
-        least, epsilon = self._raised(np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon)
-        ranges = _cut(np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES)
+        least, epsilon = self._raised(
+            np.unique(np.round(np.linspace(0, self.others, _SAMPLE))), least, epsilon
+        )
+        ranges = _cut(
+            np.zeros(1), np.full(1, float(self.others)), self.others + 1 if self.others < EACH else _RANGES
+        )
         while len(ranges[0]) and epsilon < self.local:
             first, last = ranges
             open_ = deltas(self.side, first, self.others - last, epsilon, self.delta) > self.delta
@@ -91,7 +100,9 @@ class _Search:
 
 
 def _cut(first: Array, last: Array, parts: int) -> tuple[Array, Array]:
-    """Ranges of whole numbers, each cut into so many parts of nearly the same length, or into single numbers."""
+    """Ranges of whole numbers, each cut into so many parts of nearly the same length, or into single
+    numbers.
+    """
     places = np.arange(parts + 1)
     edges = first[:, None] + np.floor((last - first + 1)[:, None] * places / parts)
     start, stop = edges[:, :-1].ravel(), edges[:, 1:].ravel() - 1

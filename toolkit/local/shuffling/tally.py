@@ -1,20 +1,25 @@
-"""How well a tally of yes/no reports tells one person's answer, for given answers of the others: delta, from above.
+"""How well a tally of yes/no reports tells one person's answer, for given answers of the others: delta, from
+above.
 
-A report of yes has probability `own` if its sender holds the answer in question, else `other`, which is smaller. Let b be the
-law of the tally of all others. With gain = own - e**epsilon other and loss = e**epsilon (1 - other) - (1 - own),
+A report of yes has probability `own` if its sender holds the answer in question, else `other`, which is
+smaller. Let b be the law of the tally of all others. With gain = own - e**epsilon other and loss = e**epsilon
+(1 - other) - (1 - own),
 
     delta = the largest, over c, of the sum over x >= c of gain b(x - 1) - loss b(x).
 
-A tally of independent reports has a log-concave law, so the summands change sign once. Let r = loss / gain, and let B be the
-tilted law r**x b(x) / G(r), where G is the generating function of b: again the law of a tally, with other probabilities. A
-summand is positive where B falls, so the best c is a mode of B plus 1, and a mode is within 1 of the mean (J. Darroch 1964):
+A tally of independent reports has a log-concave law, so the summands change sign once. Let r = loss / gain,
+and let B be the tilted law r**x b(x) / G(r), where G is the generating function of b: again the law of a
+tally, with other probabilities. A summand is positive where B falls, so the best c is a mode of B plus 1, and
+a mode is within 1 of the mean (J. Darroch 1964):
 
-    delta = loss G(r) r**-c psi(c), psi(c) = the sum over j >= 0 of r**-j (B(c + j - 1) - B(c + j)), one of two c.
+    delta = loss G(r) r**-c psi(c), psi(c) = the sum over j >= 0 of r**-j (B(c + j - 1) - B(c + j)), one of
+    two c.
 
-The Fourier transform of psi has a closed form, whose mean over the M-th roots of unity is the sum of psi(c + kM) over all whole
-k. For k > 0 the terms are positive, as B falls there. For k < 0 they are at least -(1 - 1/r) r**(c + kM) / G(r); with that
-added the result is above psi(c), by no more than tails of B, which M keeps small. However many people there are, some twenty
-roots near 1 matter; the others have a bound, which is added, as is one on rounding. So all that is left out is on the safe side.
+The Fourier transform of psi has a closed form, whose mean over the M-th roots of unity is the sum of psi(c +
+kM) over all whole k. For k > 0 the terms are positive, as B falls there. For k < 0 they are at least -(1 -
+1/r) r**(c + kM) / G(r); with that added the result is above psi(c), by no more than tails of B, which M keeps
+small. However many people there are, some twenty roots near 1 matter; the others have a bound, which is
+added, as is one on rounding. So all that is left out is on the safe side.
 """
 
 import math
@@ -30,8 +35,9 @@ MOST_PEOPLE = 10**9
 """More people hide no worse; up to so many the digits of a float suffice."""
 
 ROUNDING = 1e-13
-"""Times 30 + sqrt(n), a bound on the relative error by rounding: exponents and angles are of size 10 sqrt(n), each right to a few
-units of the 16th digit. At 10**9 people that is 3e-9, and 1e-10 was seen."""
+"""Times 30 + sqrt(n), a bound on the relative error by rounding: exponents and angles are of size 10 sqrt(n),
+each right to a few units of the 16th digit. At 10**9 people that is 3e-9, and 1e-10 was seen.
+"""
 
 _EXACTLY = Context(prec=50)
 _WIDTH, _LEAST_WIDTH = 8.0, 30.0  # of M, in standard deviations, and at least
@@ -40,13 +46,17 @@ _NEGLIGIBLE = 40.0  # roots where the transform of B is below e**-40 are not sum
 
 @dataclass(frozen=True)
 class Side:
-    """How likely a report is tallied if its sender holds the answer in question, and if the other one; both inside (0, 1)."""
+    """How likely a report is tallied if its sender holds the answer in question, and if the other one; both
+    inside (0, 1).
+    """
 
     own: Fraction
     other: Fraction
 
     def scores(self, epsilon: float) -> tuple[float, float, float]:
-        """What a tallied report gains, what another one loses, and loss / gain - 1: exact but for the last rounding."""
+        """What a tallied report gains, what another one loses, and loss / gain - 1: exact but for the last
+        rounding.
+        """
         factor = Fraction(_EXACTLY.exp(Decimal(epsilon)))
         gain, loss = self.own - factor * self.other, factor * (1 - self.other) - (1 - self.own)
         return float(gain), float(loss), float((factor - 1) / gain) if gain > 0 else math.inf
@@ -54,7 +64,8 @@ class Side:
 
 @dataclass(frozen=True)
 class _Group:
-    """People with one answer, tilted. The reports that are rarer among them are counted, upwards or (`sign`) downwards.
+    """People with one answer, tilted. The reports that are rarer among them are counted, upwards or (`sign`)
+    downwards.
 
     That keeps the digits: what nearly everybody reports is a whole number that the tally is moved by.
     """
@@ -76,11 +87,14 @@ class _Group:
 
 
 def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float) -> Array:
-    """Delta, from above, for crowds of `alike` others who hold the answer in question and `unlike` who hold the other one.
+    """Delta, from above, for crowds of `alike` others who hold the answer in question and `unlike` who hold
+    the other one.
 
     `delta` is the size that matters: results far below it may be loose.
 
-    >>> deltas(Side(Fraction(3, 4), Fraction(1, 4)), np.array([0.0]), np.array([1.0]), 0.0, 0.1).round(6)  # (3/4 - 1/4) * 3/4
+    >>> deltas(Side(Fraction(3, 4), Fraction(1, 4)), np.array([0.0]), np.array([1.0]), 0.0, 0.1).round(
+    ...     6
+    ... )  # (3/4 - 1/4) * 3/4
     array([0.375])
     """
     gain, loss, tilt = side.scores(epsilon)
@@ -88,7 +102,13 @@ def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float
         return np.zeros(len(alike))
     groups = (_Group.tilted(alike, side.own, tilt), _Group.tilted(unlike, side.other, tilt))
     middle = np.round(sum(group.sign * group.people * group.rare for group in groups)) + 1
-    steps = 2 * np.floor((_WIDTH + math.sqrt(-math.log(delta) / 2)) * np.sqrt(_variance(groups)) / 2 + _LEAST_WIDTH / 2) + 1
+    steps = (
+        2
+        * np.floor(
+            (_WIDTH + math.sqrt(-math.log(delta) / 2)) * np.sqrt(_variance(groups)) / 2 + _LEAST_WIDTH / 2
+        )
+        + 1
+    )
     turn, unsure = math.log1p(tilt), ROUNDING * (30 + np.sqrt(alike + unlike))
     level = loss * np.exp(sum(group.people * group.log_mass for group in groups) - middle * turn)
     beyond = gain * tilt * np.exp(-steps * turn) / -np.expm1(-steps * turn) if tilt else gain / steps
@@ -96,7 +116,9 @@ def deltas(side: Side, alike: Array, unlike: Array, epsilon: float, delta: float
 
 
 def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float, unsure: Array) -> Array:
-    """The largest of r psi(c - 1), psi(c) and psi(c + 1) / r for the middle c, from above, but for k < 0; `steps` is M, odd."""
+    """The largest of r psi(c - 1), psi(c) and psi(c + 1) / r for the middle c, from above, but for k < 0;
+    `steps` is M, odd.
+    """
     half, variance = (steps - 1) / 2, _variance(groups)
     reach = np.arcsin(np.sqrt(_NEGLIGIBLE / 2 / np.maximum(variance, _NEGLIGIBLE / 2)))
     count = int(np.minimum(np.ceil(steps / math.pi * reach), half).max())
@@ -110,13 +132,23 @@ def _psi(groups: tuple[_Group, _Group], middle: Array, steps: Array, tilt: float
         size += people / 2 * np.log1p(-4 * group.spread * square)
         phase += group.sign * people * np.arctan2(group.rare * double, 1 - 2 * group.rare * square)
     back, gap = 1 / (1 + tilt), tilt / (1 + tilt)  # 1 / r and 1 - 1 / r
-    weight = np.where(places <= half[:, None], np.exp(size), 0) * 4 / steps[:, None] * sine / (gap * gap + 4 * back * square)
+    weight = (
+        np.where(places <= half[:, None], np.exp(size), 0)
+        * 4
+        / steps[:, None]
+        * sine
+        / (gap * gap + 4 * back * square)
+    )
     even, odd = weight * 2 * back * sine * cosine, weight * (2 * back * square + gap)
     straight, crossed = even * np.cos(phase) - odd * np.sin(phase), even * np.sin(phase) + odd * np.cos(phase)
     turned, shifted = (straight * (1 - 2 * square)).sum(axis=1), (crossed * double).sum(axis=1)
     above = unsure * (even + odd).sum(axis=1)
     above += np.where(count < half, 2 * np.exp(-2 * variance * np.sin(math.pi * (count + 1) / steps) ** 2), 0)
-    found = [(turned - shifted + above) * (1 + tilt), straight.sum(axis=1) + above, (turned + shifted + above) * back]
+    found = [
+        (turned - shifted + above) * (1 + tilt),
+        straight.sum(axis=1) + above,
+        (turned + shifted + above) * back,
+    ]
     return np.asarray(np.max(found, axis=0))
 
 

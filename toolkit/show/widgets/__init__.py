@@ -1,4 +1,6 @@
-"""The explorers, the game, the views and the answer card: each answers one question, drawn in the browser, computed in Python."""
+"""The explorers, the game, the views and the answer card: each answers one question, drawn in the browser,
+computed in Python.
+"""
 
 from toolkit.show.widgets.answer_card import AnswerCard, answer_card
 from toolkit.show.widgets.budget_explorer import BudgetExplorer, explore_budget

@@ -1,4 +1,6 @@
-"""A question that is answered inside the notebook: the browser randomizes, and only the report reaches the kernel."""
+"""A question that is answered inside the notebook: the browser randomizes, and only the report reaches the
+kernel.
+"""
 
 import re
 import secrets
@@ -26,11 +28,12 @@ _FIELDS = {"kind", "q", "r", "id"}
 
 
 class AnswerCard(anywidget.AnyWidget):
-    """One question for whoever sits at this notebook. The true answer stays in the browser's tab; `reports` is what arrived.
+    """One question for whoever sits at this notebook. The true answer stays in the browser's tab; `reports`
+    is what arrived.
 
-    Reports come as messages with a random number each: kept once, however often they are sent, and confirmed. "Next
-    person" clears the card, for a laptop that is handed round. The card is code that the notebook sends to the browser: who
-    answers trusts this code, and that nobody looks at the screen before it is cleared.
+    Reports come as messages with a random number each: kept once, however often they are sent, and confirmed.
+    "Next person" clears the card, for a laptop that is handed round. The card is code that the notebook sends
+    to the browser: who answers trusts this code, and that nobody looks at the screen before it is cleared.
 
     Parameters
     ----------
@@ -48,7 +51,9 @@ class AnswerCard(anywidget.AnyWidget):
     _css = browser_style("answer_card.css")
 
     card = traitlets.Dict(read_only=True).tag(sync=True)  # what is shown, and the integers to draw with
-    receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(sync=True)  # which report was confirmed last
+    receipt = traitlets.Dict({"id": "", "number": 0}, read_only=True).tag(
+        sync=True
+    )  # which report was confirmed last
 
     def __init__(self, question: Question | tuple[str, Randomizer], *, language: str | None = None) -> None:
         self.question, self._design = _asked(question)
@@ -69,19 +74,31 @@ class AnswerCard(anywidget.AnyWidget):
         """What the reports say of the people behind them."""
         reports = self.reports
         if not reports:
-            refuse("there must be at least one report", "none", "answer the card in the browser first, or `simulate`")
+            refuse(
+                "there must be at least one report",
+                "none",
+                "answer the card in the browser first, or `simulate`",
+            )
         return self._design.estimate_sent(reports)
 
     def simulate(self, answers: Any, rng: Rng = None) -> None:
-        """Let imagined people answer, without a browser: each answer is randomized by the browser's rule, and kept as its report.
+        """Let imagined people answer, without a browser: each answer is randomized by the browser's rule, and
+        kept as its report.
 
         `answers` are given as the design's `randomize` takes them.
         """
         draw = drawer(check_rng(rng))
-        self._keep({secrets.token_hex(16): self._design.report(truth, draw) for truth in _truths(self._design, answers)})
+        self._keep(
+            {
+                secrets.token_hex(16): self._design.report(truth, draw)
+                for truth in _truths(self._design, answers)
+            }
+        )
 
     def _receive(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """A message from the browser, or from anybody who can send one: what is not a report is dropped unread."""
+        """A message from the browser, or from anybody who can send one: what is not a report is dropped
+        unread.
+        """
         if self._is_report(content) and self._keep({content["id"]: content["r"]}):
             self._confirmed += 1  # so that the receipt is news even where a report comes a second time
             self.set_trait("receipt", {"id": content["id"], "number": self._confirmed})
@@ -94,14 +111,19 @@ class AnswerCard(anywidget.AnyWidget):
         return named and numbered and self.question.accepts(content["r"])
 
     def _keep(self, reports: dict[str, Any]) -> bool:
-        """Keep each report once, in the order of their random numbers; whether what is kept under the numbers are these reports."""
+        """Keep each report once, in the order of their random numbers; whether what is kept under the numbers
+        are these reports.
+        """
         with self._lock:
             self._kept = dict(sorted({**reports, **self._kept}.items()))
             return all(self._kept[number] == report for number, report in reports.items())
 
     def __repr__(self) -> str:
         asked, kept = self.question, len(self._kept)
-        return f"<AnswerCard {asked.name}: {asked.kind}, {asked.mode}, epsilon {self._design.epsilon:.4g}, {kept} reports>"
+        return (
+            f"<AnswerCard {asked.name}: {asked.kind}, {asked.mode}, epsilon {self._design.epsilon:.4g}, "
+            f"{kept} reports>"
+        )
 
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]] | None:
         """The live card, and for every other reader a picture of it."""
@@ -109,8 +131,12 @@ class AnswerCard(anywidget.AnyWidget):
         if live is None:
             return None
         with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", "Glyph .* missing")  # of a script that the picture's font lacks; the live card has it
-            picture, metadata = png_bundle(card_picture(self.card), repr(self), " ".join([self.card["text"], *self.card["odds"]]))
+            warnings.filterwarnings(
+                "ignore", "Glyph .* missing"
+            )  # of a script that the picture's font lacks; the live card has it
+            picture, metadata = png_bundle(
+                card_picture(self.card), repr(self), " ".join([self.card["text"], *self.card["odds"]])
+            )
         return {**live[0], **picture}, {**live[1], **metadata}
 
 
@@ -129,9 +155,18 @@ def _asked(question: Any) -> tuple[Question, Randomizer]:
     if isinstance(question, tuple) and len(question) == 2:
         question = Question("answer", question[0], design=question[1])
     if not isinstance(question, Question):
-        refuse("an answer card needs a Question, or a text and a design", type(question).__name__, "see the example", TypeError)
+        refuse(
+            "an answer card needs a Question, or a text and a design",
+            type(question).__name__,
+            "see the example",
+            TypeError,
+        )
     if question.design is None:
-        refuse("an answer card needs a question with a design", "a plain one", "its answers would reach the kernel as they are")
+        refuse(
+            "an answer card needs a question with a design",
+            "a plain one",
+            "its answers would reach the kernel as they are",
+        )
     return question, question.design
 
 

@@ -1,7 +1,7 @@
 """What does epsilon mean to one person? Odds, guesses, beliefs and bets, over several questions and years.
 
-Python composes the losses and sends the factor by which they may shift the odds. The one step left to the browser is to
-multiply odds by a factor (Bayes' rule), and a test holds it against `Design.posterior`.
+Python composes the losses and sends the factor by which they may shift the odds. The one step left to the
+browser is to multiply odds by a factor (Bayes' rule), and a test holds it against `Design.posterior`.
 """
 
 import itertools
@@ -33,12 +33,15 @@ YEARS = tuple(range(1, 11))
 PRIORS = tuple(i / 100 for i in (1, 2, 3, 5, 7, *range(10, 100, 5), 99))
 
 WORDS = {
-    "icons": "Of 100 guesses between two equally likely secrets, up to {right} come out right; without the releases, 50.",
+    "icons": "Of 100 guesses between two equally likely secrets, up to {right} come out right; without the "
+    "releases, 50.",
     "odds": "The odds between any two secrets shift by a factor of up to {factor}.",
     "belief": "Who believed {prior} % before believes at least {low} % and at most {high} % after.",
     "bet": "A bet of 1 € on the secret, fair before, is worth up to {stake} € after.",
-    "total": "Questions a year: {questions}; years: {years}; answers in all: {answers}. Together they cost ε\u00a0=\u00a0{total}.",
-    "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost ε\u00a0=\u00a0{each}.",
+    "total": "Questions a year: {questions}; years: {years}; answers in all: {answers}. Together they cost "
+    "ε\u00a0=\u00a0{total}.",
+    "each": "To shift the odds by 3 at most in all, as two coins do, each answer may cost "
+    "ε\u00a0=\u00a0{each}.",
 }
 
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
@@ -49,8 +52,9 @@ _COINS = warner("3/4").epsilon
 class BudgetExplorer(Explorer):
     """What does epsilon mean to one person? The loss of one answer, and what many answers come to.
 
-    All that the widget says is about the worst that can be concluded from everything released, by anyone, whatever else
-    they know. What is set in the browser is found again in `epsilon`, `questions`, `years`, `prior` and `loss`.
+    All that the widget says is about the worst that can be concluded from everything released, by anyone,
+    whatever else they know. What is set in the browser is found again in `epsilon`, `questions`, `years`,
+    `prior` and `loss`.
 
     Parameters
     ----------
@@ -76,7 +80,10 @@ class BudgetExplorer(Explorer):
         return _totals(self.epsilon, self.questions * self.years)[-1]
 
     def setting(self) -> str:
-        return f"epsilon {self.epsilon:.4g}, questions {self.questions}, years {self.years}, prior {self.prior:.4g}"
+        return (
+            f"epsilon {self.epsilon:.4g}, questions {self.questions}, years {self.years}, prior "
+            f"{self.prior:.4g}"
+        )
 
     def describe(self) -> dict[str, str]:
         return reading(self.table["words"], self.row, self.years, self.prior)
@@ -89,7 +96,9 @@ class BudgetExplorer(Explorer):
         self.row = budget_row(self.epsilon, self.questions)
 
 
-def explore_budget(epsilon: float = 1.0, *, questions: int = 1, years: int = 1, prior: float = 0.1) -> BudgetExplorer:
+def explore_budget(
+    epsilon: float = 1.0, *, questions: int = 1, years: int = 1, prior: float = 0.1
+) -> BudgetExplorer:
     """The budget explorer in one call.
 
     >>> explore_budget(0.5, questions=3)
@@ -174,7 +183,9 @@ def _factor(total: float) -> float:
 
 
 def _each(answers: int) -> str:
-    """What one of so many answers may cost if all may cost what two coins cost: three digits, rounded down."""
+    """What one of so many answers may cost if all may cost what two coins cost: three digits, rounded
+    down.
+    """
     share = _COINS / answers
     digits = 2 - math.floor(math.log10(share))
     return f"{math.floor(share * 10**digits) / 10**digits:.{digits}f}"

@@ -1,4 +1,6 @@
-"""A running collection in a notebook: the link and its QR code, how many have answered, and the estimates so far."""
+"""A running collection in a notebook: the link and its QR code, how many have answered, and the estimates so
+far.
+"""
 
 from typing import Any
 from urllib.parse import urlsplit
@@ -21,7 +23,10 @@ _STATES = {
     "paused": "The collection is paused: phones keep their reports and try again.",
     "closed": "The collection is closed.",
 }
-_NEAR = "This link works on this computer only. For phones, collect with host, certificate and private_key, or behind a proxy."
+_NEAR = (
+    "This link works on this computer only. For phones, collect with host, certificate and private_key, "
+    "or behind a proxy."
+)
 _NOWHERE = "No server for it is running on this computer. To start one, collect with the same database."
 _OVER = "Nobody can answer any more."
 _PRIVATE = "True answers never leave the phones. What arrives here is randomized already."
@@ -30,9 +35,9 @@ _PRIVATE = "True answers never leave the phones. What arrives here is randomized
 class CollectorView(Explorer):
     """How many have answered, and what do they say so far?
 
-    The view asks again every two seconds while it is on the screen. Estimates appear when the survey's minimum is reached, as
-    before they would mislead, and move in steps, so that nobody who looks on can tell one person's report. Do not stop a
-    collection because you like the number.
+    The view asks again every two seconds while it is on the screen. Estimates appear when the survey's
+    minimum is reached, as before they would mislead, and move in steps, so that nobody who looks on can tell
+    one person's report. Do not stop a collection because you like the number.
 
     Parameters
     ----------
@@ -60,7 +65,9 @@ class CollectorView(Explorer):
         return sentences
 
     def picture(self) -> Figure:
-        """The count in words. The link is left out: it would lead nowhere when somebody reads the saved notebook."""
+        """The count in words. The link is left out: it would lead nowhere when somebody reads the saved
+        notebook.
+        """
         canvas = new_figure(width=8.2, height=1.9)
         ax = canvas.add_subplot()
         ax.axis("off")
@@ -68,7 +75,11 @@ class CollectorView(Explorer):
         ax.text(0, 0.06, f"{self.table['count']:,} reports", fontsize=20, va="top", color=INK)
         say(ax, 0.45, self.table["sentences"]["state"], self.table["sentences"]["private"], width=100)
         canvas.suptitle(
-            f"{self.table['title']}; run the cell for the link and its QR code", x=0.01, ha="left", fontsize=10, color=GREY
+            f"{self.table['title']}; run the cell for the link and its QR code",
+            x=0.01,
+            ha="left",
+            fontsize=10,
+            color=GREY,
         )
         return canvas
 
@@ -105,7 +116,9 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
         "reach": _reach(status),
         "access": "" if status.state == "closed" else PROMISES[survey.access],
         "private": _PRIVATE,
-        "so_far": " ".join([*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]),
+        "so_far": " ".join(
+            [*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]
+        ),
     }
 
 

@@ -21,9 +21,11 @@ from toolkit.show.widgets.stored.composed_totals import DELTAS, EPSILONS, RELEAS
 from toolkit.show.widgets.words import at_most, bound, figure, fill, short
 
 WORDS = {
-    "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: ε\u00a0=\u00a0{best}.",
+    "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "
+    "ε\u00a0=\u00a0{best}.",
     "slack": "The best total may fail once in {one_in} times (δ); what is added up never fails.",
-    "icons": "Of 100 guesses between two equally likely secrets, up to {right} come out right; without the releases, 50.",
+    "icons": "Of 100 guesses between two equally likely secrets, up to {right} come out right; without the "
+    "releases, 50.",
     "odds": "The odds between any two secrets shift by a factor of up to {factor}. One release alone: {one}.",
 }
 
@@ -33,7 +35,8 @@ _NAMES = ("added up", "advanced", "zCDP", "optimal")
 
 
 class CompositionExplorer(Explorer):
-    """What do many releases about the same people cost together? With sliders for their number, epsilon and delta.
+    """What do many releases about the same people cost together? With sliders for their number, epsilon and
+    delta.
 
     What is set in the browser is found again in `releases`, `epsilon`, `delta` and `loss`.
 
@@ -74,7 +77,9 @@ class CompositionExplorer(Explorer):
             self.row = composition_row(self.releases, self.epsilon, self.delta)
 
 
-def explore_composition(releases: int = 52, *, epsilon: float = 0.1, delta: float = 1e-6) -> CompositionExplorer:
+def explore_composition(
+    releases: int = 52, *, epsilon: float = 0.1, delta: float = 1e-6
+) -> CompositionExplorer:
     """The composition explorer in one call.
 
     >>> explore_composition(52, epsilon=0.1)
@@ -85,7 +90,9 @@ def explore_composition(releases: int = 52, *, epsilon: float = 0.1, delta: floa
 
 @lru_cache(maxsize=1)
 def composition_table() -> dict[str, Any]:
-    """Cells by delta, epsilon and number of releases: the totals of all rules, the factor of the odds, the right guesses."""
+    """Cells by delta, epsilon and number of releases: the totals of all rules, the factor of the odds, the
+    right guesses.
+    """
     return {
         "releases": list(RELEASES),
         "epsilons": list(EPSILONS),
@@ -103,7 +110,9 @@ def composition_row(releases: int, epsilon: float, delta: float) -> dict[str, An
 
 @lru_cache(maxsize=4096)
 def _cell(releases: int, epsilon: float, delta: float) -> list[float]:
-    """The totals of the four rules, the factor of the odds by the best, and how many of 100 guesses may be right."""
+    """The totals of the four rules, the factor of the odds by the best, and how many of 100 guesses may be
+    right.
+    """
     found = stored().get((releases, epsilon, delta)) or totals(releases, epsilon, delta)
     right = min(advantage(found[0]), advantage(min(found), delta))
     return [*found, short(math.exp(min(*found, _FULL))), short(50 + 50 * right)]
@@ -143,7 +152,14 @@ def _still(row: dict[str, Any], releases: list[int], said: dict[str, str]) -> Fi
 def _totals(ax: Axes, row: dict[str, Any], releases: list[int]) -> None:
     """The total over the number of releases, one line a rule, with the chosen point."""
     for place, (name, (colour, dash)) in enumerate(zip(_NAMES, _STYLES, strict=True)):
-        ax.plot(releases, [cell[place] for cell in row["curve"]], color=colour, linestyle=dash, linewidth=2, label=name)
+        ax.plot(
+            releases,
+            [cell[place] for cell in row["curve"]],
+            color=colour,
+            linestyle=dash,
+            linewidth=2,
+            label=name,
+        )
     ax.plot([row["releases"]], [min(row["cell"][:4])], "o", color=VERMILLION, markersize=9)
     ax.set(xlim=(0, 1.02 * releases[-1]), ylim=(0, None), xlabel="releases", ylabel="total ε")
     ax.legend(frameon=False, fontsize=9, labelcolor=INK)

@@ -1,7 +1,7 @@
 """How private is each person, and how precise is the survey? Warner's design, with a slider for epsilon.
 
-Python computes, the browser looks up. The one step left to the browser is to divide a margin by the root of the number
-of respondents, and a test holds it against `Design.variance`.
+Python computes, the browser looks up. The one step left to the browser is to divide a margin by the root of
+the number of respondents, and a test holds it against `Design.variance`.
 """
 
 import math
@@ -32,7 +32,8 @@ DEVICES = (("a die, true on 5–6", "2/3"), ("two coins", "3/4"), ("a die, true 
 WORDS = {
     "icons": "Of 100 people whose true answer is yes, {yes} report yes and {no} report no.",
     "odds": "One report shifts the odds between yes and no by a factor of {factor}, never more.",
-    "belief": "An observer who guessed {prior} % before thinks {after_no} % after a “no” and {after_yes} % after a “yes”.",
+    "belief": "An observer who guessed {prior} % before thinks {after_no} % after a “no” and {after_yes} % "
+    "after a “yes”.",
     "margin": "95 % margin: ± {margin} points. Asking directly, if nobody lied: ± {direct} points.",
     "people": "To be as precise as {n} direct answers, ask {needed} people: {multiplier} times as many.",
 }
@@ -46,8 +47,8 @@ _DIRECT = Design([[1, 0], [0, 1]], 1, ("no", "yes"), name="direct")
 class DesignExplorer(Explorer):
     """How private is each person, and how precise is the survey? Warner's design, with a slider for epsilon.
 
-    Python computes a table from real designs and sends it once; moving a slider needs no kernel. What is set in the
-    browser is found again in `epsilon`, `n`, `prevalence` and `design` when the slider is let go.
+    Python computes a table from real designs and sends it once; moving a slider needs no kernel. What is set
+    in the browser is found again in `epsilon`, `n`, `prevalence` and `design` when the slider is let go.
 
     Parameters
     ----------
@@ -83,7 +84,9 @@ class DesignExplorer(Explorer):
 
     @traitlets.observe("epsilon", "prevalence")
     def _compute(self, _change: object) -> None:
-        """Send the table where the prevalence is new to it, and the row of the very epsilon that was asked for."""
+        """Send the table where the prevalence is new to it, and the row of the very epsilon that was asked
+        for.
+        """
         if self.prevalence not in self.table.get("prevalences", ()):
             self.table = explorer_table(sorted({*PREVALENCES, self.prevalence}))
         self.row = table_row(self.epsilon, tuple(self.table["prevalences"]))
@@ -108,7 +111,9 @@ def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORD
         "prevalences": list(columns),
         "direct": [short(_REACH * _spread(_DIRECT, x)) for x in columns],
         "sizes": list(SIZES),
-        "devices": [{"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()],
+        "devices": [
+            {"name": n, "epsilon": d.epsilon, "how": d.devices()[0].instructions} for n, d in devices.items()
+        ],
         "words": words,
     }
 
@@ -129,7 +134,9 @@ def table_row(epsilon: float, prevalences: tuple[float, ...]) -> Row:
         "p": float(design.matrix[1, 1]),
         "factor": float(design.weights[1, 1] / design.weights[0, 1]),
         "margin": [short(_REACH * spread) for spread in spreads],
-        "multiplier": [short((spread / _spread(_DIRECT, x)) ** 2) for spread, x in zip(spreads, prevalences, strict=True)],
+        "multiplier": [
+            short((spread / _spread(_DIRECT, x)) ** 2) for spread, x in zip(spreads, prevalences, strict=True)
+        ],
         "after_no": [short(belief[0]) for belief in beliefs],
         "after_yes": [short(belief[1]) for belief in beliefs],
     }
@@ -176,11 +183,20 @@ def _margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> 
     """The margin over epsilon, with the chosen point; dashed: asking directly."""
     points = 100 / math.sqrt(n)
     direct = points * table["direct"][column]
-    ax.plot([r["epsilon"] for r in table["rows"]], [points * r["margin"][column] for r in table["rows"]], color=BLUE, linewidth=2.5)
+    ax.plot(
+        [r["epsilon"] for r in table["rows"]],
+        [points * r["margin"][column] for r in table["rows"]],
+        color=BLUE,
+        linewidth=2.5,
+    )
     ax.axhline(direct, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(5, direct + 1, "asking directly", ha="right", va="bottom", color=INK, fontsize=9)
     ax.plot([row["epsilon"]], [points * row["margin"][column]], "o", color=VERMILLION, markersize=9)
-    ax.set(ylim=(0, _TALLEST), ylabel="95 % margin, ± points", xlabel="epsilon (left: more private; right: more precise)")
+    ax.set(
+        ylim=(0, _TALLEST),
+        ylabel="95 % margin, ± points",
+        xlabel="epsilon (left: more private; right: more precise)",
+    )
     ax.spines[["top", "right"]].set_visible(False)
 
 

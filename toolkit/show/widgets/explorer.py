@@ -1,4 +1,6 @@
-"""What all explorers share: a table that Python computes and sends once, code that draws it in the browser, a still picture."""
+"""What all explorers share: a table that Python computes and sends once, code that draws it in the browser, a
+still picture.
+"""
 
 from pathlib import Path
 from typing import Any
@@ -31,9 +33,9 @@ def _text(name: str) -> str:
 class Explorer(anywidget.AnyWidget):
     """A widget that answers one question while a slider moves; drawn in the browser, computed by the toolkit.
 
-    A subclass has `_esm = browser_code("its_name.js")`, its own synced traits (`Between`, `Whole`, `OneOf`), and the three
-    methods below. It fills `table` once; `row` is for what was typed exactly and stands in no table. Neither may hold
-    more than plain numbers, text, lists and dicts, because both go to the browser.
+    A subclass has `_esm = browser_code("its_name.js")`, its own synced traits (`Between`, `Whole`, `OneOf`),
+    and the three methods below. It fills `table` once; `row` is for what was typed exactly and stands in no
+    table. Neither may hold more than plain numbers, text, lists and dicts, because both go to the browser.
     """
 
     _css = browser_style("kit.css")
@@ -61,12 +63,16 @@ class Explorer(anywidget.AnyWidget):
         live = super()._repr_mimebundle_(**kwargs)
         if live is None:
             return None
-        picture, metadata = png_bundle(self.picture(), repr(self), " ".join(filter(None, self.describe().values())))
+        picture, metadata = png_bundle(
+            self.picture(), repr(self), " ".join(filter(None, self.describe().values()))
+        )
         return {**live[0], **picture}, {**live[1], **metadata}
 
 
 class Between(traitlets.Float[float, float]):
-    """A number between two ends, synced; refused with a reason where it is not. `strict`: the ends are out, too."""
+    """A number between two ends, synced; refused with a reason where it is not. `strict`: the ends are out,
+    too.
+    """
 
     def __init__(self, least: float, most: float, consequence: str, *, strict: bool = False) -> None:
         super().__init__((least + most) / 2 if strict else least)
@@ -78,7 +84,10 @@ class Between(traitlets.Float[float, float]):
         exact(number, str(self.name))  # refuses what is not finite
         inside = self.least < number < self.most if self.strict else self.least <= number <= self.most
         if not inside:
-            rule = f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.least} and {self.most}"
+            rule = (
+                f"`{self.name}` must lie {'strictly ' if self.strict else ''}between {self.least} and "
+                f"{self.most}"
+            )
             refuse(rule, number, self.consequence)
         return number
 

@@ -1,4 +1,6 @@
-"""What has been spent of a privacy budget, on what, and what remains: a ledger as a bar and a table that stay up to date."""
+"""What has been spent of a privacy budget, on what, and what remains: a ledger as a bar and a table that stay
+up to date.
+"""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -29,8 +31,8 @@ _ROWS = 8  # charges that are told apart; all earlier ones are one
 class LedgerView(Explorer):
     """What has been spent of a privacy budget, and what remains?
 
-    The view looks at the ledger again after every cell that runs in this notebook, and when its button is pressed (for
-    charges of other processes). It reads; it cannot charge.
+    The view looks at the ledger again after every cell that runs in this notebook, and when its button is
+    pressed (for charges of other processes). It reads; it cannot charge.
 
     Parameters
     ----------
@@ -121,7 +123,10 @@ def _row(entry: Entry) -> list[str]:
 
 
 def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:
-    relations = {"replace": "Neighbours: one record changes", "add_remove": "Neighbours: one person comes or goes"}
+    relations = {
+        "replace": "Neighbours: one record changes",
+        "add_remove": "Neighbours: one person comes or goes",
+    }
     values = {
         "spent": _tied(ledger.spent),
         "ceiling": _tied(ledger.ceiling),
@@ -158,14 +163,24 @@ def _still(table: dict[str, Any]) -> Figure:
     _charges(charges, table)
     bar.set_title("What is left?", loc="left", fontsize=11)
     charges.set_title("What was it spent on?", loc="left", fontsize=11)
-    canvas.suptitle(f"{table['summary']}; run the cell for the live view", x=0.01, ha="left", fontsize=10, color=GREY)
+    canvas.suptitle(
+        f"{table['summary']}; run the cell for the live view", x=0.01, ha="left", fontsize=10, color=GREY
+    )
     return canvas
 
 
 def _bar(ax: Axes, place: int, measure: dict[str, Any]) -> None:
     left = 0.0
     for i, share in enumerate([measure["earlier"], *measure["segments"]]):
-        ax.barh(place, share, left=left, height=0.5, color=GREY if i == 0 else (SKY, BLUE)[i % 2], edgecolor="white", linewidth=0.8)
+        ax.barh(
+            place,
+            share,
+            left=left,
+            height=0.5,
+            color=GREY if i == 0 else (SKY, BLUE)[i % 2],
+            edgecolor="white",
+            linewidth=0.8,
+        )
         left += share
     ax.barh(place, 1, height=0.5, facecolor="none", edgecolor=INK, linewidth=1)
     ax.text(0, place - 0.36, f"{measure['symbol']}: {measure['told']}", va="bottom", color=INK, fontsize=9.5)
@@ -184,4 +199,11 @@ def _charges(ax: Axes, table: dict[str, Any]) -> None:
             told = text if len(text) <= longest else f"{text[:longest]}…"
             ax.text(across, down, told, ha=side, va="center", color=GREY if down == 0 else INK, fontsize=9)
     if table["earlier"]:
-        ax.text(0.08, len(table["rows"]) + 1, f"and {table['earlier']:,} earlier", va="center", color=GREY, fontsize=9)
+        ax.text(
+            0.08,
+            len(table["rows"]) + 1,
+            f"and {table['earlier']:,} earlier",
+            va="center",
+            color=GREY,
+            fontsize=9,
+        )

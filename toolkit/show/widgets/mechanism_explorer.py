@@ -1,7 +1,9 @@
-"""How does noise hide one person, and how far off is a release? Laplace and Gaussian noise, with sliders for their parameters.
+"""How does noise hide one person, and how far off is a release? Laplace and Gaussian noise, with sliders for
+their parameters.
 
-Everything is told in units of the noise: its law then has one shape, and what changes is how far apart two neighbours are.
-The steps left to the browser are to multiply by the scale and by the sensitivity; a test holds them against the mechanisms.
+Everything is told in units of the noise: its law then has one shape, and what changes is how far apart two
+neighbours are. The steps left to the browser are to multiply by the scale and by the sensitivity; a test
+holds them against the mechanisms.
 """
 
 import math
@@ -32,25 +34,31 @@ LEVELS = (0.5, 0.9, 0.95, 0.99)
 
 WORDS = {
     "ratio": "No release is more than {factor} times likelier with one record than with another{but}.",
-    "error": "With {level} % chance the noise stays within ±\u00a0{error}: {times} times what one person can change.",
+    "error": "With {level} % chance the noise stays within ±\u00a0{error}: {times} times what one person "
+    "can change.",
     "scale": "The noise has scale {scale}, {what}. Each dot is one chance in 40.",
-    "others": "At this ε: Laplace ±\u00a0{laplace}; Gaussian ±\u00a0{analytic}; by the classic formula {classic}.",
+    "others": "At this ε: Laplace ±\u00a0{laplace}; Gaussian ±\u00a0{analytic}; by the classic formula "
+    "{classic}.",
 }
 
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
 _CLASSIC = 1.0  # the largest epsilon for which the classic formula is proven
 _DOTS, _DRAWS = 40, 40
-_NOISE = tuple(i / 4 for i in range(-24, 45))  # places of releases, in units of the noise; the neighbour is at most 5 away
+_NOISE = tuple(
+    i / 4 for i in range(-24, 45)
+)  # places of releases, in units of the noise; the neighbour is at most 5 away
 
 
 class MechanismExplorer(Explorer):
     """How does noise hide one person, and how far off is a release?
 
-    What is set in the browser is found again in `law`, `epsilon`, `delta`, `sensitivity`, `level` and `mechanism`.
+    What is set in the browser is found again in `law`, `epsilon`, `delta`, `sensitivity`, `level` and
+    `mechanism`.
 
     Parameters
     ----------
-    law : "laplace"; or Gaussian noise: "analytic", the least that is private, or "classic", the textbooks' formula, which is
+    law : "laplace"; or Gaussian noise: "analytic", the least that is private, or "classic", the textbooks'
+    formula, which is
         proven up to epsilon 1 (beyond, the explorer stays at 1).
     epsilon : from 0.1 to 5; small is private.
     sensitivity : how far one person can move the statistic.
@@ -67,9 +75,21 @@ class MechanismExplorer(Explorer):
     level = Between(0, 1, "it is a probability", strict=True)
 
     def __init__(
-        self, law: str = "laplace", epsilon: float = 1.0, sensitivity: float = 1.0, delta: float = 1e-6, level: float = 0.95
+        self,
+        law: str = "laplace",
+        epsilon: float = 1.0,
+        sensitivity: float = 1.0,
+        delta: float = 1e-6,
+        level: float = 0.95,
     ) -> None:
-        super().__init__(table=mechanism_table(), law=law, epsilon=epsilon, sensitivity=sensitivity, delta=delta, level=level)
+        super().__init__(
+            table=mechanism_table(),
+            law=law,
+            epsilon=epsilon,
+            sensitivity=sensitivity,
+            delta=delta,
+            level=level,
+        )
 
     @property
     def mechanism(self) -> Mechanism:
@@ -78,7 +98,10 @@ class MechanismExplorer(Explorer):
 
     def setting(self) -> str:
         delta = "" if self.law == "laplace" else f", delta {self.delta:.4g}"
-        return f"{self.law}, epsilon {self.row['epsilon']:.4g}{delta}, sensitivity {self.sensitivity:.4g}, level {self.level:.4g}"
+        return (
+            f"{self.law}, epsilon {self.row['epsilon']:.4g}{delta}, sensitivity {self.sensitivity:.4g}, "
+            f"level {self.level:.4g}"
+        )
 
     def describe(self) -> dict[str, str]:
         return reading(self.table["words"], self.row)
@@ -92,7 +115,12 @@ class MechanismExplorer(Explorer):
 
 
 def explore_mechanism(
-    law: str = "laplace", *, epsilon: float = 1.0, sensitivity: float = 1.0, delta: float = 1e-6, level: float = 0.95
+    law: str = "laplace",
+    *,
+    epsilon: float = 1.0,
+    sensitivity: float = 1.0,
+    delta: float = 1e-6,
+    level: float = 0.95,
 ) -> MechanismExplorer:
     """The mechanism explorer in one call.
 
@@ -104,14 +132,19 @@ def explore_mechanism(
 
 @lru_cache(maxsize=1)
 def mechanism_table() -> dict[str, Any]:
-    """Every law at every epsilon and delta: its noise for sensitivity 1, and the error for each sensitivity and level."""
+    """Every law at every epsilon and delta: its noise for sensitivity 1, and the error for each sensitivity
+    and level.
+    """
     laws = [(law, delta) for law in LAWS for delta in (DELTAS if law != "laplace" else DELTAS[:1])]
     return {
         "epsilons": list(EPSILONS),
         "sensitivities": list(SENSITIVITIES),
         "deltas": list(DELTAS),
         "levels": list(LEVELS),
-        "laws": [{"law": law, "delta": delta, "rows": [_grid_row(law, e, delta) for e in _epsilons(law)]} for law, delta in laws],
+        "laws": [
+            {"law": law, "delta": delta, "rows": [_grid_row(law, e, delta) for e in _epsilons(law)]}
+            for law, delta in laws
+        ],
         "noise": list(_NOISE),
         "shapes": {name: _shape(mechanism) for name, mechanism in _standards().items()},
         "dots": {name: _quantiles(mechanism) for name, mechanism in _standards().items()},
@@ -129,7 +162,11 @@ def mechanism_row(law: str, epsilon: float, delta: float, sensitivity: float, le
     """
     shown = min(epsilon, _CLASSIC) if law == "classic" else epsilon
     mechanism = _mechanism(law, shown, delta, sensitivity)
-    others = {name: _mechanism(name, shown, delta, sensitivity) for name in LAWS if name != "classic" or shown <= _CLASSIC}
+    others = {
+        name: _mechanism(name, shown, delta, sensitivity)
+        for name in LAWS
+        if name != "classic" or shown <= _CLASSIC
+    }
     return {
         **_standard_row(law, shown, delta),
         "law": law,
@@ -172,7 +209,9 @@ def _epsilons(law: str) -> tuple[float, ...]:
 
 
 def _standard_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
-    """What does not depend on the sensitivity: scale / sensitivity, the promised factor, and the loss over epsilon by place."""
+    """What does not depend on the sensitivity: scale / sensitivity, the promised factor, and the loss over
+    epsilon by place.
+    """
     mechanism = _mechanism(law, epsilon, delta, 1)
     places = np.array(_NOISE) * mechanism.scale
     shares = np.log(mechanism.density(places) / mechanism.density(places - 1)) / epsilon
@@ -191,8 +230,13 @@ def _grid_row(law: str, epsilon: float, delta: float) -> dict[str, Any]:
 
 
 def _standards() -> dict[str, Mechanism]:
-    """One mechanism of each shape of noise; its sensitivity is below 1, so that its error is that of real numbers."""
-    return {name: _mechanism(law, 0.5, 1e-6, 0.5) for name, law in (("laplace", "laplace"), ("gaussian", "analytic"))}
+    """One mechanism of each shape of noise; its sensitivity is below 1, so that its error is that of real
+    numbers.
+    """
+    return {
+        name: _mechanism(law, 0.5, 1e-6, 0.5)
+        for name, law in (("laplace", "laplace"), ("gaussian", "analytic"))
+    }
 
 
 def _shape(mechanism: Mechanism) -> list[float]:
@@ -215,11 +259,15 @@ def _draws(mechanism: Mechanism) -> list[float]:
 
 def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> Figure:
     canvas = new_figure(width=8.2, height=4.3)
-    parts = canvas.subplot_mosaic([["two", "dots"], ["ratio", "words"], ["private", "words"]], height_ratios=[2, 1.4, 0.5])
+    parts = canvas.subplot_mosaic(
+        [["two", "dots"], ["ratio", "words"], ["private", "words"]], height_ratios=[2, 1.4, 0.5]
+    )
     shape = "laplace" if row["law"] == "laplace" else "gaussian"
     _neighbours(parts["two"], table["shapes"][shape], 1 / row["ratio"])
     _losses(parts["ratio"], row)
-    _dots(parts["dots"], [dot * row["ratio"] * row["sensitivity"] for dot in table["dots"][shape]], row["error"])
+    _dots(
+        parts["dots"], [dot * row["ratio"] * row["sensitivity"] for dot in table["dots"][shape]], row["error"]
+    )
     for name, texts in (("private", ["ratio"]), ("words", ["error", "scale", "others"])):
         parts[name].axis("off")
         say(parts[name], 1, *(said[text] for text in texts))
@@ -232,7 +280,14 @@ def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> 
 
 def _neighbours(ax: Axes, shape: list[float], shift: float) -> None:
     ax.plot(_NOISE, shape, color=BLUE, linewidth=2.5, label="with one record")
-    ax.plot([x + shift for x in _NOISE], shape, color=VERMILLION, linewidth=2, linestyle="--", label="with another")
+    ax.plot(
+        [x + shift for x in _NOISE],
+        shape,
+        color=VERMILLION,
+        linewidth=2,
+        linestyle="--",
+        label="with another",
+    )
     ax.legend(frameon=False, fontsize=9, loc="upper right")
     ax.set(xlim=(_NOISE[0], _NOISE[-1]), ylim=(0, 1.15), xticks=[0], yticks=[], ylabel="likelihood")
     ax.set_xticklabels(["truth"])

@@ -30,7 +30,10 @@ def imports(code: str) -> dict[str, set[str]]:
     >>> imports('import { html, svg } from "./elements.js";\n') == {"./elements.js": {"html", "svg"}}
     True
     """
-    return {source: {name.strip() for name in names.split(",") if name.strip()} for names, source in _IMPORT.findall(code)}
+    return {
+        source: {name.strip() for name in names.split(",") if name.strip()}
+        for names, source in _IMPORT.findall(code)
+    }
 
 
 def _in_order(path: Path, waiting: list[Path]) -> dict[Path, str]:
@@ -42,6 +45,8 @@ def _in_order(path: Path, waiting: list[Path]) -> dict[Path, str]:
         other = (path.parent / source).resolve()
         missing = names - exports(other.read_text(encoding="utf-8"))
         if missing:
-            raise RuntimeError(f"{path.name} imports {', '.join(sorted(missing))}, which {other.name} does not export")
+            raise RuntimeError(
+                f"{path.name} imports {', '.join(sorted(missing))}, which {other.name} does not export"
+            )
         found |= {key: text for key, text in _in_order(other, [*waiting, path]).items() if key not in found}
     return found | {path: _IMPORT.sub("", code)}

@@ -1,4 +1,5 @@
-"""How many secrets do published sums give away? You publish, the attacker computes, and you see whom they found out.
+"""How many secrets do published sums give away? You publish, the attacker computes, and you see whom they
+found out.
 
 Every game was played in Python, see `played_games`; the browser only shows it.
 """
@@ -23,8 +24,10 @@ WORDS = {
     "found": "The attacker has {found} of 100 secrets right. Tossing coins, about 50 would be.",
     "games": "Mean of {games} games with other secrets, other groups and other noise: {mean} of 100.",
     "noise": "Each sum carries Laplace noise of scale {noise}; the true sums are around 25.",
-    "promise": "All cost ε\u00a0=\u00a0{epsilon}, which promises that no attack has more than {limit} of 100 right on average.",
-    "vain": "All cost ε\u00a0=\u00a0{epsilon}: so large a loss promises nothing. An attack may have all 100 right.",
+    "promise": "All cost ε\u00a0=\u00a0{epsilon}, which promises that no attack has more than {limit} of "
+    "100 right on average.",
+    "vain": "All cost ε\u00a0=\u00a0{epsilon}: so large a loss promises nothing. An attack may have all 100 "
+    "right.",
     "bare": "Exact sums promise nothing: ε is infinite.",
 }
 
@@ -34,8 +37,8 @@ _NONE = 0.25  # where no noise at all stands on a logarithmic axis
 class ReconstructionGame(Explorer):
     """You publish how many of random groups of people have a secret; the attacker computes who does.
 
-    A hundred people have a secret each, yes or no. You choose how many sums to publish and how much Laplace noise each one
-    gets. What is set in the browser is found again in `sums`, `noise`, `found` and `loss`.
+    A hundred people have a secret each, yes or no. You choose how many sums to publish and how much Laplace
+    noise each one gets. What is set in the browser is found again in `sums`, `noise`, `found` and `loss`.
 
     Parameters
     ----------
@@ -58,7 +61,9 @@ class ReconstructionGame(Explorer):
 
     @property
     def loss(self) -> Pure:
-        """What all sums cost together, for one person whose secret changes, or who comes or goes; infinite without noise."""
+        """What all sums cost together, for one person whose secret changes, or who comes or goes; infinite
+        without noise.
+        """
         return _loss(self.sums, self.noise)
 
     def setting(self) -> str:
@@ -126,7 +131,10 @@ def reading(table: dict[str, Any], row: dict[str, Any], game: int = 0) -> dict[s
     }
     said = fill(table["words"], values)
     promises = {name: said.pop(name) for name in ("promise", "vain", "bare")}
-    return {**said, "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"]}
+    return {
+        **said,
+        "promise": promises["bare" if bare else "vain" if values["limit"] == "100" else "promise"],
+    }
 
 
 def _still(row: dict[str, Any], levels: list[dict[str, Any]], said: dict[str, str]) -> Figure:
@@ -150,14 +158,29 @@ def _people_found(ax: Axes, right: str) -> None:
     for hit, face in ((True, BLUE), (False, "none")):
         shown = [(x, y) for x, y, found in places if found == hit]
         x, y = zip(*shown, strict=True) if shown else ((), ())
-        ax.plot(x, y, "o", markeredgecolor=BLUE if hit else VERMILLION, markerfacecolor=face, markeredgewidth=1.6, markersize=7.5)
+        ax.plot(
+            x,
+            y,
+            "o",
+            markeredgecolor=BLUE if hit else VERMILLION,
+            markerfacecolor=face,
+            markeredgewidth=1.6,
+            markersize=7.5,
+        )
     ax.set(xlim=(-0.6, 20), ylim=(17, -0.7), xticks=[], yticks=[], aspect="equal", anchor="NW")
     ax.spines[:].set_visible(False)
 
 
 def _curve(ax: Axes, row: dict[str, Any], levels: list[dict[str, Any]]) -> None:
-    """The mean of the games over the noise, with the chosen point; no noise stands at the left end of the logarithmic axis."""
-    ax.plot([max(level["noise"], _NONE) for level in levels], [level["mean"] for level in levels], color=BLUE, linewidth=2.5)
+    """The mean of the games over the noise, with the chosen point; no noise stands at the left end of the
+    logarithmic axis.
+    """
+    ax.plot(
+        [max(level["noise"], _NONE) for level in levels],
+        [level["mean"] for level in levels],
+        color=BLUE,
+        linewidth=2.5,
+    )
     ax.axhline(50, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(1600, 51, "a coin", ha="right", va="bottom", color=INK, fontsize=9)
     ax.plot([max(row["noise"], _NONE)], [row["mean"]], "o", color=VERMILLION, markersize=9)

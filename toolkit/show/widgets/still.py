@@ -8,10 +8,20 @@ from toolkit.show.canvas import BLUE, INK, VERMILLION
 
 
 def icons(ax: Axes, yes: int) -> None:
-    """A hundred people in five rows of twenty: the first `yes` filled, the others hollow. Below them is room for words."""
+    """A hundred people in five rows of twenty: the first `yes` filled, the others hollow. Below them is room
+    for words.
+    """
     across, down = [i % 20 for i in range(100)], [i // 20 for i in range(100)]
     ax.plot(across[:yes], down[:yes], "o", color=BLUE, markersize=8)
-    ax.plot(across[yes:], down[yes:], "o", markeredgecolor=VERMILLION, markerfacecolor="none", markeredgewidth=1.6, markersize=7.5)
+    ax.plot(
+        across[yes:],
+        down[yes:],
+        "o",
+        markeredgecolor=VERMILLION,
+        markerfacecolor="none",
+        markeredgewidth=1.6,
+        markersize=7.5,
+    )
     ax.set(xlim=(-0.6, 20), ylim=(17, -0.7), xticks=[], yticks=[], aspect="equal", anchor="NW")
     ax.spines[:].set_visible(False)
 

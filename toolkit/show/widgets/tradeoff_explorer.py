@@ -1,6 +1,8 @@
-"""Privacy, precision, people: what does the same promise cost when each person keeps it, a shuffler, or a curator?
+"""Privacy, precision, people: what does the same promise cost when each person keeps it, a shuffler, or a
+curator?
 
-All margins stand in the table, computed by the same functions as `plan(...).ways()`; the browser looks them up.
+All margins stand in the table, computed by the same functions as `plan(...).ways()`; the browser looks them
+up.
 """
 
 from functools import lru_cache
@@ -27,14 +29,23 @@ from toolkit.show.widgets.words import figure, fill, short, three_digits
 
 NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}
 WORDS = {
-    "margins": "95 % margins, ± points: directly {direct}; with a curator {central}; shuffled {shuffled}; locally {local}.",
-    "trust": "Whom to trust: locally nobody; shuffled, whoever mixes (a report by itself has ε\u00a0=\u00a0{alone}); a curator, "
+    "margins": "95 % margins, ± points: directly {direct}; with a curator {central}; shuffled {shuffled}; "
+    "locally {local}.",
+    "trust": "Whom to trust: locally nobody; shuffled, whoever mixes (a report by itself has "
+    "ε\u00a0=\u00a0{alone}); a curator, "
     "with every answer.",
-    "needed": "For ±\u00a0{goal} points ask {direct_n} people directly, {central_n} with a curator, {shuffled_n} shuffled, "
+    "needed": "For ±\u00a0{goal} points ask {direct_n} people directly, {central_n} with a curator, "
+    "{shuffled_n} shuffled, "
     "{local_n} locally.",
-    "order": "Twice as private costs about four times the people locally; a curator's noise fades as people come.",
+    "order": "Twice as private costs about four times the people locally; a curator's noise fades as people "
+    "come.",
 }
-_STYLES = {"local": (VERMILLION, "-"), "shuffled": (ORANGE, "--"), "central": (BLUE, "-."), "direct": (GREY, ":")}
+_STYLES = {
+    "local": (VERMILLION, "-"),
+    "shuffled": (ORANGE, "--"),
+    "central": (BLUE, "-."),
+    "direct": (GREY, ":"),
+}
 _LEAST, _MOST = EPSILONS[0], EPSILONS[-1]
 _REACH = float(ndtri(0.975))
 _OUTCOMES = 40
@@ -43,8 +54,8 @@ _OUTCOMES = 40
 class TradeoffExplorer(Explorer):
     """What does the same promise cost when each person keeps it, a shuffler, or a curator?
 
-    A yes/no question by Warner's design; delta is 1e-6 for the shuffled reports. What is set in the browser is found again
-    in `epsilon`, `n`, `prevalence`, `margin` and `plan`.
+    A yes/no question by Warner's design; delta is 1e-6 for the shuffled reports. What is set in the browser
+    is found again in `epsilon`, `n`, `prevalence`, `margin` and `plan`.
 
     Parameters
     ----------
@@ -61,7 +72,9 @@ class TradeoffExplorer(Explorer):
     prevalence = Between(0, 1, "it is a share", strict=True)
     margin = Between(0, 1, "it is a share", strict=True)
 
-    def __init__(self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03) -> None:
+    def __init__(
+        self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03
+    ) -> None:
         super().__init__(table=tradeoff_table(), epsilon=epsilon, n=n, prevalence=prevalence, margin=margin)
 
     @property
@@ -84,7 +97,11 @@ class TradeoffExplorer(Explorer):
         name, value = proposal["trait"].name, float(proposal["value"])
         allowed = PREVALENCES if name == "prevalence" else GOALS
         if value not in allowed:
-            refuse(f"`{name}` must be one of {', '.join(map(str, allowed))}", value, "the table holds these; `plan` takes any")
+            refuse(
+                f"`{name}` must be one of {', '.join(map(str, allowed))}",
+                value,
+                "the table holds these; `plan` takes any",
+            )
         return value
 
     @traitlets.observe("epsilon", "n", "prevalence", "margin")
@@ -92,7 +109,9 @@ class TradeoffExplorer(Explorer):
         self.row = tradeoff_row(self.epsilon, self.n, self.prevalence, self.margin)
 
 
-def explore_tradeoff(epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03) -> TradeoffExplorer:
+def explore_tradeoff(
+    epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03
+) -> TradeoffExplorer:
     """The tradeoff explorer in one call.
 
     >>> explore_tradeoff(0.5, n=2000)
@@ -103,9 +122,14 @@ def explore_tradeoff(epsilon: float = 1.0, *, n: int = 1000, prevalence: float =
 
 @lru_cache(maxsize=1)
 def tradeoff_table() -> dict[str, Any]:
-    """Margins and numbers of people in four ways, by epsilon and prevalence, then by n or by the margin to reach."""
+    """Margins and numbers of people in four ways, by epsilon and prevalence, then by n or by the margin to
+    reach.
+    """
     kept = stored()
-    grid = [[_cell(epsilon, x, locals_) for x in PREVALENCES] for epsilon, locals_ in zip(EPSILONS, kept["local"], strict=True)]
+    grid = [
+        [_cell(epsilon, x, locals_) for x in PREVALENCES]
+        for epsilon, locals_ in zip(EPSILONS, kept["local"], strict=True)
+    ]
     draws = np.random.default_rng(6).standard_normal((_OUTCOMES, len(WAYS)))
     return {
         "epsilons": list(EPSILONS),
@@ -127,7 +151,9 @@ def _cell(epsilon: float, prevalence: float, locals_: list[float]) -> dict[str, 
     return {
         "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
         "central": [Curated(local.without_noise(), 1 / epsilon).margin(n) for n in SIZES],
-        "shuffled": [local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)],
+        "shuffled": [
+            local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)
+        ],
         "local": local.margin(np.array(SIZES)).tolist(),
     }
 
@@ -144,12 +170,20 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
     row = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "goal": margin}
     if epsilon in EPSILONS and n in SIZES:
         table = tradeoff_table()
-        i, j, k, goal = (EPSILONS.index(epsilon), PREVALENCES.index(prevalence), SIZES.index(n), GOALS.index(margin))
+        i, j, k, goal = (
+            EPSILONS.index(epsilon),
+            PREVALENCES.index(prevalence),
+            SIZES.index(n),
+            GOALS.index(margin),
+        )
         margins = {way: table["margins"][way][i][j][k] for way in WAYS}
         needed = {way: table["needed"][way][i][j][goal] for way in WAYS}
         return {**row, "margins": margins, "needed": needed, "alone": table["alone"][i][k]}
     ways = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, n=n).ways(DELTA)}
-    goals = {way.name: way for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=margin).ways(DELTA)}
+    goals = {
+        way.name: way
+        for way in plan(warner, prevalence=prevalence, epsilon=epsilon, margin=margin).ways(DELTA)
+    }
     return {
         **row,
         "margins": {name: short(way.margin) for name, way in ways.items()},
@@ -184,7 +218,10 @@ def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> 
         say(parts[name], 1, *(said[text] for text in texts), width=46)
     parts["bars"].set_title("How precise are these people?", loc="left", fontsize=11)
     parts["curves"].set_title("How many people are needed?", loc="left", fontsize=11)
-    setting = f"epsilon {row['epsilon']:.3g}, {row['n']:,} respondents, {100 * row['prevalence']:.0f} % guessed to be yes"
+    setting = (
+        f"epsilon {row['epsilon']:.3g}, {row['n']:,} respondents, {100 * row['prevalence']:.0f} % "
+        "guessed to be yes"
+    )
     canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
     return canvas
 
@@ -196,7 +233,9 @@ def _intervals(ax: Axes, row: dict[str, Any]) -> None:
     ax.axvline(0, color=INK, linestyle="--", linewidth=1.2)
     ax.set_yticks(range(len(WAYS)), [NAMES[way] for way in WAYS])
     widest = 112 * min(max(row["margins"].values()), 1)
-    ax.set(xlim=(-widest, widest), ylim=(len(WAYS) - 0.4, -0.6), xlabel="95 % interval: points from the truth")
+    ax.set(
+        xlim=(-widest, widest), ylim=(len(WAYS) - 0.4, -0.6), xlabel="95 % interval: points from the truth"
+    )
     ax.tick_params(axis="y", length=0)
     ax.spines[["top", "right", "left"]].set_visible(False)
 
@@ -206,7 +245,14 @@ def _curves(ax: Axes, table: dict[str, Any], row: dict[str, Any]) -> None:
     for way in WAYS:
         colour, dash = _STYLES[way]
         curve = table["margins"][way][place][PREVALENCES.index(row["prevalence"])]
-        ax.plot(SIZES, [100 * margin for margin in curve], color=colour, linestyle=dash, linewidth=2.5, label=NAMES[way])
+        ax.plot(
+            SIZES,
+            [100 * margin for margin in curve],
+            color=colour,
+            linestyle=dash,
+            linewidth=2.5,
+            label=NAMES[way],
+        )
         ax.plot([row["n"]], [100 * row["margins"][way]], "o", color=colour, markersize=6)
     ax.axhline(100 * row["goal"], color=INK, linewidth=1)
     ax.set(

@@ -1,4 +1,6 @@
-"""Numbers and sentences for people: what Python words here, `static/kit.js` says in the same digits in the browser."""
+"""Numbers and sentences for people: what Python words here, `static/kit.js` says in the same digits in the
+browser.
+"""
 
 import math
 from collections.abc import Mapping
@@ -7,7 +9,8 @@ _BEYOND = 100_000  # a factor above it promises nothing, whatever it is
 
 
 def figure(value: float, decimals: int | None = None) -> str:
-    """A number for people: about three digits where nothing else is said, thousands apart; below 1, one decimal at least.
+    """A number for people: about three digits where nothing else is said, thousands apart; below 1, one
+    decimal at least.
 
     >>> figure(2.0), figure(11.2299), figure(1234.5), figure(0.4, 0)
     ('2.00', '11.2', '1,235', '0.4')

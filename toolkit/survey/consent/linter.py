@@ -1,7 +1,8 @@
 """What would leak, or could not be read: refused when a survey is made, before anyone is asked.
 
-Whatever depends on a randomized answer without being randomized itself tells something about it: which question comes next,
-who is asked at all, who may decline. Such rules are not offered, and those that could be built out of others are found here.
+Whatever depends on a randomized answer without being randomized itself tells something about it: which
+question comes next, who is asked at all, who may decline. Such rules are not offered, and those that could be
+built out of others are found here.
 """
 
 import math
@@ -32,13 +33,24 @@ def check_names(questions: Sequence[Question]) -> None:
     names = [question.name for question in questions]
     for name in names:
         if names.count(name) > 1:
-            refuse("each question must have a `name` of its own", f"{name!r} {names.count(name)} times", "answers go by name")
+            refuse(
+                "each question must have a `name` of its own",
+                f"{name!r} {names.count(name)} times",
+                "answers go by name",
+            )
         if name in RESERVED:
-            refuse(f"a question must not be called {', '.join(RESERVED)}", repr(name), "the results use it themselves")
+            refuse(
+                f"a question must not be called {', '.join(RESERVED)}",
+                repr(name),
+                "the results use it themselves",
+            )
 
 
 def check_translations(
-    words: Mapping[str, Text | None], questions: Sequence[Question], languages: Sequence[str], own: Own | None = None
+    words: Mapping[str, Text | None],
+    questions: Sequence[Question],
+    languages: Sequence[str],
+    own: Own | None = None,
 ) -> None:
     """Everything that people read is there in every language."""
     for name, text in words.items():
@@ -78,7 +90,9 @@ def _check_distinct(question: Question, languages: Sequence[str], own: Own | Non
 
 
 def check_conditions(questions: Sequence[Question]) -> None:
-    """`show_if` depends on plain questions before it, and nobody can get round a randomized question by it."""
+    """`show_if` depends on plain questions before it, and nobody can get round a randomized question by
+    it.
+    """
     before: dict[str, Question] = {}
     for question in questions:
         for name, options in (question.show_if or {}).items():
@@ -88,7 +102,11 @@ def check_conditions(questions: Sequence[Question]) -> None:
 
 
 def _check_condition(
-    question: Question, name: str, options: Sequence[str | int], before: Mapping[str, Question], all_of_them: Sequence[Question]
+    question: Question,
+    name: str,
+    options: Sequence[str | int],
+    before: Mapping[str, Question],
+    all_of_them: Sequence[Question],
 ) -> None:
     other = next((each for each in all_of_them if each.name == name), None)
     if other is None or name not in before:
@@ -102,13 +120,25 @@ def _check_condition(
         refuse(rule, f"{name!r}, a question for {other.kind}", "there is no such answer to go by")
     if strange := [option for option in options if option not in other.options]:
         listed = ", ".join(map(str, other.options[:8]))
-        refuse(f"`show_if` must name options of {name!r} ({listed})", repr(strange[0])[:60], "the question would never be asked")
+        refuse(
+            f"`show_if` must name options of {name!r} ({listed})",
+            repr(strange[0])[:60],
+            "the question would never be asked",
+        )
     if question.randomized and not other.required:
         evade = "leaving it out would be a way round this one, and who takes it tells something"
-        refuse(f"{name!r} must be required, because a randomized question depends on it", "required = false", evade)
+        refuse(
+            f"{name!r} must be required, because a randomized question depends on it",
+            "required = false",
+            evade,
+        )
     if question.randomized and (way_out := _declining(other)) is not None:
         evade = 'who declines tells something; make "prefer not to say" an option of the design instead'
-        refuse("a randomized question must not depend on a question that can be declined", f"{name!r} with {way_out!r}", evade)
+        refuse(
+            "a randomized question must not depend on a question that can be declined",
+            f"{name!r} with {way_out!r}",
+            evade,
+        )
 
 
 def _declining(question: Question) -> str | int | None:
@@ -116,7 +146,11 @@ def _declining(question: Question) -> str | int | None:
     parts = tuple(part for language in known_languages() for part in phrases(language)["refusing"].split("|"))
     for option in question.options:
         shown = question.labels.get(option, "")
-        words = " ".join([str(option), *([shown] if isinstance(shown, str) else shown.values())]).lower().replace("_", " ")
+        words = (
+            " ".join([str(option), *([shown] if isinstance(shown, str) else shown.values())])
+            .lower()
+            .replace("_", " ")
+        )
         if any(part in words for part in parts):
             return option
     return None
@@ -128,12 +162,17 @@ def check_leaks(questions: Sequence[Question]) -> None:
     for question in questions:
         with naming(f"question {question.name!r}"):
             if question.randomized and not question.required:
-                evade = 'who leaves it out tells something; make "prefer not to say" an option of its design instead'
+                evade = (
+                    'who leaves it out tells something; make "prefer not to say" an option of its '
+                    "design instead"
+                )
                 refuse("a randomized question must be required", "required = false", evade)
             if randomized and question.free_text and question.warning is None:
                 rule = "free text in a survey with randomized questions needs a `warning`"
                 refuse(rule, "none", "people could write there what the design hides; tell them not to")
-            if twin := next((other for other in randomized if not question.randomized and _same(question, other)), None):
+            if twin := next(
+                (other for other in randomized if not question.randomized and _same(question, other)), None
+            ):
                 rule = "a plain question must not ask what a randomized one asks"
                 refuse(rule, f"the text of {twin.name!r}", "its answer would be sent as it is")
 
@@ -154,11 +193,22 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, check: bool) -> Non
     certain = next((question.name for question in questions if math.isinf(question.loss.epsilon)), None)
     if certain is not None and not spent <= ceiling:
         rule = f"question {certain!r}: a report must not be able to prove an answer"
-        refuse(rule, "a design with epsilon ∞", "write ceiling = inf to allow it; the consent text then says what it can prove")
+        refuse(
+            rule,
+            "a design with epsilon ∞",
+            "write ceiling = inf to allow it; the consent text then says what it can prove",
+        )
     if not spent <= ceiling:
-        costs = ", ".join(f"{question.name} {question.loss.epsilon:.3g}" for question in questions if question.randomized)
-        rule = f"all questions together must cost a respondent at most epsilon {ceiling.epsilon:.4g}, the survey's `ceiling`"
-        remedy = "choose smaller epsilons or fewer questions, or raise `ceiling`: the consent text then says so"
+        costs = ", ".join(
+            f"{question.name} {question.loss.epsilon:.3g}" for question in questions if question.randomized
+        )
+        rule = (
+            f"all questions together must cost a respondent at most epsilon {ceiling.epsilon:.4g}, the "
+            "survey's `ceiling`"
+        )
+        remedy = (
+            "choose smaller epsilons or fewer questions, or raise `ceiling`: the consent text then says so"
+        )
         refuse(rule, f"{spent.epsilon:.4g} ({costs})", remedy)
     if certain is not None and check:
         rule = f"`check` must be false, because a report on {certain!r} can prove an answer"
@@ -175,5 +225,11 @@ def check_size(questions: Sequence[Question]) -> None:
 
 def _bytes(question: Question) -> int:
     """At most: four bytes a character of text; every code of a list."""
-    answer = 4 * LONGEST_ANSWER if question.free_text else 5 * len(question.options) if question.kind != "number" else 0
+    answer = (
+        4 * LONGEST_ANSWER
+        if question.free_text
+        else 5 * len(question.options)
+        if question.kind != "number"
+        else 0
+    )
     return len(question.name) + 30 + answer

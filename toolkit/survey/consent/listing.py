@@ -1,4 +1,6 @@
-"""A survey at a glance, for its author: a table of its questions, what may be answered, how it is hidden, and what it costs."""
+"""A survey at a glance, for its author: a table of its questions, what may be answered, how it is hidden, and
+what it costs.
+"""
 
 import html
 from collections.abc import Sequence
@@ -15,9 +17,13 @@ def listing(title: str, questions: Sequence[Question], language: str, own: Own |
     """The table as HTML, in one language."""
     head = "".join(f"<th style='text-align:left'>{words}</th>" for words in _HEADS)
     rows = "".join(_row(question, language, own) for question in questions)
-    total = f"<tr><td colspan='4' style='text-align:left'>one respondent in all</td><td>{loss(questions).epsilon:.4g}</td></tr>"
+    total = (
+        "<tr><td colspan='4' style='text-align:left'>one respondent in "
+        f"all</td><td>{loss(questions).epsilon:.4g}</td></tr>"
+    )
     return (
-        f"<table><caption style='text-align:left'><b>{html.escape(title)}</b></caption><thead><tr>{head}</tr></thead>"
+        "<table><caption "
+        f"style='text-align:left'><b>{html.escape(title)}</b></caption><thead><tr>{head}</tr></thead>"
         f"<tbody>{rows}</tbody><tfoot>{total}</tfoot></table>"
     )
 
@@ -26,7 +32,11 @@ def _row(question: Question, language: str, own: Own | None) -> str:
     text = question.text if isinstance(question.text, str) else question.text[language]
     cost = f"{question.loss.epsilon:.4g}" if question.randomized else "not protected"
     cells = (question.name, text, _answers(question, language, own), _sent(question), cost)
-    return "<tr>" + "".join(f"<td style='text-align:left'>{html.escape(words)}</td>" for words in cells) + "</tr>"
+    return (
+        "<tr>"
+        + "".join(f"<td style='text-align:left'>{html.escape(words)}</td>" for words in cells)
+        + "</tr>"
+    )
 
 
 def _answers(question: Question, language: str, own: Own | None) -> str:
@@ -46,7 +56,10 @@ def _sent(question: Question) -> str:
     """By what randomizer and in which mode; and what else decides whether and how it is asked."""
     name = "" if question.design is None else question.design.name.replace("k_ary", "k-ary").replace("_", " ")
     how = f"{name} design, {question.mode}" if name else "as it is"
-    asked = [f"only if {name} is {' or '.join(map(str, options))}" for name, options in (question.show_if or {}).items()]
+    asked = [
+        f"only if {name} is {' or '.join(map(str, options))}"
+        for name, options in (question.show_if or {}).items()
+    ]
     anchor = [f"anchor: everybody's answer is {question.anchor}"] if question.anchor is not None else []
     optional = ["optional"] if not question.required and not question.randomized else []
     return "; ".join([how, *asked, *anchor, *optional])

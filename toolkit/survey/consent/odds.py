@@ -1,4 +1,6 @@
-"""What is received for an answer, how often, and what that proves at most: sentences that are true of every randomizer."""
+"""What is received for an answer, how often, and what that proves at most: sentences that are true of every
+randomizer.
+"""
 
 import math
 from collections.abc import Callable
@@ -16,7 +18,9 @@ Name: TypeAlias = Callable[[str | int], str]
 """How an option or a report is shown."""
 
 USUAL = 3.0
-"""Up to this epsilon, odds of 20 to 1, nobody would say that they know; beyond it a report says a lot, and we say so."""
+"""Up to this epsilon, odds of 20 to 1, nobody would say that they know; beyond it a report says a lot, and we
+say so.
+"""
 
 _SHOWN = 4  # reports that are told one by one
 _ROWS = 8  # answers that are told one by one
@@ -27,9 +31,11 @@ def sentences(design: Randomizer, voice: Voice, name: Name) -> list[str]:
 
     >>> from toolkit import warner
     >>> from toolkit.survey.language.phrases import phrases
-    >>> for sentence in sentences(warner(p="2/3"), Voice(phrases("en")), str): print(sentence)
+    >>> for sentence in sentences(warner(p="2/3"), Voice(phrases("en")), str):
+    ...     print(sentence)
     If your answer is “yes”, we receive “yes” 2 times in 3; if it is “no”, we still receive “yes” 1 time in 3.
-    Whatever we receive is at most 2 times as likely after one answer as after another, so it proves no answer.
+    Whatever we receive is at most 2 times as likely after one answer as after another, so it proves no
+    answer.
     """
     if has_matrix(design):
         return [*_matrix(design, voice, name), *_proofs(design, voice, name)]
@@ -77,11 +83,15 @@ def _row(design: Design, truth: int, voice: Voice, name: Name) -> str:
         for j, share in zip(told, shares, strict=True)
     ]
     rest = [voice.say("rest", others=len(order) - len(told))] if len(told) < len(order) else []
-    return voice.say("row", answer=voice.quoted(name(design.options[truth])), reports=voice.listed([*parts, *rest]))
+    return voice.say(
+        "row", answer=voice.quoted(name(design.options[truth])), reports=voice.listed([*parts, *rest])
+    )
 
 
 def _proofs(design: Design, voice: Voice, name: Name) -> list[str]:
-    """One bound for all reports; or, where a report rules answers out, what every single one leaves possible."""
+    """One bound for all reports; or, where a report rules answers out, what every single one leaves
+    possible.
+    """
     if math.isfinite(design.epsilon):
         return [_at_most(design.epsilon, voice)]
     if len(design.report_options) > _SHOWN or len(design.options) > _SHOWN:
@@ -92,8 +102,12 @@ def _proofs(design: Design, voice: Voice, name: Name) -> list[str]:
 def _proof(design: Design, j: int, voice: Voice, name: Name) -> str:
     column, report = design.weights[:, j].tolist(), voice.quoted(name(design.report_options[j]))
     if min(column):
-        return voice.say("leaves_open", report=report, factor=voice.factor(log_up(Fraction(max(column), min(column)))))
-    left = [voice.quoted(name(option)) for option, weight in zip(design.options, column, strict=True) if weight]
+        return voice.say(
+            "leaves_open", report=report, factor=voice.factor(log_up(Fraction(max(column), min(column))))
+        )
+    left = [
+        voice.quoted(name(option)) for option, weight in zip(design.options, column, strict=True) if weight
+    ]
     return voice.say("proves", report=report, answers=voice.listed(left, "or"))
 
 
@@ -116,7 +130,9 @@ def _unary(drawn: Any, voice: Voice) -> str:
 
 
 def _local_hash(drawn: Any, voice: Voice) -> str:
-    return voice.say("local_hash", options=len(drawn.options), values=drawn.values, often=voice.often(drawn.support.p))
+    return voice.say(
+        "local_hash", options=len(drawn.options), values=drawn.values, often=voice.often(drawn.support.p)
+    )
 
 
 def _random_box(drawn: Any, voice: Voice) -> str:
@@ -124,7 +140,9 @@ def _random_box(drawn: Any, voice: Voice) -> str:
 
 
 def _capped_boxes(drawn: Any, voice: Voice) -> str:
-    return voice.say("capped_boxes", most=drawn.most, options=len(drawn.options), often=voice.often(drawn.support.p))
+    return voice.say(
+        "capped_boxes", most=drawn.most, options=len(drawn.options), often=voice.often(drawn.support.p)
+    )
 
 
 def _one_bit(drawn: Any, voice: Voice) -> str:

@@ -1,4 +1,6 @@
-"""What the browser gets of a question: words and labels in every language, the odds, and the numbers that it draws with."""
+"""What the browser gets of a question: words and labels in every language, the odds, and the numbers that it
+draws with.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -12,15 +14,20 @@ from toolkit.survey.question import Question
 
 
 def shown_question(
-    question: Question, languages: Sequence[str], others: Mapping[str, Question] | None = None, own: Own | None = None
+    question: Question,
+    languages: Sequence[str],
+    others: Mapping[str, Question] | None = None,
+    own: Own | None = None,
 ) -> dict[str, Any]:
-    """Plain data for the page; `others` are the questions that `show_if` may name, `own` the researcher's words.
+    """Plain data for the page; `others` are the questions that `show_if` may name, `own` the researcher's
+    words.
 
     >>> from toolkit import warner
     >>> page = shown_question(Question("cheated", "Have you cheated?", design=warner(p="2/3")), ["en"])
     >>> page["text"], page["options"][1], page["odds"]["en"][0]
     ({'en': 'Have you cheated?'}, {'value': 'yes', 'label': {'en': 'Yes'}},
-     'If your answer is “Yes”, we receive “Yes” 2 times in 3; if it is “No”, we still receive “Yes” 1 time in 3.')
+     'If your answer is “Yes”, we receive “Yes” 2 times in 3; if it is “No”, we still receive “Yes” 1 time in
+     3.')
     """
 
     def words(given: str | Text | None) -> dict[str, str] | None:
@@ -29,7 +36,10 @@ def shown_question(
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
         return [
-            {"value": option, "label": {code: local.label(option, code, phrases(code, own)) for code in languages}}
+            {
+                "value": option,
+                "label": {code: local.label(option, code, phrases(code, own)) for code in languages},
+            }
             for option in options
         ]
 
@@ -56,7 +66,10 @@ def shown_question(
 def _codes(question: Question, others: Mapping[str, Question]) -> dict[str, list[int]] | None:
     if question.show_if is None:
         return None
-    return {name: [others[name].options.index(option) for option in options] for name, options in question.show_if.items()}
+    return {
+        name: [others[name].options.index(option) for option in options]
+        for name, options in question.show_if.items()
+    }
 
 
 def _number(value: Fraction) -> int | float:

@@ -1,4 +1,6 @@
-"""What people are promised before they answer: generated from the designs, consequences first, so that it is true."""
+"""What people are promised before they answer: generated from the designs, consequences first, so that it is
+true.
+"""
 
 import math
 from collections.abc import Sequence
@@ -16,9 +18,16 @@ _LONGEST = 120
 
 
 def promise(
-    questions: Sequence[Question], language: str, *, check: bool, access: str, own: Own | None = None, last: Day | None = None
+    questions: Sequence[Question],
+    language: str,
+    *,
+    check: bool,
+    access: str,
+    own: Own | None = None,
+    last: Day | None = None,
 ) -> list[str]:
-    """What follows for the respondent, how it is done, what it comes to in all, what must be trusted, what is stored, until when.
+    """What follows for the respondent, how it is done, what it comes to in all, what must be trusted, what is
+    stored, until when.
 
     The first paragraph is the consequence. The odds are told with each question, and not here.
     """
@@ -30,16 +39,27 @@ def promise(
     plain = [voice.quoted(_short(question, language)) for question in questions if not question.randomized]
     if plain:
         paragraphs.append(voice.say("plain_some", questions=voice.listed(plain)))
-    return [*paragraphs, _trust(randomized, voice), _stored(voice, check, access), *until(last, language, own)]
+    return [
+        *paragraphs,
+        _trust(randomized, voice),
+        _stored(voice, check, access),
+        *until(last, language, own),
+    ]
 
 
 def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
-    """The last day on which reports are taken, if there is one: words of one's own must then have the sentence for it."""
+    """The last day on which reports are taken, if there is one: words of one's own must then have the
+    sentence for it.
+    """
     words = phrases(language, own)
     if last is None:
         return []
     if "until" not in words:
-        refuse(f"`words` must hold {OWN}until where a survey has a last day", f"none in {language!r}", "people must be told of it")
+        refuse(
+            f"`words` must hold {OWN}until where a survey has a last day",
+            f"none in {language!r}",
+            "people must be told of it",
+        )
     return [Voice(words).say("until", date=last.isoformat())]
 
 
@@ -56,16 +76,17 @@ def odds_in_all(questions: Sequence[Question], language: str, own: Own | None = 
     voice = Voice(phrases(language, own))
     asked = [question for question in questions if question.randomized]
     return [
-        f"{voice.quoted(_short(question, language))}\n{' '.join(odds(question, language, own, icons=True))}" for question in asked
+        f"{voice.quoted(_short(question, language))}\n{' '.join(odds(question, language, own, icons=True))}"
+        for question in asked
     ]
 
 
 def loss(questions: Sequence[Question]) -> Pure:
     """What one respondent spends at most: the losses of all reports, added up.
 
-    An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise must hold
-    anyway. A question that some people are not asked is counted too. The practice question is never sent, and costs
-    nothing. Plain answers are not protected, and no number could say what they cost.
+    An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise
+    must hold anyway. A question that some people are not asked is counted too. The practice question is never
+    sent, and costs nothing. Plain answers are not protected, and no number could say what they cost.
     """
     return Pure(sum((question.loss.amount for question in questions), Pure(0).amount))
 
@@ -75,7 +96,9 @@ def _head(questions: Sequence[Question], voice: Voice) -> str:
     if math.isinf(spent):
         return voice.say("head_proof")
     if spent > USUAL:
-        return voice.say("head_each" if all(question.loss.epsilon <= USUAL for question in questions) else "head_weak")
+        return voice.say(
+            "head_each" if all(question.loss.epsilon <= USUAL for question in questions) else "head_weak"
+        )
     if not all_of_them:
         return voice.say("head_some")
     return voice.say("head_one" if len(questions) == 1 else "head_all")

@@ -1,4 +1,6 @@
-"""`Voice`: numbers and sentences as people of one language say them, rounded so that no promise sounds better than it is."""
+"""`Voice`: numbers and sentences as people of one language say them, rounded so that no promise sounds better
+than it is.
+"""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -9,7 +11,9 @@ from fractions import Fraction
 from toolkit.local.wording import frequency
 
 _UP = Context(prec=3, rounding=ROUND_CEILING)
-_SLACK = Decimal("1e-12")  # an epsilon is rounded up in its last digit: without this, ln 5 would be told as 5.01 times
+_SLACK = Decimal(
+    "1e-12"
+)  # an epsilon is rounded up in its last digit: without this, ln 5 would be told as 5.01 times
 _MOST = 30.0  # beyond e**30 nobody reads the digits
 
 
@@ -51,7 +55,11 @@ class Voice:
         """e**epsilon in three digits, rounded up.
 
         >>> from toolkit.survey.language.phrases import phrases
-        >>> Voice(phrases("en")).factor(1.0), Voice(phrases("de")).factor(1.0), Voice(phrases("en")).factor(math.log(5))
+        >>> (
+        ...     Voice(phrases("en")).factor(1.0),
+        ...     Voice(phrases("de")).factor(1.0),
+        ...     Voice(phrases("en")).factor(math.log(5)),
+        ... )
         ('2.72', '2,72', '5')
         """
         if epsilon > _MOST:

@@ -1,4 +1,6 @@
-"""The wheel of a guided question: a draw decides, for every true answer at once, which report is to be tapped."""
+"""The wheel of a guided question: a draw decides, for every true answer at once, which report is to be
+tapped.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -16,7 +18,8 @@ Labels = Sequence[Mapping[str, Any]]
 
 
 def sectors(design: Design) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Start and end of each run of draws with the same instruction, and the instruction: the report for each true answer.
+    """Start and end of each run of draws with the same instruction, and the instruction: the report for each
+    true answer.
 
     A sector begins wherever a cell of any row begins; so two neighbours never say the same.
 
@@ -26,19 +29,31 @@ def sectors(design: Design) -> list[tuple[int, int, tuple[int, ...]]]:
     """
     edges = sorted({0, *np.cumsum(design.weights, axis=1).ravel().tolist()})
     truths = np.arange(len(design.options))
-    return [(start, end, tuple(design.report_codes(truths, start).tolist())) for start, end in pairwise(edges)]
+    return [
+        (start, end, tuple(design.report_codes(truths, start).tolist())) for start, end in pairwise(edges)
+    ]
 
 
-def wheel(design: Design, options: Labels, reports: Labels, words: Mapping[str, Mapping[str, str]]) -> list[dict[str, Any]]:
+def wheel(
+    design: Design, options: Labels, reports: Labels, words: Mapping[str, Mapping[str, str]]
+) -> list[dict[str, Any]]:
     """The sectors as the page draws them, each with its order in words, by language."""
     return [
-        {"size": end - start, "order": {code: _order(says, options, reports, words[code], code) for code in words}}
+        {
+            "size": end - start,
+            "order": {code: _order(says, options, reports, words[code], code) for code in words},
+        }
         for start, end, says in sectors(design)
     ]
 
 
-def _order(says: Sequence[int], options: Labels, reports: Labels, words: Mapping[str, str], language: str) -> str:
-    pairs = [(options[truth]["label"][language], reports[report]["label"][language]) for truth, report in enumerate(says)]
+def _order(
+    says: Sequence[int], options: Labels, reports: Labels, words: Mapping[str, str], language: str
+) -> str:
+    pairs = [
+        (options[truth]["label"][language], reports[report]["label"][language])
+        for truth, report in enumerate(says)
+    ]
     if all(truth == label for truth, label in pairs):
         return words["tap_truth"]
     if len(set(says)) == 1:

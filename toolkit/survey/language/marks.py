@@ -5,7 +5,16 @@ from collections.abc import Mapping, Sequence
 from toolkit.survey.language.words import raw_words
 
 _REHEARSAL = {"ar": "تجربة", "de": "PROBELAUF", "en": "REHEARSAL", "es": "ENSAYO", "fr": "ESSAI"}
-HEADINGS = ("check_title", "no_report", "practice", "question", "review", "sending_title", "sent_title", "thanks")
+HEADINGS = (
+    "check_title",
+    "no_report",
+    "practice",
+    "question",
+    "review",
+    "sending_title",
+    "sent_title",
+    "thanks",
+)
 """The words of the page that head its screens; the first screen has the survey's title instead."""
 
 

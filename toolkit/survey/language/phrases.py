@@ -32,8 +32,8 @@ def languages() -> tuple[str, ...]:
 def phrases(language: str, own: Own | None = None) -> Mapping[str, str]:
     """The sentences in one language; "de-AT" is served by "de".
 
-    For a language without a file all of them that every survey says must be in `own`. Where there is a file it is used as it
-    is: a promise that could be reworded could also be made untrue.
+    For a language without a file all of them that every survey says must be in `own`. Where there is a file
+    it is used as it is: a promise that could be reworded could also be made untrue.
 
     >>> phrases("de-AT")["yes"]
     'Ja'
@@ -41,14 +41,23 @@ def phrases(language: str, own: Own | None = None) -> Mapping[str, str]:
     for known in (language, language.split("-")[0]):
         if known in languages():
             return _of(known)
-    given = {key.removeprefix(OWN): words for key, words in (own or {}).get(language, {}).items() if key.startswith(OWN)}
+    given = {
+        key.removeprefix(OWN): words
+        for key, words in (own or {}).get(language, {}).items()
+        if key.startswith(OWN)
+    }
     for key, pattern in _of("en").items():
         if key in _IF_NEEDED - set(given):
             continue
         if key not in given or fields(given[key]) != fields(pattern):
             known, needed = ", ".join(languages()), len(_of("en").keys() - _IF_NEEDED)
-            rule = f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… sentences"
-            received = f"{language!r} " + (f"without {OWN}{key}" if key not in given else f"with other {{…}} in {OWN}{key}")
+            rule = (
+                f"a language must be one of {known}, or `words` must hold all of its {needed} {OWN}… "
+                "sentences"
+            )
+            received = f"{language!r} " + (
+                f"without {OWN}{key}" if key not in given else f"with other {{…}} in {OWN}{key}"
+            )
             refuse(rule, received, "people must be able to read what they are promised")
     return Frozen(given)
 

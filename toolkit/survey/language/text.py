@@ -1,6 +1,7 @@
 """Words in one or more languages: what people read in a survey is plain text, nothing else.
 
-Markup has no meaning here: a page shows every character as it is. Line breaks are kept; control characters are refused.
+Markup has no meaning here: a page shows every character as it is. Line breaks are kept; control characters
+are refused.
 """
 
 import re
@@ -14,8 +15,19 @@ V = TypeVar("V", covariant=True)
 
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
-_RIGHT_TO_LEFT = frozenset(["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"])
-_SCRIPTS = {"arab": True, "hebr": True, "thaa": True, "nkoo": True, "syrc": True, "latn": False, "cyrl": False, "deva": False}
+_RIGHT_TO_LEFT = frozenset(
+    ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]
+)
+_SCRIPTS = {
+    "arab": True,
+    "hebr": True,
+    "thaa": True,
+    "nkoo": True,
+    "syrc": True,
+    "latn": False,
+    "cyrl": False,
+    "deva": False,
+}
 
 
 class Frozen(Mapping[K, V]):
@@ -58,29 +70,53 @@ def checked_words(value: object, name: str, longest: int) -> str | Text:
     if isinstance(value, str):
         return checked_string(value, name, longest)
     if not isinstance(value, Mapping):
-        refuse(f"`{name}` must be a string, or strings by language", type(value).__name__, 'write {en = "…", de = "…"}', TypeError)
+        refuse(
+            f"`{name}` must be a string, or strings by language",
+            type(value).__name__,
+            'write {en = "…", de = "…"}',
+            TypeError,
+        )
     if not value:
         refuse(f"`{name}` must not be empty", "no language", "people must be able to read it")
-    return Frozen({checked_language(code): checked_string(words, f"{name}.{code}", longest) for code, words in value.items()})
+    return Frozen(
+        {
+            checked_language(code): checked_string(words, f"{name}.{code}", longest)
+            for code, words in value.items()
+        }
+    )
 
 
 def checked_string(words: object, name: str, longest: int) -> str:
     """Words in one language, as they are."""
     if not isinstance(words, str):
-        refuse(f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError)
+        refuse(
+            f"`{name}` must be a string", type(words).__name__, "it is shown to people as it is", TypeError
+        )
     if not words.strip():
-        refuse(f"`{name}` must not be empty", "only spaces" if words else "an empty string", "people must be able to read it")
+        refuse(
+            f"`{name}` must not be empty",
+            "only spaces" if words else "an empty string",
+            "people must be able to read it",
+        )
     if len(words) > longest:
         refuse(f"`{name}` must have at most {longest} characters", len(words), "nobody reads more on a phone")
     if found := _STRANGE.search(words):
-        refuse(f"`{name}` must be plain text", f"the character U+{ord(found.group()):04X}", "line breaks and tabs are allowed")
+        refuse(
+            f"`{name}` must be plain text",
+            f"the character U+{ord(found.group()):04X}",
+            "line breaks and tabs are allowed",
+        )
     return words
 
 
 def checked_language(code: object) -> str:
     """A language code such as "en", "de-AT" or "zh-Hant"."""
     if not isinstance(code, str) or not _CODE.fullmatch(code):
-        refuse("a language must be a code such as en, de or pt-BR", repr(code)[:40], "browsers and screen readers go by it")
+        refuse(
+            "a language must be a code such as en, de or pt-BR",
+            repr(code)[:40],
+            "browsers and screen readers go by it",
+        )
     return code
 
 

@@ -1,4 +1,6 @@
-"""The words of the page's own interface, by language: one file a language in `languages/`, easy to correct or to add to."""
+"""The words of the page's own interface, by language: one file a language in `languages/`, easy to correct or
+to add to.
+"""
 
 import re
 import tomllib
@@ -22,11 +24,13 @@ def _file(language: str) -> dict[str, str]:
     return words
 
 
-def interface(languages: Sequence[str], own: Mapping[str, Mapping[str, str]] | None = None) -> dict[str, dict[str, str]]:
+def interface(
+    languages: Sequence[str], own: Mapping[str, Mapping[str, str]] | None = None
+) -> dict[str, dict[str, str]]:
     """What the page says in each language, with the direction of its writing.
 
-    `own` are the researcher's words, by language: for a language that the toolkit does not know, or to word something otherwise.
-    "de-AT" takes the words of "de".
+    `own` are the researcher's words, by language: for a language that the toolkit does not know, or to word
+    something otherwise. "de-AT" takes the words of "de".
 
     >>> words = interface(["de", "ar"], own={"de": {"send": "Abschicken"}})
     >>> words["de"]["send"], words["de"]["next"], words["ar"]["direction"]
@@ -36,7 +40,9 @@ def interface(languages: Sequence[str], own: Mapping[str, Mapping[str, str]] | N
 
 
 def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:
-    """The words of a language as they are written, the researcher's own before those of the toolkit; some may be missing."""
+    """The words of a language as they are written, the researcher's own before those of the toolkit; some may
+    be missing.
+    """
     base = language.partition("-")[0]
     return {**(_file(base) if base in KNOWN else {}), **own}
 
@@ -44,20 +50,32 @@ def raw_words(language: str, own: Mapping[str, str]) -> dict[str, str]:
 def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
     english = _file("en")
     if unknown := sorted(set(own) - set(english)):
-        refuse(f"words must be named as in en.toml ({len(english)} names)", unknown[0][:40], "the page does not say it")
+        refuse(
+            f"words must be named as in en.toml ({len(english)} names)",
+            unknown[0][:40],
+            "the page does not say it",
+        )
     words = raw_words(language, own)
     if missing := sorted(set(english) - set(words)):
         rule = f"the page must have all its words in {language!r}"
-        refuse(rule, f"{len(missing)} missing, such as {missing[0]!r}", f"known are {', '.join(KNOWN)}; give others as `words`")
+        refuse(
+            rule,
+            f"{len(missing)} missing, such as {missing[0]!r}",
+            f"known are {', '.join(KNOWN)}; give others as `words`",
+        )
     for name, text in own.items():
         if set(_SLOT.findall(text)) != set(_SLOT.findall(english[name])):
             expected = " ".join(_SLOT.findall(english[name])) or "nothing in braces"
-            refuse(f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there")
+            refuse(
+                f"the words {name!r} in {language!r} must hold {expected}", "others", "values are put there"
+            )
     if not right_to_left(language):
         return {**words, "direction": "ltr"}
     return {**{name: _isolated(text) for name, text in words.items()}, "direction": "rtl"}
 
 
 def _isolated(text: str) -> str:
-    """What is filled in may run the other way: it is set apart by the two invisible characters that Unicode has for this."""
+    """What is filled in may run the other way: it is set apart by the two invisible characters that Unicode
+    has for this.
+    """
     return _SLOT.sub(lambda slot: f"\u2068{slot.group()}\u2069", text)

@@ -1,7 +1,8 @@
 """The end of what was collected: a closed collection is removed for good, and what is beyond reach is named.
 
-Retention is a promise to people. What a program can keep of it is to take away what it made: the reports, the tables or the
-file, the log and the note of its server. Copies were made by others, and only they can delete them.
+Retention is a promise to people. What a program can keep of it is to take away what it made: the reports, the
+tables or the file, the log and the note of its server. Copies were made by others, and only they can delete
+them.
 """
 
 from contextlib import closing
@@ -12,18 +13,22 @@ from toolkit.survey.collector import KEY_FILE
 from toolkit.survey.store import State, Store, open_store, settled
 
 _SQLITE = (
-    "Not reached: copies and backups of the file, snapshots of its disk, and the blocks where it lay, which keep its content until "
+    "Not reached: copies and backups of the file, snapshots of its disk, and the blocks where it lay, which "
+    "keep its content until "
     "they are written to again (encrypted disks are safe from that)."
 )
 _POSTGRES = (
-    "Not reached: dumps and other backups of the database, its log of changes (WAL) and where that is archived, replicas that "
+    "Not reached: dumps and other backups of the database, its log of changes (WAL) and where that is "
+    "archived, replicas that "
     "lag, and the blocks where the tables lay. Whoever runs the database decides how long these live."
 )
 _EXPORTS = "Not reached: exported files, and what was computed from the reports."
 
 
 def deletable(database: str) -> tuple[str, str]:
-    """The title of a collection and a sentence about it, if it may be deleted: it must be closed, and have no server."""
+    """The title of a collection and a sentence about it, if it may be deleted: it must be closed, and have no
+    server.
+    """
     with closing(open_store(settled(database))) as store:
         survey = store.survey()
         _check(store, settled(database))
@@ -42,13 +47,25 @@ def delete(database: str) -> list[str]:
     log = background.log_of(state)
     for path in (state, log, log.with_name(f"{log.name}.1")):
         path.unlink(missing_ok=True)
-    keys = [] if key is None else [f"The key that signed its blind tokens is in {key}: delete it, if no other collection uses it."]
+    keys = (
+        []
+        if key is None
+        else [f"The key that signed its blind tokens is in {key}: delete it, if no other collection uses it."]
+    )
     return [_SQLITE if url.startswith("sqlite") else _POSTGRES, _EXPORTS, *keys]
 
 
 def _check(store: Store, url: str) -> None:
     state = store.state()
     if state is not State.CLOSED:
-        refuse("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
+        refuse(
+            "a collection must be closed before it is deleted",
+            state.value,
+            "close it first; nothing was deleted",
+        )
     if background.find(url) is not None:
-        refuse("a collection must have no server when it is deleted", "one that runs", "stop it first; nothing was deleted")
+        refuse(
+            "a collection must have no server when it is deleted",
+            "one that runs",
+            "stop it first; nothing was deleted",
+        )

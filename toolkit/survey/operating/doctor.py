@@ -1,7 +1,8 @@
-"""A dry run against the public address of a collection: what a phone would meet there, and what to do about what is wrong.
+"""A dry run against the public address of a collection: what a phone would meet there, and what to do about
+what is wrong.
 
-Nothing is stored: the one report that is sent names another survey, and is refused for that. What cannot be seen from outside is
-not judged: logs of the proxy, backups, whoever reads along in the database.
+Nothing is stored: the one report that is sent names another survey, and is refused for that. What cannot be
+seen from outside is not judged: logs of the proxy, backups, whoever reads along in the database.
 """
 
 import http.client
@@ -25,7 +26,9 @@ _JSON = {"Content-Type": "application/json"}
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check found. `remedy`: what to do, if it is not as it should be; `grave`: whether it must be done."""
+    """What one check found. `remedy`: what to do, if it is not as it should be; `grave`: whether it must be
+    done.
+    """
 
     check: str
     found: str
@@ -64,22 +67,30 @@ def examine(url: str) -> Iterator[Finding]:
         path = "The proxy must pass requests below it on, with --prefix if it leaves the path as it is"
         yield Finding("page", f"status {page.status} and no survey at {address.path()}", path)
         return
-    yield Finding("page", f"{data['title'][data['languages'][0]]!r}, hash {data['hash'][:12]}…, access {data['access']}")
+    yield Finding(
+        "page", f"{data['title'][data['languages'][0]]!r}, hash {data['hash'][:12]}…, access {data['access']}"
+    )
     visit = Visit(address, page, data)
     for name, check in _CHECKS.items():
         try:
             yield check(visit, name)
         except (OSError, http.client.HTTPException) as problem:
-            yield Finding(name, f"the connection broke ({type(problem).__name__})", "Look at the proxy and its limits")
+            yield Finding(
+                name, f"the connection broke ({type(problem).__name__})", "Look at the proxy and its limits"
+            )
 
 
 def _encryption(address: Address) -> Finding:
     if not address.secure:
-        return Finding("TLS", "none", "Anybody on the way could change the page so that it sends the truth: use https://")
+        return Finding(
+            "TLS", "none", "Anybody on the way could change the page so that it sends the truth: use https://"
+        )
     shown = address.certificate
     days = int((ssl.cert_time_to_seconds(shown["notAfter"]) - time.time()) // 86_400)
     found = f"{shown['version']}, a certificate that browsers trust, good for {days} more days"
-    return Finding("TLS", found, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else "")
+    return Finding(
+        "TLS", found, "Renew it, and see why that was not done by itself" if days < _RENEW_DAYS else ""
+    )
 
 
 def _unreached(problem: Exception) -> Finding:
@@ -87,8 +98,16 @@ def _unreached(problem: Exception) -> Finding:
         chain = "Give the proxy the certificate of this name with its whole chain (fullchain.pem)"
         return Finding("TLS", f"the certificate is not good: {problem.verify_message}", chain)
     if isinstance(problem, ssl.SSLError):
-        return Finding("TLS", f"no handshake ({problem.reason})", "Look at ssl_protocols and the name of the server in the proxy")
-    return Finding("address", f"no answer ({type(problem).__name__})", "Look at the name, the firewall and whether the proxy runs")
+        return Finding(
+            "TLS",
+            f"no handshake ({problem.reason})",
+            "Look at ssl_protocols and the name of the server in the proxy",
+        )
+    return Finding(
+        "address",
+        f"no answer ({type(problem).__name__})",
+        "Look at the name, the firewall and whether the proxy runs",
+    )
 
 
 def _survey_in(page: Answer) -> dict[str, Any] | None:
@@ -97,7 +116,9 @@ def _survey_in(page: Answer) -> dict[str, Any] | None:
         found = json.loads(block.group(1)) if block and page.status == 200 else None
     except ValueError:
         return None
-    return found if isinstance(found, dict) and {"title", "languages", "hash", "access"} <= set(found) else None
+    return (
+        found if isinstance(found, dict) and {"title", "languages", "hash", "access"} <= set(found) else None
+    )
 
 
 def _redirect(visit: Visit, name: str) -> Finding:
@@ -107,11 +128,15 @@ def _redirect(visit: Visit, name: str) -> Finding:
     try:
         answer = visit.address.ask("GET", visit.address.path(), plainly=True)
     except OSError:
-        return Finding(name, "nothing listens at port 80", "A redirection helps people who type the address", grave=False)
+        return Finding(
+            name, "nothing listens at port 80", "A redirection helps people who type the address", grave=False
+        )
     target = answer.headers.get("location", "")
     if 300 <= answer.status < 400 and target.startswith("https://"):
         return Finding(name, "http:// leads to https://")
-    return Finding(name, f"http:// answers with {answer.status}", "Let it redirect to https:// and serve nothing")
+    return Finding(
+        name, f"http:// answers with {answer.status}", "Let it redirect to https:// and serve nothing"
+    )
 
 
 def _slash(visit: Visit, name: str) -> Finding:
@@ -120,7 +145,12 @@ def _slash(visit: Visit, name: str) -> Finding:
     status = visit.address.ask("GET", visit.address.prefix).status
     if status in (301, 302, 307, 308):
         return Finding(name, f"{visit.address.prefix} leads to {visit.address.path()}")
-    return Finding(name, f"{visit.address.prefix} without / answers with {status}", "Let the proxy redirect it", grave=False)
+    return Finding(
+        name,
+        f"{visit.address.prefix} without / answers with {status}",
+        "Let the proxy redirect it",
+        grave=False,
+    )
 
 
 def _files(visit: Visit, name: str) -> Finding:
@@ -128,7 +158,11 @@ def _files(visit: Visit, name: str) -> Finding:
     names = sorted(set(_FILES.findall(visit.page.body.decode(errors="replace"))))
     bad = [one for one in names if visit.address.ask("GET", visit.address.path(one)).status != 200]
     if bad or not names:
-        return Finding(name, f"{', '.join(bad) or 'none'} cannot be loaded", "The proxy must pass on all that is below the address")
+        return Finding(
+            name,
+            f"{', '.join(bad) or 'none'} cannot be loaded",
+            "The proxy must pass on all that is below the address",
+        )
     return Finding(name, f"{', '.join(names)} load")
 
 
@@ -136,7 +170,9 @@ def _headers(visit: Visit, name: str) -> Finding:
     wrong = [key for key, value in HEADERS.items() if visit.page.headers.get(key) != value]
     if wrong:
         return Finding(
-            name, f"{', '.join(wrong)} missing or changed", "The proxy must pass on the headers of the server as they are"
+            name,
+            f"{', '.join(wrong)} missing or changed",
+            "The proxy must pass on the headers of the server as they are",
         )
     if visit.address.secure and "strict-transport-security" not in visit.page.headers:
         return Finding(name, "all but Strict-Transport-Security", "Let the proxy add it", grave=False)
@@ -146,7 +182,11 @@ def _headers(visit: Visit, name: str) -> Finding:
 def _caching(visit: Visit, name: str) -> Finding:
     again = visit.address.ask("GET", visit.address.path())
     if "set-cookie" in again.headers:
-        return Finding(name, "a cookie is set", "Something between server and phone marks people: find it and turn it off")
+        return Finding(
+            name,
+            "a cookie is set",
+            "Something between server and phone marks people: find it and turn it off",
+        )
     if "age" in again.headers or "hit" in again.headers.get("x-cache", "").lower():
         return Finding(name, "the answer was kept on the way", "Turn that off: it holds who asked for what")
     others = [key for key in ("via", "x-cache", "cf-ray", "x-varnish") if key in again.headers]
@@ -165,32 +205,52 @@ def _head(visit: Visit, name: str) -> Finding:
 def _health(visit: Visit, name: str) -> Finding:
     status = visit.address.ask("GET", visit.address.path("health")).status
     if status == 503:
-        return Finding(name, "reports cannot be stored at the moment", "See the log of the server, and whether its database runs")
+        return Finding(
+            name,
+            "reports cannot be stored at the moment",
+            "See the log of the server, and whether its database runs",
+        )
     if status != 200:
-        return Finding(name, f"status {status}", "Nothing tells whether the server works: is it of an older version?", grave=False)
+        return Finding(
+            name,
+            f"status {status}",
+            "Nothing tells whether the server works: is it of an older version?",
+            grave=False,
+        )
     return Finding(name, "good")
 
 
 def _host(visit: Visit, name: str) -> Finding:
-    """Who asks for another name must not get the survey: pages of others could be shown at this address, and this one at theirs."""
+    """Who asks for another name must not get the survey: pages of others could be shown at this address, and
+    this one at theirs.
+    """
     try:
         answer = visit.address.ask("GET", visit.address.path(), headers={"Host": "another.example"})
     except (OSError, http.client.HTTPException):
         return Finding(name, "another name gets nothing")
     if _survey_in(answer) is None:
         return Finding(name, f"another name gets {answer.status}")
-    return Finding(name, "another name gets the survey, too", "Give the proxy a default server that refuses", grave=False)
+    return Finding(
+        name, "another name gets the survey, too", "Give the proxy a default server that refuses", grave=False
+    )
 
 
 def _body_limit(visit: Visit, name: str) -> Finding:
     most = Limits.body
     refused = Finding(name, f"more than {most:,} bytes are refused")
     try:
-        status = visit.address.ask("POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON).status
-    except (ConnectionError, http.client.RemoteDisconnected):  # hung up before the end: that is a refusal, too
+        status = visit.address.ask(
+            "POST", visit.address.path("report"), b" " * (most + 1), headers=_JSON
+        ).status
+    except (
+        ConnectionError,
+        http.client.RemoteDisconnected,
+    ):  # hung up before the end: that is a refusal, too
         return refused
     remedy = f"The proxy must refuse what is above {most:,}"
-    return refused if status == 413 else Finding(name, f"{most + 1:,} bytes are answered with {status}", remedy)
+    return (
+        refused if status == 413 else Finding(name, f"{most + 1:,} bytes are answered with {status}", remedy)
+    )
 
 
 def _report(visit: Visit, name: str) -> Finding:
@@ -202,7 +262,9 @@ def _report(visit: Visit, name: str) -> Finding:
     if answer.status == 409:
         return Finding(name, "a report of another survey is refused, and nothing was stored")
     return Finding(
-        name, f"a report of another survey is answered with {answer.status} instead of 409", _REMEDIES.get(answer.status, _LOST)
+        name,
+        f"a report of another survey is answered with {answer.status} instead of 409",
+        _REMEDIES.get(answer.status, _LOST),
     )
 
 

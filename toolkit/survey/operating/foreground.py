@@ -1,7 +1,8 @@
 """The server in this process, for whoever watches over processes already: systemd, a container, a terminal.
 
-Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has begun is finished.
-It holds the same lock as a server in the background, so `status` and `close` of the same user find it.
+Nothing goes to the background, what goes wrong is said on stderr, SIGTERM and SIGINT end it when what has
+begun is finished. It holds the same lock as a server in the background, so `status` and `close` of the same
+user find it.
 """
 
 import socket
@@ -14,7 +15,9 @@ from toolkit.survey.spec import Survey
 
 
 class AgainError(RuntimeError):
-    """The server could not begin, but may if it is tried again: the database or the address was not free or not there."""
+    """The server could not begin, but may if it is tried again: the database or the address was not free or
+    not there.
+    """
 
 
 def serve(
@@ -29,10 +32,12 @@ def serve(
     public_url: str | None = None,
     **options: Any,
 ) -> None:
-    """Collect answers from this process, until it is told to end; `options` are those of `toolkit.survey.collector.start`.
+    """Collect answers from this process, until it is told to end; `options` are those of
+    `toolkit.survey.collector.start`.
 
-    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the collection: of
-    several servers each has its own, and a server need not have the right to write more than reports.
+    Raises `AgainError` if trying again may help. A port or a key's file that is given is not kept with the
+    collection: of several servers each has its own, and a server need not have the right to write more than
+    reports.
     """
     background.check_system()
     from toolkit.survey.serving import process
@@ -43,7 +48,13 @@ def serve(
     try:
         keep = issuer_key is None
         collector, key = prepare(
-            asked, database, rehearsal=rehearsal, amend=amend, public_url=public_url, issuer_key=issuer_key, keep=keep
+            asked,
+            database,
+            rehearsal=rehearsal,
+            amend=amend,
+            public_url=public_url,
+            issuer_key=issuer_key,
+            keep=keep,
         )
         told = {
             "database": collector.database,

@@ -1,4 +1,6 @@
-"""How the public address of a collection is asked, as a phone would: one request on a connection of its own."""
+"""How the public address of a collection is asked, as a phone would: one request on a connection of its
+own.
+"""
 
 import http.client
 import socket
@@ -41,7 +43,11 @@ class Address:
     def of(cls, url: str) -> "Address":
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
-            refuse("the address must begin with https:// or http://", repr(url)[:60], "give the one that respondents use")
+            refuse(
+                "the address must begin with https:// or http://",
+                repr(url)[:60],
+                "give the one that respondents use",
+            )
         secure = parts.scheme == "https"
         return cls(secure, parts.hostname, parts.port or (443 if secure else 80), parts.path.rstrip("/"))
 
@@ -56,17 +62,29 @@ class Address:
             return {**(connection.getpeercert() or {}), "version": connection.version()}
 
     def ask(
-        self, method: str, path: str, body: bytes | None = None, *, plainly: bool = False, headers: dict[str, str] | None = None
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        *,
+        plainly: bool = False,
+        headers: dict[str, str] | None = None,
     ) -> Answer:
         """The answer to one request; `plainly` without TLS at the usual port."""
         line: http.client.HTTPConnection
         if self.secure and not plainly:
-            line = http.client.HTTPSConnection(self.host, self.port, timeout=_SECONDS, context=ssl.create_default_context())
+            line = http.client.HTTPSConnection(
+                self.host, self.port, timeout=_SECONDS, context=ssl.create_default_context()
+            )
         else:
-            line = http.client.HTTPConnection(self.host, PLAIN_PORT if self.secure else self.port, timeout=_SECONDS)
+            line = http.client.HTTPConnection(
+                self.host, PLAIN_PORT if self.secure else self.port, timeout=_SECONDS
+            )
         try:
             line.request(method, path, body, headers or {})
             answer = line.getresponse()
-            return Answer(answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read())
+            return Answer(
+                answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
+            )
         finally:
             line.close()

@@ -24,7 +24,8 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
             refuse(
                 "`by` must name plain questions with options",
                 f"{name!r}, which is {'randomized' if question.randomized else 'a ' + question.kind}",
-                "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint design",
+                "people cannot be sorted by an answer that is hidden; ask it plainly, or estimate the joint "
+                "design",
             )
     return names
 
@@ -32,8 +33,8 @@ def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str,
 def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict[Any, int]]:
     """For each group the number of times that each value of a column occurs; missing values are left out.
 
-    `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis: the counting is done there, and only the
-    counts come here.
+    `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis: the counting is done
+    there, and only the counts come here.
     """
     import narwhals as nw
 
@@ -50,7 +51,8 @@ def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict
 
 
 def in_order(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
-    """A key to sort rows by: numbers before texts, as options may be both (1, 2, 3, "undisclosed") and Python compares them not.
+    """A key to sort rows by: numbers before texts, as options may be both (1, 2, 3, "undisclosed") and Python
+    compares them not.
 
     >>> sorted([("b", 1), (2, 1), ("a", 1), (1, 1)], key=in_order)
     [(1, 1), (2, 1), ('a', 1), ('b', 1)]
@@ -59,7 +61,9 @@ def in_order(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
 
 
 def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
-    """How many rows have each combination of values in the columns, what is missing included; without columns, all rows."""
+    """How many rows have each combination of values in the columns, what is missing included; without
+    columns, all rows.
+    """
     import narwhals as nw
 
     if not names:
@@ -83,12 +87,18 @@ def _columns(reports: Any, names: Sequence[str]) -> Any:
     frame = nw.from_native(reports).lazy()
     missing = [name for name in names if name not in frame.collect_schema().names()]
     if missing:
-        refuse("the reports must have a column for each question", f"none called {', '.join(missing)}", "columns go by name")
+        refuse(
+            "the reports must have a column for each question",
+            f"none called {', '.join(missing)}",
+            "columns go by name",
+        )
     return frame.select(list(names))
 
 
 def _plain(value: Any) -> Any:
-    """A whole number as one, also where an engine made floats of a column because something in it is missing."""
+    """A whole number as one, also where an engine made floats of a column because something in it is
+    missing.
+    """
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -96,8 +106,14 @@ _COUNT = "number of people"  # no question can be called so: names have no space
 
 
 def refuse_strange(question: Question, values: Mapping[Any, Any]) -> None:
-    """All values must be reports that the question can have; which one is not is not said, as it is somebody's."""
+    """All values must be reports that the question can have; which one is not is not said, as it is
+    somebody's.
+    """
     with naming(f"question {question.name!r}"):
         strange = sum(not question.accepts(value) for value in values.values())
         if strange:
-            refuse("the column must hold reports of this question", f"{strange} kinds of value that are none", "check the survey")
+            refuse(
+                "the column must hold reports of this question",
+                f"{strange} kinds of value that are none",
+                "check the survey",
+            )

@@ -1,4 +1,6 @@
-"""`Results`: what was found of each question, in all or by group, and how it is shown: tables, sentences, a picture."""
+"""`Results`: what was found of each question, in all or by group, and how it is shown: tables, sentences, a
+picture.
+"""
 
 import html
 from collections.abc import Mapping
@@ -28,7 +30,8 @@ class Finding:
     """One question in one group. Where nobody answered, the estimate is NaN and says so.
 
     `turnout` : how many answered, refused, left no report, or were not asked.
-    `liars` : how far 1 % of people who agree on what to send can move the estimate at most; None where that has no meaning.
+    `liars` : how far 1 % of people who agree on what to send can move the estimate at most; None where that
+    has no meaning.
     """
 
     question: str
@@ -42,9 +45,10 @@ class Finding:
 class Results:
     """All findings of a survey, and how far they can be trusted.
 
-    `understood` : how many passed the comprehension check, and how many took it. `attention` : for each anchor question the
-    share of people who followed the instructions. `groupless` : how many people are in no group, as their answer to the plain
-    question that they are sorted by is missing. `remarks` : sentences about the collection that it comes from.
+    `understood` : how many passed the comprehension check, and how many took it. `attention` : for each
+    anchor question the share of people who followed the instructions. `groupless` : how many people are in no
+    group, as their answer to the plain question that they are sorted by is missing. `remarks` : sentences
+    about the collection that it comes from.
     """
 
     survey: Survey
@@ -81,19 +85,28 @@ class Results:
         left = len(self.findings) - len(kept)
         if not left:
             return self
-        told = f"{left:,} of {len(self.findings):,} estimates are not shown before the end, as fewer than {minimum:,} answered."
+        told = (
+            f"{left:,} of {len(self.findings):,} estimates are not shown before the end, as fewer than "
+            f"{minimum:,} answered."
+        )
         return replace(self, findings=kept, remarks=(*self.remarks, told))
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row for each question, group and option: estimate, standard error, interval, fit, people, and the 1 % of liars.
+        """One row for each question, group and option: estimate, standard error, interval, fit, people, and
+        the 1 % of liars.
 
-        Numbers for further work, shares as 0.25; `to_table` has them as people read them. `n` answered; "refused", "missing" and
-        "not asked" are the others, as `Turnout` explains them.
+        Numbers for further work, shares as 0.25; `to_table` has them as people read them. `n` answered;
+        "refused", "missing" and "not asked" are the others, as `Turnout` explains them.
         """
         import pandas as pd
 
         rows = [
-            {"question": finding.question, **dict(zip(self.by, finding.group, strict=True)), "option": option, **numbers.to_dict()}
+            {
+                "question": finding.question,
+                **dict(zip(self.by, finding.group, strict=True)),
+                "option": option,
+                **numbers.to_dict(),
+            }
             | {"empty": bool(numbers.get("empty", False)), "fit p": numbers.get("fit p", np.nan)}
             | _people(finding.turnout)
             | {"shift by 1 % of liars": finding.liars}
@@ -103,12 +116,18 @@ class Results:
         return pd.DataFrame(rows)
 
     def to_table(self, level: float = 0.95) -> "pd.DataFrame":
-        """The same for a paper: labels, shares in percent, one number of decimals a question; write it with `to_csv` or `to_latex`.
+        """The same for a paper: labels, shares in percent, one number of decimals a question; write it with
+        `to_csv` or `to_latex`.
 
         >>> import pandas as pd
         >>> from toolkit import Question, Survey, warner
         >>> from toolkit.survey.results import estimate
-        >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="3/4"))], consent="Why.", check=False)
+        >>> survey = Survey(
+        ...     "Exams",
+        ...     [Question("cheated", "Cheated?", design=warner(p="3/4"))],
+        ...     consent="Why.",
+        ...     check=False,
+        ... )
         >>> estimate(survey, pd.DataFrame({"cheated": ["yes"] * 40 + ["no"] * 60})).to_table().T
                                      0
         question               cheated
@@ -122,7 +141,12 @@ class Results:
 
         rows = [
             {"question": question.name, **dict(zip(self.by, row.group, strict=True)), "answer": row.option}
-            | {"estimate": row.estimate, "standard error": row.se, f"{100 * level:g} % interval": row.interval, "people": row.n}
+            | {
+                "estimate": row.estimate,
+                "standard error": row.se,
+                f"{100 * level:g} % interval": row.interval,
+                "people": row.n,
+            }
             for question in self.estimated
             for row in self.rows(question.name, level)
         ]
@@ -134,13 +158,20 @@ class Results:
         return rows_of(self.survey, self.survey[name], self.by, found, checked_level(level))
 
     def plot(self, level: float = 0.95) -> Any:
-        """All estimates with their intervals in one picture: shares on one axis in percent, each mean on its own."""
+        """All estimates with their intervals in one picture: shares on one axis in percent, each mean on its
+        own.
+        """
         return above("toolkit.show.findings", "findings")(self, level=checked_level(level))
 
     def notes(self) -> list[str]:
-        """How far to trust it, in sentences: the survey as a whole, then each estimate that its reports contradict."""
+        """How far to trust it, in sentences: the survey as a whole, then each estimate that its reports
+        contradict.
+        """
         doubtful = [finding for finding in self.findings if finding.estimate.contradicted]
-        return [*self._trust(), *(f"{self._named(finding)}: {note}." for finding in doubtful for note in finding.estimate.notes)]
+        return [
+            *self._trust(),
+            *(f"{self._named(finding)}: {note}." for finding in doubtful for note in finding.estimate.notes),
+        ]
 
     def _named(self, finding: Finding) -> str:
         group = self.group_words(finding.group)
@@ -148,7 +179,9 @@ class Results:
 
     def group_words(self, group: Group) -> str:
         """A group in words: "faculty law, year 2"."""
-        return ", ".join(f"{name} {label_of(self.survey, name, value)}" for name, value in zip(self.by, group, strict=True))
+        return ", ".join(
+            f"{name} {label_of(self.survey, name, value)}" for name, value in zip(self.by, group, strict=True)
+        )
 
     def _trust(self) -> list[str]:
         said = list(self.remarks)
@@ -160,7 +193,9 @@ class Results:
             low, high = (100 * float(limit) for limit in limits)
             between = "(no share fits)" if limits.empty else f"({low:.0f} to {high:.0f})"
             followed = 100 * min(max(float(share), 0.0), 1.0)
-            said.append(f"By the anchor question {name}, {followed:.0f} % {between} followed the instructions.")
+            said.append(
+                f"By the anchor question {name}, {followed:.0f} % {between} followed the instructions."
+            )
         return said + turnout_notes([finding.turnout for finding in self.findings], self.by, self.groupless)
 
     def __repr__(self) -> str:
@@ -168,30 +203,53 @@ class Results:
         if not self.findings:
             return f"<Results of {self.survey.name!r}{groups}: {NOTHING}>"
         people = max(finding.estimate.n or 0 for finding in self.findings)
-        return f"<Results of {self.survey.name!r}{groups}: {len(self.findings)} estimates, up to {people:,} people>"
+        return (
+            f"<Results of {self.survey.name!r}{groups}: {len(self.findings)} estimates, up to {people:,} "
+            "people>"
+        )
 
     def _repr_html_(self) -> str:
         parts = [f"<h3>{html.escape(self.survey.name)}</h3>"]
         parts += [] if self.findings else [f"<p>{NOTHING}</p>"]
         for question in self.estimated:
             heads = {name: name for name in self.by}
-            parts += [f"<h4>{html.escape(text_of(self.survey, question))}</h4>", html_table(self.rows(question.name), heads, 0.95)]
+            parts += [
+                f"<h4>{html.escape(text_of(self.survey, question))}</h4>",
+                html_table(self.rows(question.name), heads, 0.95),
+            ]
             parts += [f"<p>{html.escape(line)}</p>" for line in self._below(question)]
         return "".join([*parts, *(f"<p>{html.escape(note)}</p>" for note in self._trust())])
 
     def _below(self, question: Question) -> list[str]:
-        """What must stand below a question's table: what its errors cover and cost, every note, and what liars could do."""
+        """What must stand below a question's table: what its errors cover and cost, every note, and what
+        liars could do.
+        """
         found = self._of(question.name)
         first = next((finding.estimate for finding in found if finding.estimate.n), found[0].estimate)
         privacy = "no privacy claim" if first.loss is None else f"privacy loss {first.loss}"
-        footing = "; ".join(part for part in (f"The errors cover {first.covers}", privacy, first.method) if part)
-        notes = [f"{self.group_words(one.group)}: {note}".removeprefix(": ") for one in found for note in one.estimate.notes]
+        footing = "; ".join(
+            part for part in (f"The errors cover {first.covers}", privacy, first.method) if part
+        )
+        notes = [
+            f"{self.group_words(one.group)}: {note}".removeprefix(": ")
+            for one in found
+            for note in one.estimate.notes
+        ]
         liars = max((one.liars for one in found if one.liars is not None), default=None)
-        return [f"{footing}.", *(f"Note: {note}." for note in notes), *([] if liars is None else [_liars(question, liars)])]
+        return [
+            f"{footing}.",
+            *(f"Note: {note}." for note in notes),
+            *([] if liars is None else [_liars(question, liars)]),
+        ]
 
 
 def _people(found: Turnout) -> dict[str, int]:
-    return {"n": found.answered, "refused": found.refused, "missing": found.missing, "not asked": found.not_asked}
+    return {
+        "n": found.answered,
+        "refused": found.refused,
+        "missing": found.missing,
+        "not asked": found.not_asked,
+    }
 
 
 def _percent(part: int, whole: int) -> str:

@@ -1,4 +1,6 @@
-"""Estimates of hidden answers: through the randomizer, by its unbiased estimator or by one whose shares lie inside 0 to 1."""
+"""Estimates of hidden answers: through the randomizer, by its unbiased estimator or by one whose shares lie
+inside 0 to 1.
+"""
 
 from collections.abc import Sequence
 from typing import Any
@@ -29,8 +31,9 @@ def checked_method(method: str | None) -> str:
 def hidden_estimate(design: Randomizer, values: Values, method: str = "moment") -> Estimate:
     """The estimate of one question.
 
-    Of a matrix, "mle" is maximum likelihood and "simplex" the nearest distribution. Oracles have no likelihood here: both mean
-    the nearest distribution. Boxes, means and distributions have one estimator each, which stays; the estimate's `method` says it.
+    Of a matrix, "mle" is maximum likelihood and "simplex" the nearest distribution. Oracles have no
+    likelihood here: both mean the nearest distribution. Boxes, means and distributions have one estimator
+    each, which stays; the estimate's `method` says it.
     """
     return design.estimate_sent([value for value, _ in values], [count for _, count in values], method)
 

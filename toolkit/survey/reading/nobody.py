@@ -1,4 +1,6 @@
-"""The estimate where nobody answered: a row of its own for each thing that was asked for, and no number in it."""
+"""The estimate where nobody answered: a row of its own for each thing that was asked for, and no number in
+it.
+"""
 
 import numpy as np
 
@@ -34,4 +36,6 @@ def _labels(question: Question) -> Labels:
         return question.design.labels
     if question.kind == "number":
         return ("mean",)
-    return question.options[1:] if question.kind == "choice" and len(question.options) == 2 else question.options
+    return (
+        question.options[1:] if question.kind == "choice" and len(question.options) == 2 else question.options
+    )

@@ -35,7 +35,9 @@ def _shares(question: Question, values: Sequence[tuple[Any, int]]) -> Estimate:
         return _boxes(np.ones((1, 1)), counts, question.options)
     direct = Design(np.eye(len(counts), dtype=np.int64), 1, question.options, name="direct")
     found = direct.estimate_counts(counts)
-    return Estimate(found.value, found.se, found.labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis)
+    return Estimate(
+        found.value, found.se, found.labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis
+    )
 
 
 def _ticks(question: Question, codes: Sequence[int]) -> list[float]:
@@ -53,10 +55,14 @@ def _boxes(rows: Array, counts: Counts, labels: tuple[str | int, ...]) -> Estima
 
 
 def _mean(numbers: Array, counts: Counts) -> Estimate:
-    """The mean of numbers that each occur several times, with a t interval: its error is estimated from the same answers."""
+    """The mean of numbers that each occur several times, with a t interval: its error is estimated from the
+    same answers.
+    """
     n = int(counts.sum())
     mean = float(counts @ numbers / n)
     se = float(np.sqrt(counts @ (numbers - mean) ** 2 / n / (n - 1))) if n > 1 else np.nan
     notes = (_ALIKE,) if se == 0 else ()
     method = f"{_PLAIN}, t with {n - 1} degrees of freedom" if n > 1 else _PLAIN
-    return Estimate(mean, se, ("mean",), np.array([[se**2]]), n, None, _COVERS, method, notes, Student(mean, se, n - 1))
+    return Estimate(
+        mean, se, ("mean",), np.array([[se**2]]), n, None, _COVERS, method, notes, Student(mean, se, n - 1)
+    )

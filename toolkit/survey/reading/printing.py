@@ -1,4 +1,6 @@
-"""Findings as people read them: labels for codes, shares in percent, and in one table one number of decimals."""
+"""Findings as people read them: labels for codes, shares in percent, and in one table one number of
+decimals.
+"""
 
 import html
 import math
@@ -19,7 +21,9 @@ _MINUS = "\N{MINUS SIGN}"
 
 @dataclass(frozen=True)
 class Row:
-    """One line: whom it is about, what of, and the estimate with its standard error and interval as text, in the same unit."""
+    """One line: whom it is about, what of, and the estimate with its standard error and interval as text, in
+    the same unit.
+    """
 
     group: tuple[str, ...]
     option: str
@@ -41,13 +45,23 @@ def label_of(survey: Survey, name: str, option: Any) -> str:
         return "passed" if option in (True, 1, "True", "true") else "did not pass"
     code = survey.languages[0]
     options = {str(one): one for one in (*known.options, *known.report_options)}
-    return known.label(options[str(option)], code, phrases(code, survey.words)) if str(option) in options else str(option)
+    return (
+        known.label(options[str(option)], code, phrases(code, survey.words))
+        if str(option) in options
+        else str(option)
+    )
 
 
 def rows_of(
-    survey: Survey, question: Question, by: Sequence[str], found: Iterable[tuple[tuple[Any, ...], Estimate]], level: float = 0.95
+    survey: Survey,
+    question: Question,
+    by: Sequence[str],
+    found: Iterable[tuple[tuple[Any, ...], Estimate]],
+    level: float = 0.95,
 ) -> list[Row]:
-    """The lines of one question's table, for each group and option, with decimals that two digits of the least error reach."""
+    """The lines of one question's table, for each group and option, with decimals that two digits of the
+    least error reach.
+    """
     scale = 100.0 if question.is_share else 1.0
     lines = [
         (group, option, tuple(scale * float(number) for number in numbers), empty, estimate)
@@ -74,11 +88,15 @@ def _entries(estimate: Estimate, level: float) -> Iterable[tuple[Any, Sequence[f
     interval = estimate.interval(level)
     columns = [np.atleast_1d(part) for part in (estimate.value, estimate.se, interval.low, interval.high)]
     empty = np.broadcast_to(interval.empty, len(estimate.labels))
-    return [(label, [column[i] for column in columns], bool(empty[i])) for i, label in enumerate(estimate.labels)]
+    return [
+        (label, [column[i] for column in columns], bool(empty[i])) for i, label in enumerate(estimate.labels)
+    ]
 
 
 def _decimals(lines: Sequence[Sequence[float]]) -> int:
-    """As many as two digits of the smallest error reach, and more where an interval would be written as a point."""
+    """As many as two digits of the smallest error reach, and more where an interval would be written as a
+    point.
+    """
     errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
     decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
     while decimals < _MOST_DECIMALS and any(
@@ -105,14 +123,25 @@ def _none(estimate: Estimate) -> str:
 
 
 def html_table(rows: Sequence[Row], by: Mapping[str, str], level: float) -> str:
-    """One question's table; `by` are the questions that people are sorted by, with the words that head their columns."""
+    """One question's table; `by` are the questions that people are sorted by, with the words that head their
+    columns.
+    """
     options = len({row.option for row in rows}) > 1 or any(row.option != "mean" for row in rows)
-    heads = [*by.values(), *(["answer"] if options else []), "estimate", "standard error", f"{100 * level:g} % interval", "people"]
+    heads = [
+        *by.values(),
+        *(["answer"] if options else []),
+        "estimate",
+        "standard error",
+        f"{100 * level:g} % interval",
+        "people",
+    ]
     head = "".join(f"<th>{html.escape(words)}</th>" for words in heads)
     lines = []
     for row in rows:
         named = [*row.group, *([row.option] if options else [])]
         cells = "".join(f"<th style='text-align:left'>{html.escape(words)}</th>" for words in named)
-        cells += "".join(f"<td>{html.escape(words)}</td>" for words in (row.estimate, row.se, row.interval, f"{row.n:,}"))
+        cells += "".join(
+            f"<td>{html.escape(words)}</td>" for words in (row.estimate, row.se, row.interval, f"{row.n:,}")
+        )
         lines.append(f"<tr>{cells}</tr>")
     return f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table>"

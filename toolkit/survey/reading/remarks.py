@@ -1,4 +1,6 @@
-"""What must be said wherever a collection is read: that it is a rehearsal, that it still runs, and who could answer."""
+"""What must be said wherever a collection is read: that it is a rehearsal, that it still runs, and who could
+answer.
+"""
 
 from collections.abc import Sequence
 
@@ -7,7 +9,8 @@ from toolkit.survey.spec import Survey
 
 TRIED_OUT = "This is a rehearsal: its reports were made to try the survey out, not to learn from."
 OPEN_ACCESS = (
-    "Access is open: whoever has the link can answer, and as often as they like; nothing in the reports would show it. "
+    "Access is open: whoever has the link can answer, and as often as they like; nothing in the reports "
+    "would show it. "
     "Links that work once (access by token or blind) prevent it."
 )
 

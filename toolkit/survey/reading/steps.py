@@ -1,14 +1,15 @@
-"""What is shown of an open collection: it moves in steps, so that until it is closed no two looks differ by one person's report.
+"""What is shown of an open collection: it moves in steps, so that until it is closed no two looks differ by
+one person's report.
 
-Whoever sees an estimate before and after somebody answers can take the difference. So what was shown last stays until a
-whole step of reports can be added at once, in the order of their random keys; by group each group moves so. The keys of what
-was shown are kept with the collection: every reader sees the same, and none sees more by asking often, by asking elsewhere, or
-by asking again after a restart.
+Whoever sees an estimate before and after somebody answers can take the difference. So what was shown last
+stays until a whole step of reports can be added at once, in the order of their random keys; by group each
+group moves so. The keys of what was shown are kept with the collection: every reader sees the same, and none
+sees more by asking often, by asking elsewhere, or by asking again after a restart.
 
-What this does not do: closing shows the rest at once, which may be one report; tables by different questions move each for
-itself, so that somebody who watches several of them may learn more; plain answers may tell whose report is among those of one
-step; and a copy of the database of an open collection tells those that were shown from those that came later, until closing
-removes that, too.
+What this does not do: closing shows the rest at once, which may be one report; tables by different questions
+move each for itself, so that somebody who watches several of them may learn more; plain answers may tell
+whose report is among those of one step; and a copy of the database of an open collection tells those that
+were shown from those that came later, until closing removes that, too.
 """
 
 import base64
@@ -32,7 +33,9 @@ Names = tuple[str, ...]
 
 @dataclass(frozen=True, repr=False)
 class Shown:
-    """The reports that a reader gets, in the order of their random keys; `there`: how many the collection holds in all."""
+    """The reports that a reader gets, in the order of their random keys; `there`: how many the collection
+    holds in all.
+    """
 
     state: State
     bodies: tuple[str, ...]
@@ -45,32 +48,42 @@ class Shown:
 
 
 def look(store: Store, survey: Survey, by: Sequence[str] = ()) -> Shown:
-    """All reports of a closed collection; of another one whole steps of them, and none below the survey's minimum."""
+    """All reports of a closed collection; of another one whole steps of them, and none below the survey's
+    minimum.
+    """
     for _ in range(_TRIES):
         state = store.state()
         if state is State.CLOSED:
             bodies = tuple(store.reports())
             return Shown(state, bodies, len(bodies))
-        # The narrower before the wider, and both before the reports, which only become more: each holds the one before it.
+        # The narrower before the wider, and both before the reports, which only become more: each holds the
+        # one before it.
         before = {names: store.setting(_setting(names)) for names in reversed(_sorted_by(survey, by))}
         rows = dict(store.rows())
         chosen = _moved(store, survey, before, rows)
         if chosen is not None:
             seen = tuple(rows[key] for key in sorted(chosen))
             return Shown(state, seen if len(seen) >= survey.minimum else (), len(rows))
-    refuse("the collection must be free to look at", "others who look at the same time", "try again", StoreError)
+    refuse(
+        "the collection must be free to look at", "others who look at the same time", "try again", StoreError
+    )
 
 
 def _sorted_by(survey: Survey, by: Sequence[str]) -> list[Names]:
-    """What people are sorted by, first always, then for these groups: also by what decides whether a hidden question is asked.
+    """What people are sorted by, first always, then for these groups: also by what decides whether a hidden
+    question is asked.
 
     Else the estimate of a question that few are asked could move by one of them.
     """
-    deciding = {name for question in survey.questions if question.randomized for name in question.show_if or {}}
+    deciding = {
+        name for question in survey.questions if question.randomized for name in question.show_if or {}
+    }
     return list(dict.fromkeys((tuple(sorted(deciding)), tuple(sorted({*deciding, *by})))))
 
 
-def _moved(store: Store, survey: Survey, before: dict[Names, str | None], rows: Mapping[bytes, str]) -> Keys | None:
+def _moved(
+    store: Store, survey: Survey, before: dict[Names, str | None], rows: Mapping[bytes, str]
+) -> Keys | None:
     """The keys to show now, first of all and of these by group; None if another reader was faster."""
     chosen: Keys = frozenset(rows)
     for names, text in reversed(before.items()):
@@ -82,7 +95,8 @@ def _moved(store: Store, survey: Survey, before: dict[Names, str | None], rows: 
 
 
 def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int) -> Keys:
-    """Those that were shown, and from each group as many whole steps more as its others make, the smallest keys first.
+    """Those that were shown, and from each group as many whole steps more as its others make, the smallest
+    keys first.
 
     >>> keys = [bytes([i]) for i in range(27)]
     >>> len(enlarged(set(), dict.fromkeys(keys), 10)), len(enlarged(set(keys[:20]), dict.fromkeys(keys), 10))

@@ -14,18 +14,22 @@ UNDERSTOOD = "understood"
 """The column with the result of the comprehension check."""
 
 REHEARSAL = "REHEARSAL"
-"""The column that every row of a rehearsal has, so that it stays marked wherever it is copied; no question can be called so."""
+"""The column that every row of a rehearsal has, so that it stays marked wherever it is copied; no question
+can be called so.
+"""
 
 
 def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     """A frame of what a store holds, in the order of its random keys, so that the order says nothing.
 
-    A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a report that is a list of
-    numbers is its JSON text, so that every column can be counted, compared and written to a file. What was not asked, or left
-    out, is missing.
+    A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a
+    report that is a list of numbers is its JSON text, so that every column can be counted, compared and
+    written to a file. What was not asked, or left out, is missing.
 
     >>> from toolkit import warner
-    >>> survey = Survey("Exams", [Question("cheated", "Cheated?", design=warner(p="2/3"))], consent="Why we ask.")
+    >>> survey = Survey(
+    ...     "Exams", [Question("cheated", "Cheated?", design=warner(p="2/3"))], consent="Why we ask."
+    ... )
     >>> table(survey, ['{"answers":{"cheated":1},"understood":true}'])
       cheated  understood
     0     yes        True
@@ -34,7 +38,8 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
 
     people = [json.loads(body) for body in bodies]
     columns = {
-        question.name: [cell(question, person["answers"][question.name]) for person in people] for question in survey.questions
+        question.name: [cell(question, person["answers"][question.name]) for person in people]
+        for question in survey.questions
     }
     if survey.check:
         columns[UNDERSTOOD] = [person[UNDERSTOOD] for person in people]
@@ -53,11 +58,15 @@ def cell(question: Question, value: Any) -> Any:
     if not labels:
         return value
     of_one_kind = len({isinstance(label, str) for label in labels}) == 1
-    return labels[value] if of_one_kind else str(labels[value])  # else no engine could sort, compare or write the column
+    return (
+        labels[value] if of_one_kind else str(labels[value])
+    )  # else no engine could sort, compare or write the column
 
 
 def value_of(question: Question, found: Any) -> Any:
-    """The code, number or list behind a cell, whatever the engine made of it: 3.0 for 3, or "3" read from a file."""
+    """The code, number or list behind a cell, whatever the engine made of it: 3.0 for 3, or "3" read from a
+    file.
+    """
     if isinstance(found, str) and found.startswith("["):
         return json.loads(found)
     plain = int(found) if isinstance(found, float) and found.is_integer() else found

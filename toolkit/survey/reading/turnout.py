@@ -1,4 +1,6 @@
-"""Who answered what: for each question, and by group, how many answered, refused, left no report, or were not asked."""
+"""Who answered what: for each question, and by group, how many answered, refused, left no report, or were not
+asked.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -30,7 +32,9 @@ class Turnout:
 
 
 class Rows:
-    """The rows of a frame by group and by the plain answers that decide which questions are asked: each counted once."""
+    """The rows of a frame by group and by the plain answers that decide which questions are asked: each
+    counted once.
+    """
 
     def __init__(self, survey: Survey, reports: Any, groups: tuple[str, ...]) -> None:
         self._survey, self._reports, self._groups = survey, reports, groups
@@ -74,7 +78,9 @@ class Rows:
 def turnout(question: Question, group: Group, answered: int, asked: int, people: int) -> Turnout:
     """What became of the people of a group who were asked, and of those who were not.
 
-    >>> turnout(Question("age", "Age?", bounds=(18, 99), required=False), (), answered=90, asked=95, people=100)
+    >>> turnout(
+    ...     Question("age", "Age?", bounds=(18, 99), required=False), (), answered=90, asked=95, people=100
+    ... )
     Turnout(question='age', group=(), answered=90, refused=5, missing=0, not_asked=5)
     """
     empty = max(asked - answered, 0)
@@ -84,16 +90,23 @@ def turnout(question: Question, group: Group, answered: int, asked: int, people:
 
 
 def turnout_notes(found: Sequence[Turnout], by: Sequence[str], groupless: int) -> list[str]:
-    """A sentence for each question that somebody refused or that misses reports, and one for people without a group."""
+    """A sentence for each question that somebody refused or that misses reports, and one for people without a
+    group.
+    """
     said = []
     for name in dict.fromkeys(one.question for one in found):
         own = [one for one in found if one.question == name]
-        answered, refused, missing = (sum(getattr(one, kind) for one in own) for kind in ("answered", "refused", "missing"))
+        answered, refused, missing = (
+            sum(getattr(one, kind) for one in own) for kind in ("answered", "refused", "missing")
+        )
         if refused or missing:
             said.append(f"{name}: {answered:,} answered, {refused:,} refused, {missing:,} missing.")
     if groupless:
         verb = "person has" if groupless == 1 else "people have"
-        said.append(f"{groupless:,} {verb} no group, as the answer to {' or '.join(by)} is missing: no estimate here counts them.")
+        said.append(
+            f"{groupless:,} {verb} no group, as the answer to {' or '.join(by)} is missing: no estimate "
+            "here counts them."
+        )
     return said
 
 

@@ -1,7 +1,9 @@
-"""Who may answer, and how often: anybody, whoever holds a single-use link, or whoever holds a blindly signed token.
+"""Who may answer, and how often: anybody, whoever holds a single-use link, or whoever holds a blindly signed
+token.
 
-A link carries its token behind the #, which a browser does not send: it is in no log of a proxy and no Referer. The server
-keeps SHA-256 of a token only, and spends it in the transaction that stores the report, in a table of its own.
+A link carries its token behind the #, which a browser does not send: it is in no log of a proxy and no
+Referer. The server keeps SHA-256 of a token only, and spends it in the transaction that stores the report, in
+a table of its own.
 """
 
 import hashlib
@@ -22,9 +24,12 @@ _HEX = re.compile(r"([0-9a-f]{2})+")
 _FIELDS = ("survey", "invitation", "blinded")
 
 PROMISES = {
-    "open": "Anybody with the link may answer. A phone keeps itself from answering twice, but nothing stops a person who wants to.",
-    "token": "Each link works once. Links and reports are kept apart; whoever could watch the running server could connect them.",
-    "blind": "Each link works once, and its use cannot be connected with a report, not even by the server. Experimental.",
+    "open": "Anybody with the link may answer. A phone keeps itself from answering twice, but nothing stops "
+    "a person who wants to.",
+    "token": "Each link works once. Links and reports are kept apart; whoever could watch the running "
+    "server could connect them.",
+    "blind": "Each link works once, and its use cannot be connected with a report, not even by the server. "
+    "Experimental.",
 }
 """What each mode stops, and what it does not."""
 
@@ -57,7 +62,11 @@ def digest(token: str) -> bytes:
     '8a5bdb4cc1516412'
     """
     if not _TOKEN.fullmatch(token):
-        refuse("a token must be 22 letters, digits, - and _", f"{len(token)} characters", "it was not made by `invitations`")
+        refuse(
+            "a token must be 22 letters, digits, - and _",
+            f"{len(token)} characters",
+            "it was not made by `invitations`",
+        )
     return hashlib.sha256(token.encode()).digest()
 
 
@@ -71,24 +80,31 @@ def link(url: str, token: str) -> str:
 
 
 def page_hash(survey: str, issuer: Issuer | None = None) -> str:
-    """The hash that people see: the survey's, and with blind tokens that of the survey and of the key that signs them.
+    """The hash that people see: the survey's, and with blind tokens that of the survey and of the key that
+    signs them.
 
     A page with another key is another page: nothing that was signed or sent for one is good for the other.
 
     >>> page_hash("ab" * 32), page_hash("ab" * 32, Issuer(n=3233, e=17))[:16]
     ('abababababababababababababababababababababababababababababababab', '64c4a12f887cce02')
     """
-    return survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
+    return (
+        survey if issuer is None else hashlib.sha256(bytes.fromhex(survey + issuer.fingerprint)).hexdigest()
+    )
 
 
 def pass_of(pages: Iterable[str], submission: Submission, issuer: Issuer | None = None) -> bytes | None:
-    """What must be spent with a report: nothing, SHA-256 of its token, or SHA-256 of its nonce, if the signature is good.
+    """What must be spent with a report: nothing, SHA-256 of its token, or SHA-256 of its nonce, if the
+    signature is good.
 
-    A signature may be of any of these pages: one that waited on a phone comes with the report of a later page.
+    A signature may be of any of these pages: one that waited on a phone comes with the report of a later
+    page.
     """
     token = submission.token
     if isinstance(token, BlindToken):
-        if issuer is None or not any(issuer.verifies(prepare(token.nonce, bytes.fromhex(page)), token.signature) for page in pages):
+        if issuer is None or not any(
+            issuer.verifies(prepare(token.nonce, bytes.fromhex(page)), token.signature) for page in pages
+        ):
             raise RefusalError(403, "This token was not signed for this survey.")
         return hashlib.sha256(token.nonce).digest()
     return None if token is None else hashlib.sha256(token.encode()).digest()
@@ -100,10 +116,18 @@ def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequ
     So an invitation is not lost for a page that another key would sign.
     """
     data = parsed(raw)
-    if not isinstance(data, dict) or set(data) != set(_FIELDS) or not all(isinstance(value, str) for value in data.values()):
-        raise PayloadError(f"A request for a signature must have exactly the fields {', '.join(_FIELDS)}, all of them text.")
+    if (
+        not isinstance(data, dict)
+        or set(data) != set(_FIELDS)
+        or not all(isinstance(value, str) for value in data.values())
+    ):
+        raise PayloadError(
+            f"A request for a signature must have exactly the fields {', '.join(_FIELDS)}, all of them text."
+        )
     if data["survey"] not in pages:
-        raise OtherSurvey("This request is for another survey, or for an earlier version of this one: load the page again.")
+        raise OtherSurvey(
+            "This request is for another survey, or for an earlier version of this one: load the page again."
+        )
     if not _TOKEN.fullmatch(data["invitation"]):
         raise PayloadError("An invitation must be 22 letters, digits, - and _.")
     return SignRequest(digest(data["invitation"]), _number(data["blinded"], issuer))
@@ -111,5 +135,7 @@ def sign_request(pages: Collection[str], issuer: Issuer, raw: bytes) -> SignRequ
 
 def _number(text: Any, issuer: Issuer) -> bytes:
     if len(text) != 2 * issuer.size or not _HEX.fullmatch(text) or not 0 < int(text, 16) < issuer.n:
-        raise PayloadError("A blinded message must be a number below the issuer's modulus, in hexadecimal digits.")
+        raise PayloadError(
+            "A blinded message must be a number below the issuer's modulus, in hexadecimal digits."
+        )
     return bytes.fromhex(text)

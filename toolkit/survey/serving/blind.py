@@ -1,13 +1,16 @@
-"""Blind signatures: a server admits each invited person once without learning which report is whose. Experimental.
+"""Blind signatures: a server admits each invited person once without learning which report is whose.
+Experimental.
 
-A browser hides a random nonce behind a random factor, the server signs what it cannot read in exchange for an invitation,
-the browser takes the factor away and keeps (nonce, signature). That pair comes with the report; it proves that some
-invited person sent it, and nothing else: for any report and any signing there is a factor that would connect them.
+A browser hides a random nonce behind a random factor, the server signs what it cannot read in exchange for an
+invitation, the browser takes the factor away and keeps (nonce, signature). That pair comes with the report;
+it proves that some invited person sent it, and nothing else: for any report and any signing there is a factor
+that would connect them.
 
-What is signed is nonce || hash of the survey, by RSABSSA-SHA384-PSS-Randomized of RFC 9474, with the nonce as the RFC's
-random prefix. So a token belongs to one survey, and one key serves all respondents of it. Limits: a person is hidden
-among those who hold a token that is not yet spent; the network address is seen by whoever runs the machine; a token can
-be sold. Python's arithmetic takes a time that depends on its operands, hence every signing is blinded again by the server.
+What is signed is nonce || hash of the survey, by RSABSSA-SHA384-PSS-Randomized of RFC 9474, with the nonce as
+the RFC's random prefix. So a token belongs to one survey, and one key serves all respondents of it. Limits: a
+person is hidden among those who hold a token that is not yet spent; the network address is seen by whoever
+runs the machine; a token can be sold. Python's arithmetic takes a time that depends on its operands, hence
+every signing is blinded again by the server.
 
 References
 ----------
@@ -37,7 +40,9 @@ _SIZES = (2048, 3072, 4096)
 
 
 class BlindError(ValueError):
-    """A blinded message, signature or token that does not fit the key; says no more, because it was sent by a stranger."""
+    """A blinded message, signature or token that does not fit the key; says no more, because it was sent by a
+    stranger.
+    """
 
 
 @dataclass(frozen=True)
@@ -80,7 +85,10 @@ class Issuer:
 
     def to_dict(self) -> dict[str, str]:
         """Hexadecimal, whole bytes: what the page carries."""
-        return {"n": self.n.to_bytes(self.size).hex(), "e": self.e.to_bytes((self.e.bit_length() + 7) // 8).hex()}
+        return {
+            "n": self.n.to_bytes(self.size).hex(),
+            "e": self.e.to_bytes((self.e.bit_length() + 7) // 8).hex(),
+        }
 
 
 @dataclass(frozen=True)
@@ -118,7 +126,11 @@ class IssuerKey:
         except ValueError:
             key = None
         if not isinstance(key, RSAPrivateKey):
-            refuse("the issuer's key must be an RSA key in a PEM file without a password", path, "no token could be signed")
+            refuse(
+                "the issuer's key must be an RSA key in a PEM file without a password",
+                path,
+                "no token could be signed",
+            )
         return cls._of(key)
 
     @classmethod
@@ -134,14 +146,20 @@ class IssuerKey:
 
         p, q, d = self._p, self._q, self._d
         public = rsa.RSAPublicNumbers(self.issuer.e, self.issuer.n)
-        numbers = rsa.RSAPrivateNumbers(p, q, d, rsa.rsa_crt_dmp1(d, p), rsa.rsa_crt_dmq1(d, q), rsa.rsa_crt_iqmp(p, q), public)
-        pem = numbers.private_key().private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
+        numbers = rsa.RSAPrivateNumbers(
+            p, q, d, rsa.rsa_crt_dmp1(d, p), rsa.rsa_crt_dmq1(d, q), rsa.rsa_crt_iqmp(p, q), public
+        )
+        pem = numbers.private_key().private_bytes(
+            form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption()
+        )
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
         with os.fdopen(handle, "wb") as file:
             file.write(pem)
 
     def sign(self, blinded: bytes) -> bytes:
-        """The blind signature: blinded ** d mod n, on a base that was blinded once more, and checked before it leaves."""
+        """The blind signature: blinded ** d mod n, on a base that was blinded once more, and checked before
+        it leaves.
+        """
         n, e = self.issuer.n, self.issuer.e
         message = int.from_bytes(blinded)
         if len(blinded) != self.issuer.size or not 0 < message < n:
@@ -166,10 +184,16 @@ def prepare(nonce: bytes, message: bytes) -> bytes:
     return nonce + message
 
 
-def blind(issuer: Issuer, prepared: bytes, *, salt: bytes | None = None, inverse: int | None = None) -> tuple[bytes, int]:
-    """The browser's first step, in Python: (blinded message, inverse of the factor). Salt and inverse are given by tests only."""
+def blind(
+    issuer: Issuer, prepared: bytes, *, salt: bytes | None = None, inverse: int | None = None
+) -> tuple[bytes, int]:
+    """The browser's first step, in Python: (blinded message, inverse of the factor). Salt and inverse are
+    given by tests only.
+    """
     n, e = issuer.n, issuer.e
-    encoded = int.from_bytes(_encoded(prepared, n.bit_length() - 1, secrets.token_bytes(SALT_BYTES) if salt is None else salt))
+    encoded = int.from_bytes(
+        _encoded(prepared, n.bit_length() - 1, secrets.token_bytes(SALT_BYTES) if salt is None else salt)
+    )
     if math.gcd(encoded, n) != 1:
         raise BlindError("This message would factor the modulus.")
     factor, inverse = _factor(n) if inverse is None else (pow(inverse, -1, n), inverse)
@@ -177,7 +201,9 @@ def blind(issuer: Issuer, prepared: bytes, *, salt: bytes | None = None, inverse
 
 
 def unblind(issuer: Issuer, signature: bytes, inverse: int) -> bytes:
-    """The browser's second step: the signature of the prepared message. Whether it is one, `Issuer.verifies` says."""
+    """The browser's second step: the signature of the prepared message. Whether it is one, `Issuer.verifies`
+    says.
+    """
     if len(signature) != issuer.size:
         raise BlindError("A blind signature has as many bytes as the issuer's modulus.")
     return (int.from_bytes(signature) * inverse % issuer.n).to_bytes(issuer.size)
@@ -196,7 +222,9 @@ def _encoded(message: bytes, bits: int, salt: bytes) -> bytes:
     length = (bits + 7) // 8
     digest = hashlib.sha384(bytes(8) + hashlib.sha384(message).digest() + salt).digest()
     block = bytes(length - len(salt) - _HASH_BYTES - 2) + b"\x01" + salt
-    mask = b"".join(hashlib.sha384(digest + i.to_bytes(4)).digest() for i in range(-(-len(block) // _HASH_BYTES)))
+    mask = b"".join(
+        hashlib.sha384(digest + i.to_bytes(4)).digest() for i in range(-(-len(block) // _HASH_BYTES))
+    )
     masked = bytearray(a ^ b for a, b in zip(block, mask, strict=False))
     masked[0] &= 0xFF >> (8 * length - bits)
     return bytes(masked) + digest + b"\xbc"

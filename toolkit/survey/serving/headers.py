@@ -1,4 +1,6 @@
-"""The headers of every answer, errors too: the page may load only its own files, and nothing of it stays anywhere."""
+"""The headers of every answer, errors too: the page may load only its own files, and nothing of it stays
+anywhere.
+"""
 
 POLICY = "; ".join(
     (

@@ -1,4 +1,6 @@
-"""Whether reports can be stored, as the last ones told: for the log, and for whoever asks the server how it is."""
+"""Whether reports can be stored, as the last ones told: for the log, and for whoever asks the server how it
+is.
+"""
 
 import logging
 import time
@@ -6,13 +8,17 @@ from collections.abc import Callable
 
 _LOG = logging.getLogger("toolkit.survey")
 FORGET_SECONDS = 30.0
-"""A failure counts so long: a proxy that sends nobody to an ailing server would otherwise never learn that it is well again."""
+"""A failure counts so long: a proxy that sends nobody to an ailing server would otherwise never learn that it
+is well again.
+"""
 
 
 class Health:
-    """Good until a report could not be stored, and again when one was, or when the failure is old and nobody has tried since.
+    """Good until a report could not be stored, and again when one was, or when the failure is old and nobody
+    has tried since.
 
-    The log hears when the store begins to fail and when it is back, once each: not of every report that comes meanwhile.
+    The log hears when the store begins to fail and when it is back, once each: not of every report that comes
+    meanwhile.
 
     >>> health = Health()
     >>> health.failed(TimeoutError())

@@ -1,7 +1,7 @@
 """What is asked, as the page's scripts take it: nothing is left to them that follows from the survey alone.
 
-An item is a question of the survey, the practice question, or the one about the method. Each names the screens that it is
-shown on, the words of the interface that stand on them, and what one chooses from.
+An item is a question of the survey, the practice question, or the one about the method. Each names the
+screens that it is shown on, the words of the interface that stand on them, and what one chooses from.
 """
 
 import string
@@ -17,7 +17,10 @@ Words = Mapping[str, Mapping[str, str]]
 """The words of the interface, by language."""
 Item = dict[str, Any]
 
-_AFTER = {"auto": "sent", "check": "told"}  # the screen behind the answer: what chance has made of it, or whether it was right
+_AFTER = {
+    "auto": "sent",
+    "check": "told",
+}  # the screen behind the answer: what chance has made of it, or whether it was right
 _SETS = ("subset", "unary", "capped_boxes")  # their reports are sets of options
 
 
@@ -39,7 +42,14 @@ def check(words: Words) -> Item:
     """The question whether the method was understood; its last option is right."""
     options = [{"label": _texts(words, name)} for name in ("check_yes", "check_no")]
     text = _texts(words, "check_question")
-    shown = {"name": "understood", "kind": "choice", "mode": "check", "required": True, "randomizer": None, "bounds": None}
+    shown = {
+        "name": "understood",
+        "kind": "choice",
+        "mode": "check",
+        "required": True,
+        "randomizer": None,
+        "bounds": None,
+    }
     return _item({**shown, "text": text, "options": options, "reports": []}, words, heading="check_title")
 
 
@@ -63,7 +73,8 @@ def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> I
         "screens": [f"ask:{name}", *([f"{_AFTER[mode]}:{name}"] if mode in _AFTER else [])],
         "before": _before(shown, _texts(words, f"{mode}_note" if note is None else note)),
         "sets": randomizer.get("kind") in _SETS,
-        "truths": shown["bounds"] or [[code] if shown["kind"] == "ticks" else code for code in range(len(shown["options"]))],
+        "truths": shown["bounds"]
+        or [[code] if shown["kind"] == "ticks" else code for code in range(len(shown["options"]))],
         **_field(shown["kind"], randomizer.get("most"), shown["bounds"], words),
     }
     if mode == "guided":
@@ -80,26 +91,43 @@ def _report(report: Item, place: int, words: Words) -> Item:
 
 
 def _quoted(option: Item, words: Words) -> Item:
-    return {**option, "quoted": {code: filled(words[code]["quoted"], label=option["label"][code]) for code in words}}
+    return {
+        **option,
+        "quoted": {code: filled(words[code]["quoted"], label=option["label"][code]) for code in words},
+    }
 
 
 def _sector(sector: Item, place: int, words: Words) -> Item:
     """A sector of the wheel, with its order in a list of all, and where the wheel has stopped."""
     order, stopped = sector["order"], _texts(words, "stopped", at=str(place))
     named = {code: f"{place} – {order[code]}" for code in words}
-    return {"size": sector["size"], "named": named, "stopped": {code: f"{stopped[code]} {order[code]}" for code in words}}
+    return {
+        "size": sector["size"],
+        "named": named,
+        "stopped": {code: f"{stopped[code]} {order[code]}" for code in words},
+    }
 
 
 def _legend(shown: Item, words: Words) -> dict[str, str]:
     """The question, and whether it may be left out."""
-    return {code: shown["text"][code] + ("" if shown["required"] else f" {words[code]['optional']}") for code in words}
+    return {
+        code: shown["text"][code] + ("" if shown["required"] else f" {words[code]['optional']}")
+        for code in words
+    }
 
 
 def _before(shown: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str, str]]]:
-    """What stands between a question and its field, in order: the kind of each paragraph, and its words by language."""
+    """What stands between a question and its field, in order: the kind of each paragraph, and its words by
+    language.
+    """
     odds = shown.get("odds")
     lines = None if odds is None else {code: "\n".join(odds[code]) for code in odds}
-    parts = (("note", shown.get("help")), ("note", note), ("lead", shown.get("instructions")), ("lead", shown.get("warning")))
+    parts = (
+        ("note", shown.get("help")),
+        ("note", note),
+        ("lead", shown.get("instructions")),
+        ("lead", shown.get("warning")),
+    )
     return [(kind, text) for kind, text in (*parts, ("odds", lines)) if text is not None]
 
 
@@ -109,14 +137,23 @@ def _texts(words: Words, name: str, **values: str) -> dict[str, str]:
 
 
 def _field(kind: str, most: int | None, bounds: Sequence[float] | None, words: Words) -> Item:
-    """What is said beside a field, and what if it was not filled in as it should be; the attributes of one to write in."""
+    """What is said beside a field, and what if it was not filled in as it should be; the attributes of one to
+    write in.
+    """
     hint = kind if kind in ("number", "text") else None if most is None else "most"
     problem = "wrong_number" if kind == "number" else "choose" if most is None else "most"
     low, high = bounds or (0, 0)
     values = {"low": _digits(low), "high": _digits(high), "n": str(most)}
     always = {"autocomplete": "off", "aria-describedby": "problem"}
     attributes = {
-        "number": {**always, "type": "number", "step": "any", "min": low, "max": high, "inputmode": "decimal"},
+        "number": {
+            **always,
+            "type": "number",
+            "step": "any",
+            "min": low,
+            "max": high,
+            "inputmode": "decimal",
+        },
         "text": {**always, "rows": 5, "maxlength": LONGEST_ANSWER},
     }
     told = None if hint is None else _texts(words, hint, **values)

@@ -1,8 +1,8 @@
 """What one client may cost the server: bytes, seconds and connections, and the reading of a body within them.
 
-The sizes are far above what a phone sends (a report has a few hundred bytes), the times far above what a slow network
-needs. A body is counted as it comes, so that one without a stated length, or with a false one, gets no further; its time is
-watched by the connection.
+The sizes are far above what a phone sends (a report has a few hundred bytes), the times far above what a slow
+network needs. A body is counted as it comes, so that one without a stated length, or with a false one, gets
+no further; its time is watched by the connection.
 """
 
 from collections.abc import Awaitable, Callable, Mapping
@@ -29,7 +29,9 @@ class Limits:
     body: int = 64 * 1024
     """Bytes of a body."""
     drain: int = 1024 * 1024
-    """Bytes of one request that are read to their end after it was refused, so that its sender sees the answer."""
+    """Bytes of one request that are read to their end after it was refused, so that its sender sees the
+    answer.
+    """
     head_seconds: float = 10.0
     body_seconds: float = 20.0
     answer_seconds: float = 30.0

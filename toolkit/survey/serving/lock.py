@@ -1,7 +1,8 @@
 """One server for one collection on a machine: a file that the server holds locked for as long as it lives.
 
-The operating system lets the lock go with the process, however it ends, even if nobody has taken notice of its end yet: that
-the lock is held means that there is a server. What stands in the file (its address and process) counts only while it is held.
+The operating system lets the lock go with the process, however it ends, even if nobody has taken notice of
+its end yet: that the lock is held means that there is a server. What stands in the file (its address and
+process) counts only while it is held.
 """
 
 import fcntl
@@ -26,14 +27,18 @@ class Held:
         """Of the file: a process that it is handed to holds the lock, too."""
 
     def write(self, line: str) -> None:
-        """Replace what stands in the file; a line is written at once, so that whoever reads it reads all of it or nothing."""
+        """Replace what stands in the file; a line is written at once, so that whoever reads it reads all of
+        it or nothing.
+        """
         os.ftruncate(self.descriptor, 0)
         os.pwrite(self.descriptor, line.encode(), 0)
 
 
 @contextmanager
 def holding(path: Path) -> Iterator[Held]:
-    """Hold the lock of a file, which is made if need be and stays: an empty file says nothing, and costs nothing."""
+    """Hold the lock of a file, which is made if need be and stays: an empty file says nothing, and costs
+    nothing.
+    """
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
@@ -69,5 +74,7 @@ def _take(descriptor: int) -> None:
             return fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             if time.monotonic() > end:
-                raise TakenError("the collection must have no server on this machine yet, got one that runs.") from None
+                raise TakenError(
+                    "the collection must have no server on this machine yet, got one that runs."
+                ) from None
             time.sleep(_PAUSE)

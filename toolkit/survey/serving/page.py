@@ -1,7 +1,7 @@
 """The page that respondents see: one HTML file with the survey in it as data, and no program of its own.
 
-The survey stands in a block of JSON, in which no character can end the block; the scripts beside it put every text on the
-screen as text. The headers that go with it are in `headers`.
+The survey stands in a block of JSON, in which no character can end the block; the scripts beside it put every
+text on the screen as text. The headers that go with it are in `headers`.
 """
 
 import html
@@ -22,7 +22,9 @@ _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u20
 
 
 def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> bytes:
-    """The HTML of a survey; `issuer` is the public key of blind tokens, `earlier` are hashes of pages that this one replaces."""
+    """The HTML of a survey; `issuer` is the public key of blind tokens, `earlier` are hashes of pages that
+    this one replaces.
+    """
     data = content(survey, issuer, earlier)
     first = survey.languages[0]
     words = data["words"][first]
@@ -40,7 +42,8 @@ def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = 
 def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = ()) -> dict[str, Any]:
     """All that the scripts are told: the survey, the words of the interface, the hash of the program.
 
-    The practice question and the question about the method become an introduction of the same shape as all questions.
+    The practice question and the question about the method become an introduction of the same shape as all
+    questions.
     """
     data, words = survey.for_page(), interface(survey.languages, survey.interface_words)
     practice, check = data.pop("practice"), data.pop("check")
@@ -62,8 +65,12 @@ def _complete(words: Mapping[str, str]) -> dict[str, str]:
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:
-    """What people agree to, in each language: the consequence, the researcher's own words, and the rest of the promise."""
-    return {code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()}
+    """What people agree to, in each language: the consequence, the researcher's own words, and the rest of
+    the promise.
+    """
+    return {
+        code: [first, *re.split(r"\n\s*\n", own[code]), *rest] for code, (first, *rest) in promise.items()
+    }
 
 
 def as_block(data: Any) -> str:

@@ -1,4 +1,6 @@
-"""What arrives from a phone, read strictly: the sender is anybody, so nothing is guessed, repaired or quoted."""
+"""What arrives from a phone, read strictly: the sender is anybody, so nothing is guessed, repaired or
+quoted.
+"""
 
 import json
 import re
@@ -29,7 +31,9 @@ class OtherSurvey(PayloadError):  # noqa: N818  it is the survey that is another
 
 @dataclass(frozen=True)
 class BlindToken:
-    """Proof that some invited person sent this, without saying which: a random nonce and the issuer's signature of it."""
+    """Proof that some invited person sent this, without saying which: a random nonce and the issuer's
+    signature of it.
+    """
 
     nonce: bytes
     signature: bytes
@@ -45,7 +49,8 @@ class Submission:
 
 
 def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) -> Submission:
-    """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not send.
+    """The submission that the bytes hold; raises `PayloadError` for everything that an honest phone would not
+    send.
 
     `pages` are the hashes that it may name: without them, the survey's own.
     """
@@ -53,14 +58,21 @@ def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) ->
     fields = ["survey", "key", "answers", "understood", *(["token"] if survey.access != "open" else [])]
     if not isinstance(data, dict) or set(data) != set(fields):
         raise PayloadError(f"A submission must have exactly the fields {', '.join(fields)}.")
-    if not isinstance(data["survey"], str) or data["survey"] not in ([survey.hash] if pages is None else pages):
-        raise OtherSurvey("This submission is for another survey, or for an earlier version of this one: load the page again.")
+    if not isinstance(data["survey"], str) or data["survey"] not in (
+        [survey.hash] if pages is None else pages
+    ):
+        raise OtherSurvey(
+            "This submission is for another survey, or for an earlier version of this one: load the page "
+            "again."
+        )
     if not isinstance(data["key"], str) or not _KEY.fullmatch(data["key"]):
         raise PayloadError("The key must be 32 hexadecimal digits.")
     token = None if survey.access == "open" else _token(data["token"], survey.access)
     understood = data["understood"]
     if type(understood) is not (bool if survey.check else type(None)):
-        raise PayloadError(f"`understood` must be {'true or false' if survey.check else 'null'} in this survey.")
+        raise PayloadError(
+            f"`understood` must be {'true or false' if survey.check else 'null'} in this survey."
+        )
     answers = _answers(survey, data["answers"])
     body = _WRITER.encode({"answers": answers, "understood": understood})
     return Submission(bytes.fromhex(data["key"]), body, token)
@@ -68,7 +80,9 @@ def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) ->
 
 def parsed(raw: bytes) -> Any:
     """Strict JSON out of bytes from a stranger; the error never says more than that it is none."""
-    with suppress(ValueError):  # and not `except`: an error that another one was the context of would carry the body along
+    with suppress(
+        ValueError
+    ):  # and not `except`: an error that another one was the context of would carry the body along
         return strict_json.loads(raw, digits=_MOST_DIGITS)
     raise PayloadError("It must be JSON in UTF-8, without repeated fields and without strange numbers.")
 
@@ -99,7 +113,9 @@ def _check_answer(survey: Survey, question: Question, answers: dict[str, Any]) -
     value = answers[question.name]
     if not asked(survey, question, answers):
         if value is not None:
-            raise PayloadError(f"The question {question.name} is not asked after these plain answers: it must be null.")
+            raise PayloadError(
+                f"The question {question.name} is not asked after these plain answers: it must be null."
+            )
     elif value is None:
         if question.required:
             raise PayloadError(f"The question {question.name} must be answered.")

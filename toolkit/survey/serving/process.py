@@ -1,13 +1,14 @@
 """The process that serves one survey: `python -m toolkit.survey.serving.process --database URL`.
 
-It is a process of its own, so that it outlives a notebook's kernel, and it knows nothing but the database: `collect()` and
-the command line start it, watch it and stop it (SIGTERM: what has begun is finished). When it is ready it writes one line
-of JSON: its address, port and process. It keeps no log of requests, reads no X-Forwarded-For, and forgets addresses at once;
-its own log tells when the database fails and is back, and where a fault of the program is.
+It is a process of its own, so that it outlives a notebook's kernel, and it knows nothing but the database:
+`collect()` and the command line start it, watch it and stop it (SIGTERM: what has begun is finished). When it
+is ready it writes one line of JSON: its address, port and process. It keeps no log of requests, reads no
+X-Forwarded-For, and forgets addresses at once; its own log tells when the database fails and is back, and
+where a fault of the program is.
 
-Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests, too. With blind
-tokens the proxy must do what we do where we are asked directly: end the browser's connection after an answer of /sign, and resume
-no TLS session.
+Behind a proxy let it listen on 127.0.0.1 and give TLS to the proxy; turn off the proxy's own log of requests,
+too. With blind tokens the proxy must do what we do where we are asked directly: end the browser's connection
+after an answer of /sign, and resume no TLS session.
 """
 
 import argparse
@@ -49,7 +50,9 @@ ISSUER = "issuer"
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on stderr."""
+    """Serve until SIGTERM or SIGINT; 0 after a graceful end, 2 if it could not begin, with the reason on
+    stderr.
+    """
     options = _parser().parse_args(arguments)
     if options.detach:
         _detach()
@@ -63,7 +66,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def serve(arguments: Sequence[str]) -> None:
-    """Serve in this process until SIGTERM or SIGINT; why it could not begin is raised, `TakenError` if another server runs."""
+    """Serve in this process until SIGTERM or SIGINT; why it could not begin is raised, `TakenError` if
+    another server runs.
+    """
     _begin(_parser().parse_args(arguments))
 
 
@@ -80,7 +85,9 @@ def _failed(problem: object) -> int:
 
 
 def _detach() -> None:
-    """Go on as a process that is nobody's child: whoever started us need not wait for our end, nor outlive us."""
+    """Go on as a process that is nobody's child: whoever started us need not wait for our end, nor outlive
+    us.
+    """
     if os.fork():
         os._exit(0)
     os.umask(0o077)
@@ -97,28 +104,55 @@ def _alone(state: Path | None) -> Iterator[Held | None]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m toolkit.survey.serving.process", description="Serve one survey.")
+    parser = argparse.ArgumentParser(
+        prog="python -m toolkit.survey.serving.process", description="Serve one survey."
+    )
     known = os.environ.get("TOOLKIT_DATABASE")  # a password must not stand in the list of processes
-    told = "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve; else TOOLKIT_DATABASE of the environment"
+    told = (
+        "sqlite:///file.db or postgresql://…, made by collect() or toolkit serve; else TOOLKIT_DATABASE "
+        "of the environment"
+    )
     parser.add_argument("--database", default=known, required=known is None, help=told)
-    parser.add_argument("--host", default="127.0.0.1", help="address to listen on (default: this machine only)")
+    parser.add_argument(
+        "--host", default="127.0.0.1", help="address to listen on (default: this machine only)"
+    )
     parser.add_argument("--port", type=int, default=0, help="0: any free one")
-    parser.add_argument("--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)")
+    parser.add_argument(
+        "--certificate", help="PEM file with the TLS certificate and its chain (blind tokens need TLS 1.3)"
+    )
     parser.add_argument("--private-key", help="PEM file with the key of the TLS certificate")
     parser.add_argument("--issuer-key", help="PEM file with the key that signs blind tokens")
-    parser.add_argument("--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey")
-    parser.add_argument("--workers", type=int, default=1, help="processes at the same address, for PostgreSQL")
-    parser.add_argument("--listening", type=int, help="descriptor of a socket that listens already: for workers")
+    parser.add_argument(
+        "--prefix", default="", help="path below which a proxy passes requests on unchanged, such as /survey"
+    )
+    parser.add_argument(
+        "--workers", type=int, default=1, help="processes at the same address, for PostgreSQL"
+    )
+    parser.add_argument(
+        "--listening", type=int, help="descriptor of a socket that listens already: for workers"
+    )
     parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
-    parser.add_argument("--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it")
-    parser.add_argument("--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones")
-    parser.add_argument("--detach", action="store_true", help="go into the background, and say the line of JSON when it is ready")
-    parser.add_argument(_ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it")
+    parser.add_argument(
+        "--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it"
+    )
+    parser.add_argument(
+        "--log", type=Path, help="file for what goes wrong, 256 kB at the most and as much of older ones"
+    )
+    parser.add_argument(
+        "--detach",
+        action="store_true",
+        help="go into the background, and say the line of JSON when it is ready",
+    )
+    parser.add_argument(
+        _ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it"
+    )
     return parser
 
 
 def _serve(options: argparse.Namespace, held: Held | None) -> None:
-    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
+    check_address(
+        options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine
+    )
     store = open_store(options.database)
     try:
         survey, editions = store.survey(), store.editions()
@@ -144,9 +178,15 @@ def _serve(options: argparse.Namespace, held: Held | None) -> None:
 def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
     """Several processes at one address, which this one watches over."""
     count = whole(options.workers, "workers")
-    check_address(options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine)
+    check_address(
+        options.host, tls=options.certificate is not None, allowed=options.plain_http_beyond_this_machine
+    )
     if options.database.startswith("sqlite:"):
-        refuse("several workers need PostgreSQL", "SQLite", "a file has one writer at a time, and they would turn people away")
+        refuse(
+            "several workers need PostgreSQL",
+            "SQLite",
+            "a file has one writer at a time, and they would turn people away",
+        )
     with closing(open_store(options.database)) as store:
         survey = store.survey()
         check_page(survey, store.editions())
@@ -155,9 +195,12 @@ def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
     with _listening(options) as listening:
         shared = [listening.fileno(), *([] if held is None else [held.descriptor])]
         told = {
-            name: getattr(options, name) for name in ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
+            name: getattr(options, name)
+            for name in ("host", "certificate", "private_key", "issuer_key", "prefix", "connections")
         }
-        arguments = [f"--{name.replace('_', '-')}={value}" for name, value in told.items() if value is not None]
+        arguments = [
+            f"--{name.replace('_', '-')}={value}" for name, value in told.items() if value is not None
+        ]
         arguments += [_ALLOW] if options.plain_http_beyond_this_machine else []
         environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
         command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
@@ -175,7 +218,8 @@ def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
     refuse(
         "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
         repr(host),
-        "on the way anybody could read the reports, and change the page so that it sends the truth. Give --certificate and "
+        "on the way anybody could read the reports, and change the page so that it sends the truth. Give "
+        "--certificate and "
         f"--private-key, or put a proxy with TLS in front, or say {_ALLOW}",
     )
 
@@ -190,7 +234,9 @@ def _local(address: str) -> bool:
 
 
 def own_key(store: Store, path: str | Path) -> IssuerKey:
-    """The key in a file, which must be the one that the collection began with: tokens signed by another are worth nothing here."""
+    """The key in a file, which must be the one that the collection began with: tokens signed by another are
+    worth nothing here.
+    """
     key = IssuerKey.load(path)
     if (store.setting(ISSUER) or store.once(ISSUER, key.issuer.fingerprint)) != key.issuer.fingerprint:
         refuse(
@@ -202,7 +248,9 @@ def own_key(store: Store, path: str | Path) -> IssuerKey:
 
 
 def _places(connections: int) -> int:
-    """How many connections the operating system lets us have, when our limit of open files is raised as far as that takes."""
+    """How many connections the operating system lets us have, when our limit of open files is raised as far
+    as that takes.
+    """
     try:
         import resource
     except ImportError:  # Windows has no such limit
@@ -220,19 +268,24 @@ def _listening(options: argparse.Namespace) -> socket.socket:
     if options.listening is not None:
         return socket.socket(fileno=options.listening)
     host, port = options.host, options.port
-    family, _, _, _, address = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)[0]
+    family, _, _, _, address = socket.getaddrinfo(
+        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
+    )[0]
     try:
         return socket.create_server(address[:2], family=family, backlog=BACKLOG)
     except OSError as problem:
         refuse(
             f"port {port} of {host} must be free and allowed",
             os.strerror(problem.errno or 0),
-            "end the program that has it, or name another port; links that were handed out lead to the old one",
+            "end the program that has it, or name another port; links that were handed out lead to the old "
+            "one",
             OSError,
         )
 
 
-def _announcement(options: argparse.Namespace, listening: socket.socket, page: str, held: Held | None) -> Callable[[], None]:
+def _announcement(
+    options: argparse.Namespace, listening: socket.socket, page: str, held: Held | None
+) -> Callable[[], None]:
     """Say once where we are, when a connection would be answered."""
     host, port = listening.getsockname()[:2]
     scheme = "https" if options.certificate else "http"
@@ -269,7 +322,8 @@ def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Co
         access_log=False,
         proxy_headers=False,
         server_header=False,
-        date_header=True,  # RFC 9110 wants it from whoever has a clock; it tells nothing that the client does not know
+        # RFC 9110 wants it from whoever has a clock; it tells nothing that the client does not know
+        date_header=True,
         backlog=BACKLOG,
         timeout_keep_alive=max(1, round(limits.idle_seconds)),
         timeout_graceful_shutdown=_GRACE_SECONDS,
@@ -280,9 +334,11 @@ def _config(app: Any, options: argparse.Namespace, limits: Limits) -> uvicorn.Co
 
 
 def _forget_sessions(config: uvicorn.Config) -> None:
-    """Where tokens are blind, resume no TLS session: it would tie a report's new connection to that of a signature.
+    """Where tokens are blind, resume no TLS session: it would tie a report's new connection to that of a
+    signature.
 
-    Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot, so that TLS 1.3 is asked for.
+    Tickets can be turned off; the sessions that the server itself keeps for TLS 1.2 cannot, so that TLS 1.3
+    is asked for.
     """
     config.load()
     if config.ssl is not None:
@@ -291,9 +347,13 @@ def _forget_sessions(config: uvicorn.Config) -> None:
         config.ssl.num_tickets = 0
 
 
-def _run(config: uvicorn.Config, limits: Limits, listening: socket.socket, announce: Callable[[], None]) -> None:
+def _run(
+    config: uvicorn.Config, limits: Limits, listening: socket.socket, announce: Callable[[], None]
+) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, _ignore)  # uvicorn raises the signal again after a graceful end; by then all is done
+        signal.signal(
+            number, _ignore
+        )  # uvicorn raises the signal again after a graceful end; by then all is done
     WatchedServer(config, limits, announce).run(sockets=[listening])
 
 

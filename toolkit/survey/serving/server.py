@@ -1,12 +1,15 @@
-"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind signatures, one for health.
+"""What respondents' browsers talk to: the page and its files, one address for reports, one for blind
+signatures, one for health.
 
-Nothing here belongs to the researcher: status, closing and results are done at the database, from another process. There are
-no cookies, and nothing of a request is logged, quoted in an answer or kept but the report itself. 201 means that a report
-with this key is on the disk; whatever else is answered, sending the same bytes again is right. When the database fails,
-reports are answered with 503 and a time to wait, and the page still loads: it was made when the server started.
+Nothing here belongs to the researcher: status, closing and results are done at the database, from another
+process. There are no cookies, and nothing of a request is logged, quoted in an answer or kept but the report
+itself. 201 means that a report with this key is on the disk; whatever else is answered, sending the same
+bytes again is right. When the database fails, reports are answered with 503 and a time to wait, and the page
+still loads: it was made when the server started.
 
-It is a plain ASGI application: an address is found in a table, and there is nothing between it and the connection. How long a
-body may take is watched by the connection (`connecting/connection.py`), which counts seconds anyway.
+It is a plain ASGI application: an address is found in a table, and there is nothing between it and the
+connection. How long a body may take is watched by the connection (`connecting/connection.py`), which counts
+seconds anyway.
 """
 
 import asyncio
@@ -49,7 +52,9 @@ Handler = Callable[[Scope, Receive], Awaitable[Answer]]
 
 
 class Writing(Protocol):
-    """What the server needs of a `Writer`: each returns when the database has it for good, or raises `StoreError`."""
+    """What the server needs of a `Writer`: each returns when the database has it for good, or raises
+    `StoreError`.
+    """
 
     def put(self, entry: Entry) -> Awaitable[Outcome]: ...
     def issue(self, invitation: bytes, blinded: bytes) -> Awaitable[bool]: ...
@@ -74,12 +79,22 @@ def application(
     writer : takes the reports.
     key : the issuer's private key, for access by blind tokens and for nothing else.
     limits : of bodies; those of connections are the server process' own.
-    prefix : the path below which a proxy passes requests on as they come, such as "/survey"; a proxy that takes it off needs none.
-    earlier : hashes of the survey as earlier pages showed it, whose reports are still good.
+    prefix : the path below which a proxy passes requests on as they come, such as "/survey"; a proxy that
+    takes it off needs none. earlier : hashes of the survey as earlier pages showed it, whose reports are
+    still good.
     """
     if (key is None) != (survey.access != "blind"):
-        refuse("`key` must be given for access by blind tokens, and only then", f"access {survey.access!r}", "it signs the tokens")
-    if prefix and (not prefix.startswith("/") or prefix.endswith("/") or not prefix.isascii() or set(prefix) & set("{}%?#")):
+        refuse(
+            "`key` must be given for access by blind tokens, and only then",
+            f"access {survey.access!r}",
+            "it signs the tokens",
+        )
+    if prefix and (
+        not prefix.startswith("/")
+        or prefix.endswith("/")
+        or not prefix.isascii()
+        or set(prefix) & set("{}%?#")
+    ):
         refuse("`prefix` must be a path such as '/survey'", repr(prefix), "requests would not be found")
     issuer = None if key is None else key.issuer
     pages = frozenset(page_hash(one, issuer) for one in (survey.hash, *earlier))
@@ -90,7 +105,9 @@ def application(
     table |= {"/sign": {"POST": desk.sign}} if key is not None else {}
     table |= {"/": _fixed(form, "text/html; charset=utf-8")}
     table |= {f"/{name}": _fixed(client.asset(name), _TYPES[Path(name).suffix]) for name in _files(survey)}
-    return Application({f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"})
+    return Application(
+        {f"{prefix}{path}": methods for path, methods in table.items()}, closing={f"{prefix}/sign"}
+    )
 
 
 def _files(survey: Survey) -> list[str]:
@@ -122,7 +139,8 @@ class Application:
     Parameters
     ----------
     table : for each path who answers each method.
-    closing : paths whose every answer ends its connection. A report on that of a signature would be the invited person's.
+    closing : paths whose every answer ends its connection. A report on that of a signature would be the
+    invited person's.
     """
 
     def __init__(self, table: Mapping[str, Mapping[str, Handler]], closing: Set[str] = frozenset()) -> None:
@@ -182,7 +200,9 @@ class _Desk:
         spent = pass_of(self.pages, submission, None if self.key is None else self.key.issuer)
         outcome = await self._done(self.writer.put(Entry(submission.key, submission.body, spent)))
         if outcome in _REFUSALS:
-            raise RefusalError(*_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None)
+            raise RefusalError(
+                *_REFUSALS[outcome], retry_after=_PAUSE_SECONDS if outcome is Outcome.PAUSED else None
+            )
         return _STORED.same(b'{"stored":"%s"}' % submission.key.hex().encode())
 
     async def sign(self, scope: Scope, receive: Receive) -> Answer:
@@ -194,15 +214,21 @@ class _Desk:
         except PayloadError as problem:
             raise _said(problem) from None
         if not await self._done(self.writer.issue(wanted.invitation, wanted.fingerprint)):
-            raise RefusalError(403, "This link was used before, or is not one of this survey, or the survey is not open.")
+            raise RefusalError(
+                403, "This link was used before, or is not one of this survey, or the survey is not open."
+            )
         signature = await asyncio.to_thread(self.key.sign, wanted.blinded)
         return in_json(200, {"signature": signature.hex()})
 
     def health(self) -> Answer:
-        """Whether reports can be stored, as far as the last one told: no question goes to the database, no number is said."""
+        """Whether reports can be stored, as far as the last one told: no question goes to the database, no
+        number is said.
+        """
         if self.writer.is_working and self.told.is_good:
             return in_json(200, {"health": "good"})
-        return _refused(RefusalError(503, "Reports cannot be stored at the moment.", retry_after=_BUSY_SECONDS))
+        return _refused(
+            RefusalError(503, "Reports cannot be stored at the moment.", retry_after=_BUSY_SECONDS)
+        )
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         headers = scope["headers"]
@@ -224,7 +250,9 @@ class _Desk:
         except (StoreError, TimeoutError) as problem:
             self.told.failed(problem)
             seconds = problem.retry_after if isinstance(problem, StoreError) else _BUSY_SECONDS
-            raise RefusalError(503, "This cannot be stored at the moment: please send it again.", retry_after=seconds) from None
+            raise RefusalError(
+                503, "This cannot be stored at the moment: please send it again.", retry_after=seconds
+            ) from None
         self.told.worked()
         return result
 

@@ -1,8 +1,10 @@
-"""Several processes at one address, so that one may die and the others go on: for availability, not for speed.
+"""Several processes at one address, so that one may die and the others go on: for availability, not for
+speed.
 
-The parent holds the listening socket and the lock of the collection, takes no request itself, starts again what has died, and
-ends all when it is told to. A connection that comes while no worker is ready waits at the socket; it is not refused. A worker ends
-with its parent, however that ends: it sees that the pipe to it is closed. Until the last one has ended the lock is held.
+The parent holds the listening socket and the lock of the collection, takes no request itself, starts again
+what has died, and ends all when it is told to. A connection that comes while no worker is ready waits at the
+socket; it is not refused. A worker ends with its parent, however that ends: it sees that the pipe to it is
+closed. Until the last one has ended the lock is held.
 """
 
 import logging
@@ -26,7 +28,9 @@ _AGAIN_SECONDS, _LATER_SECONDS = 1.0, 5.0  # after a death, and after a start th
 
 @dataclass(frozen=True)
 class Command:
-    """How a worker is started: its arguments, its environment, and the descriptors that it shares with its parent."""
+    """How a worker is started: its arguments, its environment, and the descriptors that it shares with its
+    parent.
+    """
 
     arguments: Sequence[str]
     environment: Mapping[str, str]
@@ -35,7 +39,9 @@ class Command:
 
 @dataclass
 class _Worker:
-    """A process, and whether it has said that it is ready. `complaints` is what it said on stderr before that."""
+    """A process, and whether it has said that it is ready. `complaints` is what it said on stderr before
+    that.
+    """
 
     process: "subprocess.Popen[str]"
     started: float
@@ -56,7 +62,9 @@ class _Worker:
             text=True,
         )
         made = cls(process, time.monotonic())
-        made._listeners += [threading.Thread(target=work, daemon=True) for work in (made._hear, made._pass_on)]
+        made._listeners += [
+            threading.Thread(target=work, daemon=True) for work in (made._hear, made._pass_on)
+        ]
         for listener in made._listeners:
             listener.start()
         return made
@@ -116,7 +124,9 @@ def _wait_for(workers: Sequence[_Worker], told: threading.Event) -> None:
             if dead is not None:
                 dead.bury()
             said = " ".join(dead.complaints).removeprefix("Not serving: ") if dead else ""
-            raise StoreError(said or "the workers must become ready, got one that does not: nothing is collected.")
+            raise StoreError(
+                said or "the workers must become ready, got one that does not: nothing is collected."
+            )
         told.wait(_LOOK_SECONDS)
 
 

@@ -1,10 +1,11 @@
 """A collection in a database: what must happen in which order, whichever database it is.
 
-An `Engine` opens transactions, a `Session` is one of them: a handful of statements each. Everything that a promise
-depends on is here, once; `sqlite.py` and `postgres.py` only say it in their dialects. A writing session has locked
-the collection before it is handed out, so of several servers one decides at a time, and what it read stays true until it
-has written: the cap is exact, a token is spent once, and a collection that was closed takes nothing more. Where there is neither
-cap nor token, nothing but its key decides about a report: there servers share the lock, and only closing excludes them.
+An `Engine` opens transactions, a `Session` is one of them: a handful of statements each. Everything that a
+promise depends on is here, once; `sqlite.py` and `postgres.py` only say it in their dialects. A writing
+session has locked the collection before it is handed out, so of several servers one decides at a time, and
+what it read stays true until it has written: the cap is exact, a token is spent once, and a collection that
+was closed takes nothing more. Where there is neither cap nor token, nothing but its key decides about a
+report: there servers share the lock, and only closing excludes them.
 """
 
 import threading
@@ -32,11 +33,16 @@ _NEXT = {
     State.PAUSED: (State.OPEN, State.CLOSED),
     State.CLOSED: (),
 }
-_NEXT_NAMES = {state: " or ".join(later.value for later in following) or "nothing else" for state, following in _NEXT.items()}
+_NEXT_NAMES = {
+    state: " or ".join(later.value for later in following) or "nothing else"
+    for state, following in _NEXT.items()
+}
 
 
 class Session(Protocol):
-    """One transaction. Whatever is given as a collection of keys or hashes is written in their order, not in that of arrival."""
+    """One transaction. Whatever is given as a collection of keys or hashes is written in their order, not in
+    that of arrival.
+    """
 
     def head(self) -> Head | None: ...
     def begin(self, head: Head) -> None: ...
@@ -56,7 +62,9 @@ class Session(Protocol):
 
     def page(self, after: bytes, most: int) -> list[tuple[bytes, str]]: ...
     def keep(self, reports: dict[bytes, str]) -> set[bytes]:
-        """Store and count them; the keys that are not stored because somebody else, who shares the collection, was faster."""
+        """Store and count them; the keys that are not stored because somebody else, who shares the
+        collection, was faster.
+        """
 
     def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
         """Write the pool and what leaves it, and count so many reports more."""
@@ -88,7 +96,9 @@ class Engine(Protocol):
         """
 
     def making(self) -> AbstractContextManager[Session]:
-        """As `writing`, where there may be nothing yet: `head` is then None; a database of something else is refused."""
+        """As `writing`, where there may be nothing yet: `head` is then None; a database of something else is
+        refused.
+        """
 
     def wipe(self) -> None:
         """Wipe what the database's own log tells of the last commits, as far as it is ours to wipe."""
@@ -110,7 +120,9 @@ class Collection:
         self._engine = engine
         self._lock = threading.RLock()
         self._seen: tuple[str, int] | None = None
-        self._is_shared = False  # whether servers may add reports side by side: nothing but the key decides about one
+        self._is_shared = (
+            False  # whether servers may add reports side by side: nothing but the key decides about one
+        )
         self._last_day: tuple[str, Day | None] | None = None
 
     def create(self, survey: Survey) -> None:
@@ -158,7 +170,9 @@ class Collection:
                 head = self._head(session)
                 if state is not head.state and state not in _NEXT[head.state]:
                     refuse(
-                        f"a {head.state.value} collection may become {_NEXT_NAMES[head.state]}", state.value, "it stays as it is"
+                        f"a {head.state.value} collection may become {_NEXT_NAMES[head.state]}",
+                        state.value,
+                        "it stays as it is",
                     )
                 if state is not State.CLOSED:
                     session.move(state)
@@ -213,9 +227,17 @@ class Collection:
         with self._lock, self._engine.writing(patient=True) as session:
             head = self._head(session)
             if head.access == "open":
-                refuse("`invite` needs a survey with access by token or blind", "open", "everybody may answer it anyway")
+                refuse(
+                    "`invite` needs a survey with access by token or blind",
+                    "open",
+                    "everybody may answer it anyway",
+                )
             if head.state is State.CLOSED:
-                refuse("`invite` needs a collection that is not closed", "closed", "nobody could use the invitation")
+                refuse(
+                    "`invite` needs a collection that is not closed",
+                    "closed",
+                    "nobody could use the invitation",
+                )
             session.invite(invited)
 
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
@@ -274,7 +296,11 @@ class Collection:
             with self._engine.reading() as session:
                 state = self._head(session).state
             if state is not State.CLOSED:  # which is final: nobody opens it again meanwhile
-                refuse("a collection must be closed before it is deleted", state.value, "close it first; nothing was deleted")
+                refuse(
+                    "a collection must be closed before it is deleted",
+                    state.value,
+                    "close it first; nothing was deleted",
+                )
             self._engine.remove()
 
     def close(self) -> None:
@@ -282,16 +308,25 @@ class Collection:
             self._engine.close()
 
     def _head(self, session: Session) -> Head:
-        """The collection, which must be the same as the last time: a database may be exchanged under a running server."""
+        """The collection, which must be the same as the last time: a database may be exchanged under a
+        running server.
+        """
         head = session.head() or _gone()
         if self._seen not in (None, (head.hash, head.identity)):
-            refuse("the database must hold the same collection as before", "another one", "nothing was read or stored", StoreError)
+            refuse(
+                "the database must hold the same collection as before",
+                "another one",
+                "nothing was read or stored",
+                StoreError,
+            )
         self._seen = head.hash, head.identity
         self._is_shared = head.access == "open" and head.cap is None
         return head
 
     def _today(self, session: Session) -> Head:
-        """The collection as phones meet it: after its last day it is closed, although nobody has closed it yet."""
+        """The collection as phones meet it: after its last day it is closed, although nobody has closed it
+        yet.
+        """
         head = self._head(session)
         if self._last_day is None or self._last_day[0] != head.hash:
             self._last_day = head.hash, survey_of(session.editions()[-1]).closes
@@ -304,7 +339,9 @@ def _gone() -> NoReturn:
 
 
 def _alone(session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
-    """Nobody else writes meanwhile. With tokens, reports and passes join the pool, and others leave it: see `mixing.py`."""
+    """Nobody else writes meanwhile. With tokens, reports and passes join the pool, and others leave it: see
+    `mixing.py`.
+    """
     held, pool = session.standing()
     keys = sorted({entry.key for entry in batch})
     found = session.found(keys) | (pool.reports.keys() & set(keys))
@@ -324,4 +361,8 @@ def _known(session: Session, access: str, pool: Pool, passes: Sequence[bytes]) -
     """The passes that may be used (token mode), or that were used (blind mode)."""
     if access == "open" or not passes:
         return set()
-    return session.unspent(passes) - pool.passes if access == "token" else session.spent(passes) | (pool.passes & set(passes))
+    return (
+        session.unspent(passes) - pool.passes
+        if access == "token"
+        else session.spent(passes) | (pool.passes & set(passes))
+    )

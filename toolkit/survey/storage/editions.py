@@ -1,10 +1,11 @@
 """Which page a collection shows: the one that it was made with, or one that was amended on purpose.
 
-A page is the survey, the words around it and the files that randomize; its hash is what people agree to and what an ethics board
-compares. Other code makes another page. It is not served by accident: the toolkit says which version made the collection, and
-goes on with this page only if the collection is amended. Then both hashes are kept, each with its version, and reports that were
-made by the earlier page, and still wait on phones, stay good. Questions and designs cannot be amended: one table of
-reports must come from one set of odds.
+A page is the survey, the words around it and the files that randomize; its hash is what people agree to and
+what an ethics board compares. Other code makes another page. It is not served by accident: the toolkit says
+which version made the collection, and goes on with this page only if the collection is amended. Then both
+hashes are kept, each with its version, and reports that were made by the earlier page, and still wait on
+phones, stay good. Questions and designs cannot be amended: one table of reports must come from one set of
+odds.
 """
 
 import json
@@ -17,8 +18,10 @@ from toolkit.survey.storage.protocol import Edition
 
 _AMENDABLE = ("title", "consent", "words", "closes")
 _CORRECTED = (
-    "reports cannot be mixed; take another database. To correct a text of an open survey, close that collection, which keeps its "
-    "reports, and collect the corrected survey in a new one; where designs and options are the same, estimate() takes both tables, "
+    "reports cannot be mixed; take another database. To correct a text of an open survey, close that "
+    "collection, which keeps its "
+    "reports, and collect the corrected survey in a new one; where designs and options are the same, "
+    "estimate() takes both tables, "
     "one below the other"
 )
 
@@ -49,7 +52,9 @@ def survey_of(edition: Edition) -> Survey:
 
 
 def other_page(survey: Survey, editions: Sequence[Edition]) -> str | None:
-    """Which page people have seen, if this code makes another one of the survey; None if it makes one that they have seen."""
+    """Which page people have seen, if this code makes another one of the survey; None if it makes one that
+    they have seen.
+    """
     if survey.hash in {edition.hash for edition in editions}:
         return None
     last = editions[-1]
@@ -65,11 +70,14 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
         refuse("a database holds one collection", "one of another survey", _CORRECTED)
     if _changed(survey, last, allowed=()):
         same = "if it is the same survey with corrected words, amend the collection (toolkit serve --amend)"
-        refuse("a database holds one collection", "one of another survey", f"take another database; or, {same}")
+        refuse(
+            "a database holds one collection", "one of another survey", f"take another database; or, {same}"
+        )
     refuse(
         "a collection must be served with the page that it was made with",
         received,
-        f"use toolkit {last.toolkit} as it was then, or amend the collection (toolkit serve --amend): people see this page from "
+        f"use toolkit {last.toolkit} as it was then, or amend the collection (toolkit serve --amend): "
+        "people see this page from "
         "then on, and reports of the earlier one stay good",
     )
 
@@ -79,7 +87,8 @@ def check_amendment(survey: Survey, last: Edition) -> None:
     changed = _changed(survey, last)
     if changed:
         refuse(
-            f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and files",
+            f"an amended survey may differ in {', '.join(_AMENDABLE)} and in the toolkit's own words and "
+            "files",
             f"others in {changed[0]}",
             "reports would no longer be answers to one survey; collect in another database",
         )
@@ -88,4 +97,8 @@ def check_amendment(survey: Survey, last: Edition) -> None:
 def _changed(survey: Survey, last: Edition, allowed: Sequence[str] = _AMENDABLE) -> list[str]:
     """What differs between two surveys as they are written, but for what may differ."""
     old, new = json.loads(last.survey), json.loads(json.dumps(survey.to_dict()))
-    return [name for name in sorted(old.keys() | new.keys()) if name not in allowed and old.get(name) != new.get(name)]
+    return [
+        name
+        for name in sorted(old.keys() | new.keys())
+        if name not in allowed and old.get(name) != new.get(name)
+    ]

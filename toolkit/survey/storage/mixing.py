@@ -1,23 +1,26 @@
-"""Which report came with which token: a pool hides it from whoever reads the database once while a collection is open.
+"""Which report came with which token: a pool hides it from whoever reads the database once while a collection
+is open.
 
-A report and the pass that it spends must be written in one transaction, and databases mark what was written together: PostgreSQL
-by the number of the transaction at every row, SQLite by the pages of a commit in its log. So both go first into a pool, which is
-one value of one row: the reports of the last people in the order of their random keys, and beside them, in the order of their
-hashes, the passes of the same people. The pool is written anew with every batch. When twice `LEAST` people or more are
-in it, all but `LEAST` reports, drawn by lot, move to the table of reports, and as many passes, drawn by another lot, to the
-table of spent ones.
+A report and the pass that it spends must be written in one transaction, and databases mark what was written
+together: PostgreSQL by the number of the transaction at every row, SQLite by the pages of a commit in its
+log. So both go first into a pool, which is one value of one row: the reports of the last people in the order
+of their random keys, and beside them, in the order of their hashes, the passes of the same people. The pool
+is written anew with every batch. When twice `LEAST` people or more are in it, all but `LEAST` reports, drawn
+by lot, move to the table of reports, and as many passes, drawn by another lot, to the table of spent ones.
 
-What remains to somebody who reads once: the lots know nothing of each other, and nothing else differs between people. If n people
-were in the pool when a pass left it, the pass belongs to any one report that left with it with a probability of at most 1 / n,
-n >= 20, and to any other report with at most 1 / 20. A pass that is still in the pool belongs to any one report with at most
-1 / (people in the pool), and they are at least 10 as soon as 10 have answered. That holds even if the order in which people
-came is known from elsewhere, as long as nothing tells the order of the reports; what is kept of looks at an open collection
-(settings that begin with "shown") tells earlier reports from later ones. Whoever reads twice learns more: who was new between
-the two readings. Against somebody who goes on watching no order of rows helps; that is what blind access is for.
+What remains to somebody who reads once: the lots know nothing of each other, and nothing else differs between
+people. If n people were in the pool when a pass left it, the pass belongs to any one report that left with it
+with a probability of at most 1 / n, n >= 20, and to any other report with at most 1 / 20. A pass that is
+still in the pool belongs to any one report with at most 1 / (people in the pool), and they are at least 10 as
+soon as 10 have answered. That holds even if the order in which people came is known from elsewhere, as long
+as nothing tells the order of the reports; what is kept of looks at an open collection (settings that begin
+with "shown") tells earlier reports from later ones. Whoever reads twice learns more: who was new between the
+two readings. Against somebody who goes on watching no order of rows helps; that is what blind access is for.
 
 References
 ----------
-Serjantov, Dingledine, Syverson (2002). From a Trickle to a Flood: Active Attacks on Several Mix Types. (Pool mixes.)
+Serjantov, Dingledine, Syverson (2002). From a Trickle to a Flood: Active Attacks on Several Mix Types. (Pool
+mixes.)
 """
 
 import json
@@ -48,7 +51,8 @@ class Pool:
             return cls()
         data = json.loads(text)
         return cls(
-            {bytes.fromhex(key): body for key, body in data["reports"].items()}, frozenset(map(bytes.fromhex, data["passes"]))
+            {bytes.fromhex(key): body for key, body in data["reports"].items()},
+            frozenset(map(bytes.fromhex, data["passes"])),
         )
 
     def written(self) -> str:
@@ -63,7 +67,9 @@ class Pool:
 def mixed(pool: Pool, reports: Mapping[bytes, str], passes: Collection[bytes]) -> tuple[Pool, Pool]:
     """The pool after these people have joined it, and what leaves it.
 
-    >>> stays, leaves = mixed(Pool(), {bytes([i] * 16): "" for i in range(25)}, [bytes([i] * 32) for i in range(25)])
+    >>> stays, leaves = mixed(
+    ...     Pool(), {bytes([i] * 16): "" for i in range(25)}, [bytes([i] * 32) for i in range(25)]
+    ... )
     >>> len(stays.reports), len(stays.passes), len(leaves.reports), len(leaves.passes)
     (10, 10, 15, 15)
     """

@@ -1,21 +1,23 @@
-"""Reports in PostgreSQL, for large collections: one schema a collection, named in the URL (`?schema=campus`, else `survey`).
+"""Reports in PostgreSQL, for large collections: one schema a collection, named in the URL (`?schema=campus`,
+else `survey`).
 
-Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before it reads, in
-open access without a cap together with the others, else for itself. A connection that was lost is made anew at the next use.
-Reports travel as bound parameters and never meet a constraint that could fail, so the server's log has nothing to quote;
-settings that would log more are warned of.
+Durable: a commit returns when it is on the disk. Several servers may share a collection: each locks it before
+it reads, in open access without a cap together with the others, else for itself. A connection that was lost
+is made anew at the next use. Reports travel as bound parameters and never meet a constraint that could fail,
+so the server's log has nothing to quote; settings that would log more are warned of.
 
-Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`). While a collection
-in open access runs, whoever may read its tables can thus learn in which order reports came. With tokens, reports and spent
-tokens go through a pool (see `mixing.py`), so that the marks tell of groups of at least ten, and not which report came with
-which token; no row of a token is ever changed, so that a reader with an old snapshot learns no more. Whoever looks again and
-again sees tokens and reports change together, in any database; only blind access helps against that. Closing empties the
-tables of tokens and writes the reports afresh, in one transaction and in the order of their random keys, into new files.
+Order: PostgreSQL keeps rows where they were written and marks each with its transaction (`ctid`, `xmin`).
+While a collection in open access runs, whoever may read its tables can thus learn in which order reports
+came. With tokens, reports and spent tokens go through a pool (see `mixing.py`), so that the marks tell of
+groups of at least ten, and not which report came with which token; no row of a token is ever changed, so that
+a reader with an old snapshot learns no more. Whoever looks again and again sees tokens and reports change
+together, in any database; only blind access helps against that. Closing empties the tables of tokens and
+writes the reports afresh, in one transaction and in the order of their random keys, into new files.
 
-Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one after the other
-and with the time of each commit, and so do its archive, replicas, logical decoding and backups of its files; its tables hold what
-was deleted until they are vacuumed, for whoever may look into their pages. Closing changes nothing of these. Whoever owns the
-server decides how long they live.
+Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one
+after the other and with the time of each commit, and so do its archive, replicas, logical decoding and
+backups of its files; its tables hold what was deleted until they are vacuumed, for whoever may look into
+their pages. Closing changes nothing of these. Whoever owns the server decides how long they live.
 """
 
 import secrets
@@ -36,15 +38,37 @@ from toolkit.survey.storage.postgres_session import PostgresSession
 from toolkit.survey.storage.protocol import StoreError
 
 _NAME_LETTERS, _NAME_LENGTH = set("abcdefghijklmnopqrstuvwxyz0123456789_"), 63
-_DEFAULTS = {"connect_timeout": 5, "keepalives_idle": 10, "tcp_user_timeout": 10_000, "application_name": "survey"}
-_SETTINGS = {"synchronous_commit": "on", "statement_timeout": "10s", "idle_in_transaction_session_timeout": "10s"}
+_DEFAULTS = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "tcp_user_timeout": 10_000,
+    "application_name": "survey",
+}
+_SETTINGS = {
+    "synchronous_commit": "on",
+    "statement_timeout": "10s",
+    "idle_in_transaction_session_timeout": "10s",
+}
 _WAIT, _PATIENCE = "1s", "8s"  # for the lock of another server
-_LOCK, _SHARE = (f"LOCK TABLE tally IN {mode} MODE" for mode in ("EXCLUSIVE", "ROW EXCLUSIVE"))  # what a server may write anyway
+_LOCK, _SHARE = (
+    f"LOCK TABLE tally IN {mode} MODE" for mode in ("EXCLUSIVE", "ROW EXCLUSIVE")
+)  # what a server may write anyway
 _TELLTALES = """
 SELECT name FROM pg_settings WHERE (name = 'log_statement' AND setting IN ('mod', 'all'))
   OR (name IN ('log_min_duration_statement', 'log_min_duration_sample') AND setting <> '-1')
-  OR (name = 'log_transaction_sample_rate' AND setting <> '0') OR (name = 'track_commit_timestamp' AND setting = 'on')"""
-_TABLES = {"collection", "edition", "setting", "tally", "pool", "report", "invited", "unspent", "issued", "spent"}
+  OR (name = 'log_transaction_sample_rate' AND setting <> '0') OR (name = 'track_commit_timestamp' AND setting = 'on')"""  # noqa: E501
+_TABLES = {
+    "collection",
+    "edition",
+    "setting",
+    "tally",
+    "pool",
+    "report",
+    "invited",
+    "unspent",
+    "issued",
+    "spent",
+}
 """Of all versions."""
 
 
@@ -52,13 +76,25 @@ def postgres_store(url: str, readonly: bool = False) -> Collection:
     """The collection in a schema of a database: postgresql://user@host/database?schema=campus."""
     address, _, query = url.partition("?")
     options = [option for option in query.split("&") if option]
-    schema = next((option.removeprefix("schema=") for option in options if option.startswith("schema=")), "survey")
+    schema = next(
+        (option.removeprefix("schema=") for option in options if option.startswith("schema=")), "survey"
+    )
     if not schema or set(schema) - _NAME_LETTERS or schema[0].isdigit() or len(schema) > _NAME_LENGTH:
-        refuse("`schema` must be small letters, digits and _", repr(schema), "PostgreSQL would ask for quotes everywhere else")
+        refuse(
+            "`schema` must be small letters, digits and _",
+            repr(schema),
+            "PostgreSQL would ask for quotes everywhere else",
+        )
     try:
-        given = conninfo_to_dict("?".join([address, "&".join(option for option in options if not option.startswith("schema="))]))
+        given = conninfo_to_dict(
+            "?".join([address, "&".join(option for option in options if not option.startswith("schema="))])
+        )
     except psycopg.Error:  # its words would quote the URL, and with it a password
-        refuse("`database` must be a URL as in postgresql://user@host/database", "another", "PostgreSQL cannot read it")
+        refuse(
+            "`database` must be a URL as in postgresql://user@host/database",
+            "another",
+            "PostgreSQL cannot read it",
+        )
     return Collection(PostgresEngine({**_DEFAULTS, **given, "client_encoding": "utf8"}, schema, readonly))
 
 
@@ -79,7 +115,9 @@ class PostgresEngine:
 
     @contextmanager
     def writing(self, *, patient: bool = False, shared: bool = False) -> Iterator[PostgresSession]:
-        """Locked as a table, not as a row: those who wait take their turns, so that closing is not put off by ever new batches."""
+        """Locked as a table, not as a row: those who wait take their turns, so that closing is not put off by
+        ever new batches.
+        """
         with self._changing(patient) as connection:
             # On its own: what is read from now on is what holds.
             connection.execute(_SHARE if shared else _LOCK)
@@ -107,8 +145,9 @@ class PostgresEngine:
     def _transaction(self, wait: str) -> Iterator[psycopg.Connection[Any]]:
         """A transaction that says for itself what it depends on.
 
-        A pool between us and the server (PgBouncer) may hand out another session for each transaction, with the settings that
-        somebody else left there: then tables without a schema would be those of another collection.
+        A pool between us and the server (PgBouncer) may hand out another session for each transaction, with
+        the settings that somebody else left there: then tables without a schema would be those of another
+        collection.
         """
         with self._connected() as connection, connection.transaction():
             settings = {**_SETTINGS, "lock_timeout": wait, "search_path": self._schema}
@@ -147,7 +186,9 @@ class PostgresEngine:
             others = {name for (name,) in connection.execute(query, [self._schema])} - _TABLES
             if others:
                 told = "take it out, or drop the schema by hand"
-                refuse(f"schema {self._schema} must hold nothing but the collection", f"{len(others)} more", told)
+                refuse(
+                    f"schema {self._schema} must hold nothing but the collection", f"{len(others)} more", told
+                )
             connection.execute(sql.SQL("DROP SCHEMA {} CASCADE").format(sql.Identifier(self._schema)))
 
     def close(self) -> None:
@@ -186,13 +227,18 @@ class PostgresEngine:
     def _set_up(self, connection: psycopg.Connection[Any]) -> None:
         connection.isolation_level = IsolationLevel.READ_COMMITTED
         # That parameters are not logged, only a superuser may say for a session.
-        silent = "SELECT set_config('log_parameter_max_length', '0', false) FROM pg_roles WHERE rolname = current_user AND rolsuper"
+        silent = (
+            "SELECT set_config('log_parameter_max_length', '0', false) FROM pg_roles WHERE rolname = "
+            "current_user AND rolsuper"
+        )
         connection.execute(silent)
 
     def _prepare(self, connection: psycopg.Connection[Any]) -> None:
         """Make schema and tables, if there is nothing yet."""
         if connection.info.parameter_status("server_encoding") != "UTF8":
-            refuse("the database must have the encoding UTF8", "another", "not every language could be stored")
+            refuse(
+                "the database must have the encoding UTF8", "another", "not every language could be stored"
+            )
         if connection.execute("SELECT to_regnamespace(%s)", [self._schema]).fetchone() == (None,):
             connection.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(self._schema)))
         there = connection.execute(
@@ -202,7 +248,11 @@ class PostgresEngine:
             for statement in tables.POSTGRES.values():
                 connection.execute(sql.SQL(statement))
         elif not {("collection",), ("tally",), ("report",)} <= set(there):
-            refuse("a new collection needs a schema of its own", self._schema, "something else is in it; name another by ?schema=")
+            refuse(
+                "a new collection needs a schema of its own",
+                self._schema,
+                "something else is in it; name another by ?schema=",
+            )
         names = [name for (name,) in connection.execute(_TELLTALES)]
         if names:
             kept = f"PostgreSQL's {', '.join(names)} may keep the time of every report, if not the report"
@@ -214,9 +264,14 @@ class PostgresEngine:
         try:
             yield
         except (errors.DataError, errors.IntegrityError):
-            failure: Exception = ValueError("a report must fit into the database, got one that does not: it can never be stored.")
+            failure: Exception = ValueError(
+                "a report must fit into the database, got one that does not: it can never be stored."
+            )
         except (errors.UndefinedTable, errors.InvalidSchemaName):
-            failure = StoreError(f"the database must hold a collection, got none in schema {self._schema}: create one first.", 30)
+            failure = StoreError(
+                f"the database must hold a collection, got none in schema {self._schema}: create one first.",
+                30,
+            )
         except psycopg.Error as error:
             failure = _failure(error)
         else:

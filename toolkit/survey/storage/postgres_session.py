@@ -17,16 +17,22 @@ _REWRITTEN_AT_ONCE = 200
 _STORE = "INSERT INTO report SELECT * FROM unnest(%(keys)s::bytea[], %(bodies)s::text[])"
 _SPEND = "INSERT INTO spent SELECT * FROM unnest(%(passes)s::bytea[])"
 _REFILL = "UPDATE pool SET content = %(content)s"
-_MORE = "ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.reports"  # a server counts in a row of its own
+# a server counts in a row of its own
+_MORE = "ON CONFLICT (server) DO UPDATE SET reports = tally.reports + excluded.reports"
 _COUNT = f"INSERT INTO tally VALUES (%(server)s, %(more)s) {_MORE}"
 _COUNT_STORED = f"INSERT INTO tally SELECT %(server)s, count(*) FROM stored {_MORE}"
 # One statement each, as each costs a journey to the server and back.
-_KEEP = f"WITH stored AS ({_STORE} ON CONFLICT DO NOTHING RETURNING key), counted AS ({_COUNT_STORED}) SELECT key FROM stored"
+_KEEP = (
+    f"WITH stored AS ({_STORE} ON CONFLICT DO NOTHING RETURNING key), counted AS ({_COUNT_STORED}) "
+    "SELECT key FROM stored"
+)
 _MIX = f"WITH stored AS ({_STORE}), spending AS ({_SPEND}), refilled AS ({_REFILL}) {_COUNT}"
 
 
 class PostgresSession:
-    """One transaction in PostgreSQL, of a server that counts the reports that it stored in a row of its own."""
+    """One transaction in PostgreSQL, of a server that counts the reports that it stored in a row of its
+    own.
+    """
 
     def __init__(self, connection: psycopg.Connection[Any], server: str) -> None:
         self._connection, self._server = connection, server
@@ -85,23 +91,32 @@ class PostgresSession:
         return self._connection.execute(query, [after, most]).fetchall()
 
     def keep(self, reports: dict[bytes, str]) -> set[bytes]:
-        """One that another server stores in the same moment is waited for, and is no error, which the server's log would quote."""
+        """One that another server stores in the same moment is waited for, and is no error, which the
+        server's log would quote.
+        """
         values = {"keys": list(reports), "bodies": list(reports.values()), "server": self._server}
         return set(reports) - {row[0] for row in self._connection.execute(_KEEP, values)}
 
     def mix(self, stays: Pool, leaves: Pool, more: int) -> None:
         reports = dict(sorted(leaves.reports.items()))
         values = {"keys": list(reports), "bodies": list(reports.values()), "passes": sorted(leaves.passes)}
-        self._connection.execute(_MIX, {**values, "content": stays.written(), "server": self._server, "more": more})
+        self._connection.execute(
+            _MIX, {**values, "content": stays.written(), "server": self._server, "more": more}
+        )
 
     def invite(self, hashes: Sequence[bytes]) -> None:
-        self._connection.execute("INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING", [list(hashes)])
+        self._connection.execute(
+            "INSERT INTO invited SELECT * FROM unnest(%s::bytea[]) ON CONFLICT DO NOTHING", [list(hashes)]
+        )
 
     def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
         return self._hashes("SELECT hash FROM invited WHERE hash = ANY (%s)", hashes)
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        query = "SELECT hash FROM invited WHERE hash = ANY (%s) AND NOT EXISTS (SELECT FROM spent WHERE spent.hash = invited.hash)"
+        query = (
+            "SELECT hash FROM invited WHERE hash = ANY (%s) AND NOT EXISTS (SELECT FROM spent WHERE "
+            "spent.hash = invited.hash)"
+        )
         return self._hashes(query, hashes)
 
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
@@ -116,7 +131,9 @@ class PostgresSession:
         self._connection.execute(query, [name, value])
 
     def forget(self, beginning: str) -> None:
-        """The table gets a new file: deleted rows, and earlier versions of them, would lie in the old one until it is vacuumed."""
+        """The table gets a new file: deleted rows, and earlier versions of them, would lie in the old one
+        until it is vacuumed.
+        """
         rows = self._connection.execute("SELECT name, value FROM setting ORDER BY name").fetchall()
         self._connection.execute("TRUNCATE setting")
         for name, value in rows:
@@ -128,12 +145,18 @@ class PostgresSession:
         return None if row is None else row[0]
 
     def issue(self, invitation: bytes, blinded: bytes) -> None:
-        """Now and then, and always while they are few, all rows are written afresh, so that their order is not that of coming."""
+        """Now and then, and always while they are few, all rows are written afresh, so that their order is
+        not that of coming.
+        """
         self._connection.execute("INSERT INTO issued VALUES (%s, %s)", [invitation, blinded])
         if secrets.randbelow(max(1, self._row("SELECT count(*) FROM issued")[0] // _REWRITTEN_AT_ONCE)) == 0:
-            rows = sorted(self._connection.execute("DELETE FROM issued RETURNING invitation, blinded").fetchall())
+            rows = sorted(
+                self._connection.execute("DELETE FROM issued RETURNING invitation, blinded").fetchall()
+            )
             columns = [[row[0] for row in rows], [row[1] for row in rows]]
-            self._connection.execute("INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", columns)
+            self._connection.execute(
+                "INSERT INTO issued SELECT * FROM unnest(%s::bytea[], %s::bytea[])", columns
+            )
 
     def _row(self, query: str, *values: object) -> Any:
         return self._connection.execute(sql.SQL(query), values).fetchone()

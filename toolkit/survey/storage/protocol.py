@@ -1,12 +1,13 @@
-"""What a collection's store must do, whichever database is behind it: states, outcomes, entries, and the verbs.
+"""What a collection's store must do, whichever database is behind it: states, outcomes, entries, and the
+verbs.
 
-A collection is one survey, the reports to it, and who may still send one. What is kept of a report is the phone's random
-key and its body; there is no column for a time, an order, an address or a token. `add` checks and stores a batch in one
-transaction and returns when it is durable, so that an answer to a phone can be trusted; whatever went wrong, sending the
-same report again is right, because its key is stored once.
+A collection is one survey, the reports to it, and who may still send one. What is kept of a report is the
+phone's random key and its body; there is no column for a time, an order, an address or a token. `add` checks
+and stores a batch in one transaction and returns when it is durable, so that an answer to a phone can be
+trusted; whatever went wrong, sending the same report again is right, because its key is stored once.
 
-What the files still show while a collection runs, and what closing it does about that, is told in `sqlite.py` and
-`postgres.py`.
+What the files still show while a collection runs, and what closing it does about that, is told in `sqlite.py`
+and `postgres.py`.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -33,7 +34,8 @@ class Outcome(Enum):
     """What became of one report. STORED and REPEATED are both good news: it is there, once."""
 
     STORED = "stored"
-    REPEATED = "repeated"  # the same key was there already, whatever its body: to compare them would tell what was stored
+    # the same key was there already, whatever its body: to compare them would tell what was stored
+    REPEATED = "repeated"
     PAUSED = "paused"  # draft or paused: later, perhaps
     CLOSED = "closed"
     FULL = "full"  # the survey's cap is reached
@@ -43,8 +45,8 @@ class Outcome(Enum):
 class StoreError(Exception):
     """The store cannot answer now (locked, no room, no database); the message never quotes a report.
 
-    Nothing is half stored. Whether all of it was stored may be unknown, if the connection broke in the last moment;
-    sending the same again after `retry_after` seconds is right in any case.
+    Nothing is half stored. Whether all of it was stored may be unknown, if the connection broke in the last
+    moment; sending the same again after `retry_after` seconds is right in any case.
     """
 
     def __init__(self, message: str, retry_after: int = 5) -> None:
@@ -72,7 +74,11 @@ class Entry:
         if self.pass_ is not None:
             _bytes(self.pass_, "pass_", HASH_BYTES)
         if not isinstance(self.body, str) or "\0" in self.body or not _encodes(self.body):
-            refuse("`body` must be text that a database can hold", "something else", "a zero or half a character cannot be stored")
+            refuse(
+                "`body` must be text that a database can hold",
+                "something else",
+                "a zero or half a character cannot be stored",
+            )
 
     def __repr__(self) -> str:
         return "<Entry>"
@@ -80,7 +86,9 @@ class Entry:
 
 @dataclass(frozen=True)
 class Edition:
-    """A page that people see: the hash of all that they agree to, the toolkit that made it, and the survey, as JSON."""
+    """A page that people see: the hash of all that they agree to, the toolkit that made it, and the survey,
+    as JSON.
+    """
 
     hash: str
     toolkit: str
@@ -91,16 +99,22 @@ class Store(Protocol):
     """A collection in a database. Every method may be called from any thread; each is one transaction."""
 
     def create(self, survey: Survey) -> None:
-        """Make the collection, as a draft. The same survey again is fine; a database with anything else in it is refused."""
+        """Make the collection, as a draft. The same survey again is fine; a database with anything else in it
+        is refused.
+        """
 
     def amend(self, survey: Survey) -> None:
-        """Show people another page from now on, with the same questions; reports to the earlier ones stay good."""
+        """Show people another page from now on, with the same questions; reports to the earlier ones stay
+        good.
+        """
 
     def survey(self) -> Survey:
         """The survey, as it was created or last amended."""
 
     def hash(self) -> str:
-        """The survey's hash when it was created: another one today means that the client's code has changed since."""
+        """The survey's hash when it was created: another one today means that the client's code has changed
+        since.
+        """
 
     def editions(self) -> list[Edition]:
         """The pages that people have seen, oldest first."""
@@ -108,7 +122,9 @@ class Store(Protocol):
     def state(self) -> State: ...
 
     def set_state(self, state: State) -> None:
-        """Move on. Closing removes the tokens and rewrites the reports in the order of their random keys; it may be repeated."""
+        """Move on. Closing removes the tokens and rewrites the reports in the order of their random keys; it
+        may be repeated.
+        """
 
     def add(self, batch: Sequence[Entry]) -> list[Outcome]:
         """Store a batch in one transaction; the outcomes in the same order, when they are durable."""
@@ -123,10 +139,14 @@ class Store(Protocol):
         """The same, each with its key."""
 
     def invite(self, hashes: Iterable[bytes]) -> None:
-        """Let in whoever has the token with this SHA-256. One that was let in before is not let in again, spent or not."""
+        """Let in whoever has the token with this SHA-256. One that was let in before is not let in again,
+        spent or not.
+        """
 
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
-        """Whether an invitation is good for a signature of this blinded message (by SHA-256): the first time, or the same again."""
+        """Whether an invitation is good for a signature of this blinded message (by SHA-256): the first time,
+        or the same again.
+        """
 
     def setting(self, name: str) -> str | None:
         """What was remembered of how the collection is served, such as its port; None if nothing was."""
@@ -135,9 +155,11 @@ class Store(Protocol):
         """Keep a setting with the collection, whoever serves it next."""
 
     def swap(self, name: str, before: str | None, after: str) -> bool:
-        """Keep a setting if it still is what it was before and the collection is not closed; whether that was so.
+        """Keep a setting if it still is what it was before and the collection is not closed; whether that was
+        so.
 
-        Settings whose name begins with "shown" go when the collection is closed: they tell earlier reports from later ones.
+        Settings whose name begins with "shown" go when the collection is closed: they tell earlier reports
+        from later ones.
         """
 
     def once(self, name: str, value: str) -> str:
@@ -147,7 +169,9 @@ class Store(Protocol):
         """Bring the tables of an older version to today's; the version that they had."""
 
     def delete(self) -> None:
-        """Remove the collection for good, with its reports and all that is in its file or schema; it must be closed."""
+        """Remove the collection for good, with its reports and all that is in its file or schema; it must be
+        closed.
+        """
 
     def close(self) -> None:
         """Close the connection, not the collection."""

@@ -1,8 +1,10 @@
-"""The tables of a collection in the dialects of both databases, their version, and the way from an older one to today's.
+"""The tables of a collection in the dialects of both databases, their version, and the way from an older one
+to today's.
 
-The rule: every version has a table `collection` with one row and a column `version`. Code that finds a newer version, or an
-older one, touches nothing and says what to do; `migrate` brings an older one to today's, one step a version. Whoever changes
-a table raises VERSION and writes the step. In PostgreSQL tables that are made anew have lost what was granted on them.
+The rule: every version has a table `collection` with one row and a column `version`. Code that finds a newer
+version, or an older one, touches nothing and says what to do; `migrate` brings an older one to today's, one
+step a version. Whoever changes a table raises VERSION and writes the step. In PostgreSQL tables that are made
+anew have lost what was granted on them.
 """
 
 from collections.abc import Mapping
@@ -44,12 +46,16 @@ _FIRST = "0.1.0 or 0.2.0"  # which of them made a collection of version 1 is kep
 
 
 def steps(version: int, made: Mapping[str, str]) -> list[str]:
-    """The statements that bring a collection of an older version to today's; the same SQL for both databases."""
+    """The statements that bring a collection of an older version to today's; the same SQL for both
+    databases.
+    """
     return _from_1(made) if version == 1 else []
 
 
 def _from_1(made: Mapping[str, str]) -> list[str]:
-    """Version 1 kept unspent tokens, and no editions of the page; those that were spent are what is missing among them."""
+    """Version 1 kept unspent tokens, and no editions of the page; those that were spent are what is missing
+    among them.
+    """
     used = "SELECT hash FROM invited EXCEPT SELECT hash FROM unspent"
     return [
         "CREATE TABLE collection_1 AS SELECT * FROM collection",
@@ -62,7 +68,10 @@ def _from_1(made: Mapping[str, str]) -> list[str]:
         f"INSERT INTO edition SELECT 1, hash, '{_FIRST}', survey FROM collection_1",  # noqa: S608
         "INSERT INTO tally SELECT 'all', reports FROM tally_1",
         "INSERT INTO pool SELECT 2, '' FROM collection_1",
-        f"INSERT INTO spent SELECT used.hash FROM ({used}) AS used, collection WHERE access = 'token' ORDER BY used.hash",  # noqa: S608
+        (
+            f"INSERT INTO spent SELECT used.hash FROM ({used}) AS used, collection WHERE access = 'token' ORDER "  # noqa: E501, S608
+            "BY used.hash"
+        ),
         "DROP TABLE unspent",
         "DROP TABLE collection_1",
         "DROP TABLE tally_1",

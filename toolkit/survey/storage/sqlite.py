@@ -1,20 +1,22 @@
 """Reports in one SQLite file, by the standard library: the default.
 
-Durable: write-ahead log, synced at every commit. One writer at a time; whoever reads does not wait for it. The file is
-opened when it is first used, and again after a failure, or when another file has taken its place.
+Durable: write-ahead log, synced at every commit. One writer at a time; whoever reads does not wait for it.
+The file is opened when it is first used, and again after a failure, or when another file has taken its place.
 
-Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a collection runs, a
-copy of the file and of its log (`-wal`) shows more to an expert: within a page, rows lie as they came, and the log holds the pages
-of the last commits one after the other. So that this does not tell which report came with which token, both go through a pool
-(see `mixing.py`), the log is emptied after every commit with fewer people than stay in the pool, and what is deleted is
-overwritten. A copy then shows at most that some of at least ten people in one commit sent some of at least ten reports. Not so a
-copy made in the milliseconds between a commit and the emptying of its log, or while a reader of this file holds the log
-in use: it shows who came in the last commit, or in those since the reader began. In open access there is no token, and the log
-is emptied now and then: the order of reports shows in it. Whoever looks again and again sees tokens and reports change
-together; only blind access helps against that.
+Without a trace of order: tables have no rowid, and their rows lie in the order of random keys. While a
+collection runs, a copy of the file and of its log (`-wal`) shows more to an expert: within a page, rows lie
+as they came, and the log holds the pages of the last commits one after the other. So that this does not tell
+which report came with which token, both go through a pool (see `mixing.py`), the log is emptied after every
+commit with fewer people than stay in the pool, and what is deleted is overwritten. A copy then shows at most
+that some of at least ten people in one commit sent some of at least ten reports. Not so a copy made in the
+milliseconds between a commit and the emptying of its log, or while a reader of this file holds the log in
+use: it shows who came in the last commit, or in those since the reader began. In open access there is no
+token, and the log is emptied now and then: the order of reports shows in it. Whoever looks again and again
+sees tokens and reports change together; only blind access helps against that.
 
-Closing removes the tokens, rewrites the file in the order of keys (`VACUUM`) and empties the log: two collections of the same
-reports are then the same bytes, whatever the order in which they came. Backups and the disk's own free blocks are beyond our reach.
+Closing removes the tokens, rewrites the file in the order of keys (`VACUUM`) and empties the log: two
+collections of the same reports are then the same bytes, whatever the order in which they came. Backups and
+the disk's own free blocks are beyond our reach.
 """
 
 import os
@@ -32,7 +34,13 @@ from toolkit.survey.storage.protocol import State, StoreError
 from toolkit.survey.storage.sqlite_session import CLOSING, SqliteSession
 
 _APPLICATION = 0x53555256  # "SURV"
-_PRAGMAS = ("synchronous = FULL", "fullfsync = ON", "checkpoint_fullfsync = ON", "secure_delete = ON", "trusted_schema = OFF")
+_PRAGMAS = (
+    "synchronous = FULL",
+    "fullfsync = ON",
+    "checkpoint_fullfsync = ON",
+    "secure_delete = ON",
+    "trusted_schema = OFF",
+)
 _WAIT, _PATIENCE = 1.0, 15.0  # seconds to wait for another writer
 _WIPING = 0.1  # seconds to wait for readers of the log before it is emptied; after that, with the next batch
 _CAUSES = {  # what must hold, and when to try again
@@ -50,7 +58,11 @@ _CAUSES = {  # what must hold, and when to try again
 def sqlite_store(path: str, readonly: bool = False) -> Collection:
     """The collection in a file. One in memory is refused: a notebook and a server could not share it."""
     if not path or path.startswith((":memory:", "?")):
-        refuse("a SQLite database must be a file, as in sqlite:///survey.db", repr(path), "a server and a notebook share it")
+        refuse(
+            "a SQLite database must be a file, as in sqlite:///survey.db",
+            repr(path),
+            "a server and a notebook share it",
+        )
     return Collection(SqliteEngine(Path(path).expanduser().absolute(), readonly))
 
 
@@ -112,10 +124,15 @@ class SqliteEngine:
                 _insist(database, "VACUUM", _PATIENCE)
                 _insist(database, "UPDATE collection SET state = 'closed'", _PATIENCE)
             if _insist(database, "PRAGMA wal_checkpoint(TRUNCATE)", _PATIENCE):
-                raise StoreError("the collection is closed, but somebody reads it: its log could not be emptied; close it again.")
+                raise StoreError(
+                    "the collection is closed, but somebody reads it: its log could not be emptied; close "
+                    "it again."
+                )
 
     def close(self) -> None:
-        """Close the connection. A closed collection becomes a single file that can be read where nothing can be written."""
+        """Close the connection. A closed collection becomes a single file that can be read where nothing can
+        be written.
+        """
         if self._database is not None and not self._readonly:
             with suppress(sqlite3.Error):
                 if self._database.execute("SELECT state FROM collection").fetchone() == (State.CLOSED.value,):
@@ -148,7 +165,9 @@ class SqliteEngine:
                 raise
 
     def _connected(self) -> sqlite3.Connection:
-        """The connection, to the file that is there now: one that was moved away or exchanged must not be written to."""
+        """The connection, to the file that is there now: one that was moved away or exchanged must not be
+        written to.
+        """
         if self._database is not None and self._file == self._identity():
             return self._database
         self._drop()
@@ -159,13 +178,18 @@ class SqliteEngine:
             database.close()
             raise
         self._database, self._file = database, self._identity()
-        if not self._readonly and database.execute("SELECT 1 FROM collection WHERE access <> 'open'").fetchone():
+        if (
+            not self._readonly
+            and database.execute("SELECT 1 FROM collection WHERE access <> 'open'").fetchone()
+        ):
             self.wipe()  # whoever had it before may have been killed between a commit and its end
         return self._database
 
     def _open(self, mode: str, *, ours: bool = True) -> sqlite3.Connection:
         address = f"{self._path.as_uri()}?mode={mode}"
-        database = sqlite3.connect(address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False)
+        database = sqlite3.connect(
+            address, uri=True, timeout=_WAIT, isolation_level=None, check_same_thread=False
+        )
         try:
             for pragma in _PRAGMAS:
                 database.execute(f"PRAGMA {pragma}")
@@ -177,7 +201,9 @@ class SqliteEngine:
         return database
 
     def _prepare(self) -> None:
-        """Make the file and its tables, if there is nothing yet. Others on this machine have no business in it."""
+        """Make the file and its tables, if there is nothing yet. Others on this machine have no business in
+        it.
+        """
         with suppress(FileExistsError):
             os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))
         with closing(self._open("rw", ours=False)) as database:
@@ -236,7 +262,8 @@ class SqliteEngine:
 def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
     """Execute a statement as soon as nobody is in the way; returns whether somebody still was.
 
-    SQLite's own waiting sleeps longer and longer, and would not find the short gaps that a busy server leaves.
+    SQLite's own waiting sleeps longer and longer, and would not find the short gaps that a busy server
+    leaves.
     """
     end = time.monotonic() + wait
     database.execute("PRAGMA busy_timeout = 0")
@@ -245,7 +272,9 @@ def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
             late = time.monotonic() >= end
             try:
                 row = database.execute(statement).fetchone()
-                if late or not row or not row[0]:  # only a checkpoint has a row: whether it was kept from its work
+                if (
+                    late or not row or not row[0]
+                ):  # only a checkpoint has a row: whether it was kept from its work
                     return bool(row and row[0])
             except sqlite3.OperationalError as error:
                 if late or _name(error) != "BUSY":

@@ -26,7 +26,13 @@ class SqliteSession:
         if row is None:
             return None
         code, access, cap, state = row
-        return Head(code, access, cap, State.CLOSED if state == CLOSING else State(state), swept=state == State.CLOSED.value)
+        return Head(
+            code,
+            access,
+            cap,
+            State.CLOSED if state == CLOSING else State(state),
+            swept=state == State.CLOSED.value,
+        )
 
     def begin(self, head: Head) -> None:
         values = (VERSION, head.hash, head.access, head.cap, head.state.value)
@@ -88,7 +94,9 @@ class SqliteSession:
         return {row[0] for row in self._each("SELECT hash FROM invited WHERE hash = ?", hashes)}
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
-        query = "SELECT hash FROM invited WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM spent WHERE hash = ?1)"
+        query = (
+            "SELECT hash FROM invited WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM spent WHERE hash = ?1)"
+        )
         return {row[0] for row in self._each(query, hashes)}
 
     def spent(self, hashes: Sequence[bytes]) -> set[bytes]:
@@ -102,7 +110,9 @@ class SqliteSession:
         self._database.execute("INSERT OR REPLACE INTO setting VALUES (?, ?)", (name, value))
 
     def forget(self, beginning: str) -> None:
-        self._database.execute("DELETE FROM setting WHERE substr(name, 1, ?) = ?", (len(beginning), beginning))
+        self._database.execute(
+            "DELETE FROM setting WHERE substr(name, 1, ?) = ?", (len(beginning), beginning)
+        )
 
     def issued(self, invitation: bytes) -> bytes | None:
         row = self._row("SELECT blinded FROM issued WHERE invitation = ?", invitation)

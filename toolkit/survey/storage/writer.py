@@ -1,11 +1,13 @@
 """Group commit: what waits is stored together, by one thread, in one transaction.
 
-To be sure that a report is on the disk takes milliseconds, however many reports there are. So the thread takes
-all that came while it was busy, stores them at once, and wakes those who wait, each with its own outcome. A store that
-fails answers with `StoreError` and the thread goes on: the next batch finds out whether the store is back.
+To be sure that a report is on the disk takes milliseconds, however many reports there are. So the thread
+takes all that came while it was busy, stores them at once, and wakes those who wait, each with its own
+outcome. A store that fails answers with `StoreError` and the thread goes on: the next batch finds out whether
+the store is back.
 
-With tokens a batch of few people costs more than one of many: its traces must be wiped (see `mixing.py`). So after a batch of many,
-when others are about to come, the thread waits a few milliseconds for as many as hide each other.
+With tokens a batch of few people costs more than one of many: its traces must be wiped (see `mixing.py`). So
+after a batch of many, when others are about to come, the thread waits a few milliseconds for as many as hide
+each other.
 """
 
 import asyncio
@@ -49,7 +51,9 @@ class Writer:
         self._thread.start()
 
     async def put(self, entry: Entry) -> Outcome:
-        """Store a report; returns when it is durable. Raises `StoreError`, after which sending it again is right."""
+        """Store a report; returns when it is durable. Raises `StoreError`, after which sending it again is
+        right.
+        """
         outcome: Outcome = await self._wait_for(entry)
         return outcome
 
@@ -77,7 +81,9 @@ class Writer:
             if self._stopped:
                 raise StoreError("the server must be running, got one that stops: nothing was stored.")
             if len(self._waiting) >= self._limit:
-                raise StoreError(f"at most {self._limit} reports may wait, got one more: nothing was stored.", 1)
+                raise StoreError(
+                    f"at most {self._limit} reports may wait, got one more: nothing was stored.", 1
+                )
             self._waiting.append(job)
             self._changed.notify()
         return job.answer
@@ -105,7 +111,9 @@ class Writer:
         return [next(outcomes) if isinstance(job.work, Entry) else self._issued(*job.work) for job in jobs]
 
     def _stored(self, batch: list[Entry]) -> list[Any]:
-        """Store a batch. One that fails for another reason than the store's state is halved, until the culprit is alone."""
+        """Store a batch. One that fails for another reason than the store's state is halved, until the
+        culprit is alone.
+        """
         found = _caught(lambda: self._store.add(batch))
         if isinstance(found, list):
             return found
@@ -127,7 +135,9 @@ def _caught(work: Callable[[], Any]) -> Any:
 
 
 def _deliver(done: list[tuple[_Job, Any]]) -> None:
-    """Wake those who wait, once for each of their event loops. A loop that was closed meanwhile has nobody left to wake."""
+    """Wake those who wait, once for each of their event loops. A loop that was closed meanwhile has nobody
+    left to wake.
+    """
     for loop in {job.loop for job, _ in done}:
         mine = [(job.answer, outcome) for job, outcome in done if job.loop is loop]
         try:

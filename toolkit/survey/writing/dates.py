@@ -19,11 +19,16 @@ def read_day(value: object, name: str) -> Day | None:
     try:
         return dt.date.fromisoformat(value if isinstance(value, str) else "")
     except ValueError:
-        refuse(f"`{name}` must be a day, as in 2026-12-01", repr(value)[:40], "people are told the last day, without an hour")
+        refuse(
+            f"`{name}` must be a day, as in 2026-12-01",
+            repr(value)[:40],
+            "people are told the last day, without an hour",
+        )
 
 
 def is_over(day: Day, now: dt.datetime | None = None) -> bool:
-    """Whether a day has ended wherever a person may be: whoever is told "until this day" is in time by the clock on the wall.
+    """Whether a day has ended wherever a person may be: whoever is told "until this day" is in time by the
+    clock on the wall.
 
     >>> noon = dt.datetime(2026, 12, 2, 11, 59, tzinfo=dt.UTC)
     >>> is_over(dt.date(2026, 12, 1), noon), is_over(dt.date(2026, 12, 1), noon + dt.timedelta(minutes=1))

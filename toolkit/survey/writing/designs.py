@@ -11,7 +11,8 @@ from toolkit.local.protocol import Randomizer
 def read_design(data: Any, **question: Any) -> Randomizer:
     """The randomizer that a file describes: one maker with its arguments, or the integers themselves.
 
-    `question` are the options and the bounds of the question around it: a maker that needs them takes them from there.
+    `question` are the options and the bounds of the question around it: a maker that needs them takes them
+    from there.
 
     >>> read_design({"k_ary": {"epsilon": 1.0}}, options=["never", "once", "often"])
     <Design k_ary: 3 options, 3 reports, epsilon 1>
@@ -19,13 +20,22 @@ def read_design(data: Any, **question: Any) -> Randomizer:
     from toolkit.local.catalogue import restore
 
     if not isinstance(data, Mapping):
-        refuse("`design` must be a table", type(data).__name__, 'write for example design = {warner = {p = "2/3"}}', TypeError)
+        refuse(
+            "`design` must be a table",
+            type(data).__name__,
+            'write for example design = {warner = {p = "2/3"}}',
+            TypeError,
+        )
     if "weights" in data or "kind" in data:
         return restore(dict(data))
     known = makers()
     if len(data) != 1 or not set(data) <= set(known):
         received = ", ".join(map(str, data))[:80] or "nothing"
-        refuse(f"`design` must name one of {', '.join(known)}", received, 'write for example design = {warner = {p = "2/3"}}')
+        refuse(
+            f"`design` must name one of {', '.join(known)}",
+            received,
+            'write for example design = {warner = {p = "2/3"}}',
+        )
     ((name, arguments),) = data.items()
     if not isinstance(arguments, Mapping):
         rule = f"`design.{name}` must be a table of its arguments"
@@ -35,7 +45,10 @@ def read_design(data: Any, **question: Any) -> Randomizer:
 
 def _made(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:
     known = parameters(maker)
-    filled = {**{key: value for key, value in question.items() if key in known and value is not None}, **arguments}
+    filled = {
+        **{key: value for key, value in question.items() if key in known and value is not None},
+        **arguments,
+    }
     check_arguments(maker, filled, said=f"design.{name}", example=_example(name, maker))
     return maker(**filled)
 

@@ -5,7 +5,9 @@ from contextlib import contextmanager
 
 
 class SurveyError(ValueError):
-    """A survey that cannot be used as it is; the message says where, which rule, what was received, and why it matters."""
+    """A survey that cannot be used as it is; the message says where, which rule, what was received, and why
+    it matters.
+    """
 
 
 @contextmanager

@@ -21,10 +21,20 @@ def normalize(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a question, each in the form in which it is kept."""
     design = given["design"]
     if design is not None and not isinstance(design, Randomizer):
-        refuse("`design` must be a randomizer", type(design).__name__, 'make one, for example warner(p="2/3")', TypeError)
+        refuse(
+            "`design` must be a randomizer",
+            type(design).__name__,
+            'make one, for example warner(p="2/3")',
+            TypeError,
+        )
     for flag in ("required", "multiple", "free_text"):
         if not isinstance(given[flag], bool):
-            refuse(f"`{flag}` must be true or false", type(given[flag]).__name__, "nothing else is defined", TypeError)
+            refuse(
+                f"`{flag}` must be true or false",
+                type(given[flag]).__name__,
+                "nothing else is defined",
+                TypeError,
+            )
     words = {
         key: None if given[key] is None and key != "text" else checked_words(given[key], key, longest)
         for key, longest in LONGEST.items()
@@ -49,10 +59,18 @@ def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
     if given["bounds"] is not None and _bounds(given["bounds"]) != bounds:
         refuse("a randomized question has the bounds of its design", "others", hidden)
     if given["multiple"] or given["free_text"]:
-        refuse("`multiple` and `free_text` are for plain questions", "a design too", "the design says what is asked for")
+        refuse(
+            "`multiple` and `free_text` are for plain questions",
+            "a design too",
+            "the design says what is asked for",
+        )
     mode = choice(given["mode"], "mode", ("auto", "guided", "physical"))
     if mode != "auto" and design.matrix is None:
-        refuse(f'`mode` must be "auto" with {design.name}', repr(mode), "only a design that is a matrix can be drawn by hand")
+        refuse(
+            f'`mode` must be "auto" with {design.name}',
+            repr(mode),
+            "only a design that is a matrix can be drawn by hand",
+        )
     if mode == "physical" and given["instructions"] is None:
         rule = 'a question in mode "physical" needs `instructions`'
         refuse(rule, "none", f"people must know what to do; for example {_advice(design)}")
@@ -66,7 +84,11 @@ def _advice(design: Any) -> str:
 
 
 def _plain(given: dict[str, Any]) -> dict[str, Any]:
-    kinds = [key for key in ("options", "bounds", "free_text") if given[key] is not None and given[key] is not False]
+    kinds = [
+        key
+        for key in ("options", "bounds", "free_text")
+        if given[key] is not None and given[key] is not False
+    ]
     if len(kinds) != 1:
         rule = "a question without a `design` must have exactly one of `options`, `bounds` and `free_text`"
         refuse(rule, " and ".join(kinds) or "none", "it says what is asked for")
@@ -76,12 +98,20 @@ def _plain(given: dict[str, Any]) -> dict[str, Any]:
         refuse("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
     choice(given["mode"], "mode", ("auto", "plain"))
     options = labels(given["options"], "options") if kinds == ["options"] else ()
-    return {"options": options, "mode": "plain", "bounds": _bounds(given["bounds"]) if kinds == ["bounds"] else None}
+    return {
+        "options": options,
+        "mode": "plain",
+        "bounds": _bounds(given["bounds"]) if kinds == ["bounds"] else None,
+    }
 
 
 def _check_options(options: Labels) -> None:
     if len(options) > _MOST_OPTIONS:
-        refuse(f"a question must have at most {_MOST_OPTIONS} options", len(options), "nobody finds an answer among more")
+        refuse(
+            f"a question must have at most {_MOST_OPTIONS} options",
+            len(options),
+            "nobody finds an answer among more",
+        )
     for option in options:
         if isinstance(option, str):
             checked_words(option, "options", _LONGEST_OPTION)
@@ -90,23 +120,41 @@ def _check_options(options: Labels) -> None:
 def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     if isinstance(bounds, str) or not isinstance(bounds, Sequence) or len(bounds) != 2:
         received = f"{len(bounds)} of them" if isinstance(bounds, Sequence) else type(bounds).__name__
-        refuse("`bounds` must be two numbers, the lowest and the highest answer", received, "write [0, 80]", TypeError)
+        refuse(
+            "`bounds` must be two numbers, the lowest and the highest answer",
+            received,
+            "write [0, 80]",
+            TypeError,
+        )
     low, high = exact(bounds[0], "bounds"), exact(bounds[1], "bounds")
     if low >= high:
-        refuse("`bounds` must be in order, the lowest first", f"{low} and {high}", "no answer lies between them")
+        refuse(
+            "`bounds` must be in order, the lowest first", f"{low} and {high}", "no answer lies between them"
+        )
     return low, high
 
 
 def _labels(given: Any, options: Labels) -> Frozen[str | int, str | Text]:
     """By option; in a file all keys are strings, so options are known by how they are written."""
     if given is not None and not isinstance(given, Mapping):
-        refuse("`labels` must be words by option", type(given).__name__, 'write {yes = "Yes, I have"}', TypeError)
+        refuse(
+            "`labels` must be words by option", type(given).__name__, 'write {yes = "Yes, I have"}', TypeError
+        )
     known = {str(option): option for option in options}
     for key in given or {}:
         if str(key) not in known:
             listed = ", ".join([*known][:8]) or "there are none"
-            refuse(f"`labels` must name options ({listed})", repr(key)[:60], "an answer beside them would not be hidden")
-    return Frozen({known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL) for key, words in (given or {}).items()})
+            refuse(
+                f"`labels` must name options ({listed})",
+                repr(key)[:60],
+                "an answer beside them would not be hidden",
+            )
+    return Frozen(
+        {
+            known[str(key)]: checked_words(words, f"labels.{key}", _LONGEST_LABEL)
+            for key, words in (given or {}).items()
+        }
+    )
 
 
 def _anchor(anchor: Any, made: dict[str, Any]) -> str | int | None:
@@ -114,7 +162,11 @@ def _anchor(anchor: Any, made: dict[str, Any]) -> str | int | None:
         return None
     design, options = made["design"], made["options"]
     if made["multiple"] or not options or (design is not None and design.asks != "choice"):
-        refuse("`anchor` needs a question with one answer out of several", "another kind", "it is everybody's true answer")
+        refuse(
+            "`anchor` needs a question with one answer out of several",
+            "another kind",
+            "it is everybody's true answer",
+        )
     if isinstance(anchor, bool) or anchor not in options:
         refuse("`anchor` must be one of the options", repr(anchor)[:60], "it is everybody's true answer")
     return options[options.index(anchor)]  # type: ignore[no-any-return]
@@ -124,8 +176,18 @@ def _condition(given: Any) -> Frozen[str, Labels] | None:
     if given is None:
         return None
     if not isinstance(given, Mapping) or not given:
-        refuse("`show_if` must be options by question", type(given).__name__, 'write {faculty = ["law"]}', TypeError)
+        refuse(
+            "`show_if` must be options by question",
+            type(given).__name__,
+            'write {faculty = ["law"]}',
+            TypeError,
+        )
     for options in given.values():
         if isinstance(options, str) or not isinstance(options, Sequence) or not options:
-            refuse("`show_if` must give a list of options", type(options).__name__, 'write {faculty = ["law"]}', TypeError)
+            refuse(
+                "`show_if` must give a list of options",
+                type(options).__name__,
+                'write {faculty = ["law"]}',
+                TypeError,
+            )
     return Frozen({str(name): tuple(options) for name, options in given.items()})

@@ -1,4 +1,6 @@
-"""JSON read strictly: no field twice, no number that another reader would read otherwise, no depth that breaks the reader."""
+"""JSON read strictly: no field twice, no number that another reader would read otherwise, no depth that
+breaks the reader.
+"""
 
 import json
 import math
@@ -10,8 +12,8 @@ from typing import Any
 def loads(raw: bytes, *, digits: int) -> Any:
     """What the bytes hold; ValueError for everything that is not plain JSON in UTF-8.
 
-    Refused are repeated fields, NaN and infinities (also by overflow), minus zero, whole numbers of more than so many
-    digits, other encodings, and nesting beyond what Python follows.
+    Refused are repeated fields, NaN and infinities (also by overflow), minus zero, whole numbers of more than
+    so many digits, other encodings, and nesting beyond what Python follows.
 
     >>> loads(b'{"a": [1, 2.5, null]}', digits=17)
     {'a': [1, 2.5, None]}
@@ -25,7 +27,9 @@ def loads(raw: bytes, *, digits: int) -> Any:
 @cache
 def _reader(digits: int) -> json.JSONDecoder:
     """Made once: making one takes as long as reading a submission."""
-    return json.JSONDecoder(object_pairs_hook=_once, parse_int=_whole(digits), parse_float=_finite, parse_constant=_refused)
+    return json.JSONDecoder(
+        object_pairs_hook=_once, parse_int=_whole(digits), parse_float=_finite, parse_constant=_refused
+    )
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

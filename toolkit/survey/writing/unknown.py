@@ -5,11 +5,23 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 
-_ORDER = "such rules are not offered, since an order that depends on answers tells them; questions come as they are listed"
-_QUOTA = "such rules are not offered, since being turned away would tell an answer; `cap` limits the number of reports"
-_SKIP = "the only such rule is `show_if`, which depends on plain questions alone: any other would tell a randomized answer"
+_ORDER = (
+    "such rules are not offered, since an order that depends on answers tells them; questions come as "
+    "they are listed"
+)
+_QUOTA = (
+    "such rules are not offered, since being turned away would tell an answer; `cap` limits the number "
+    "of reports"
+)
+_SKIP = (
+    "the only such rule is `show_if`, which depends on plain questions alone: any other would tell a "
+    "randomized answer"
+)
 _TIME = "such rules are not offered, since how long an answer takes tells something about it"
-_BESIDE = "an answer beside the options would not be hidden: make it one of the design's (a plain question may be required = false)"
+_BESIDE = (
+    "an answer beside the options would not be hidden: make it one of the design's (a plain question "
+    "may be required = false)"
+)
 _CHOSEN = "nothing is chosen beforehand, since leaving it so would look like an answer"
 _AGAIN = "an answer is drawn once and sent once: drawing again would wear the protection off"
 _WHO = "nothing about the respondent is kept but the reports"

@@ -20,7 +20,11 @@ def test_the_lines_of_an_answer_are_its_headers_each_once():
     fields = dict(line.split(b": ", 1) for line in answer.lines.removesuffix(b"\r\n").split(b"\r\n"))
     assert fields == dict(answer.headers)
     assert len(fields) == len(answer.headers) == len(HEADERS) + 3
-    assert (fields[b"content-length"], fields[b"content-type"], fields[b"retry-after"]) == (b"15", b"application/json", b"3")
+    assert (fields[b"content-length"], fields[b"content-type"], fields[b"retry-after"]) == (
+        b"15",
+        b"application/json",
+        b"3",
+    )
     assert answer.body == b'{"stored":"ab"}'
 
 

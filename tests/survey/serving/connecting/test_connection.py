@@ -1,4 +1,6 @@
-"""Clients that send too much, too slowly, too often or never: real sockets, a real server, limits of tenths of seconds."""
+"""Clients that send too much, too slowly, too often or never: real sockets, a real server, limits of tenths
+of seconds.
+"""
 
 import asyncio
 import json
@@ -9,7 +11,18 @@ from dataclasses import replace
 
 import pytest
 
-from tests.survey.lines import GET, QUICK, certificate, dribble, flood, line, post, read_answer, read_to_end, watched
+from tests.survey.lines import (
+    GET,
+    QUICK,
+    certificate,
+    dribble,
+    flood,
+    line,
+    post,
+    read_answer,
+    read_to_end,
+    watched,
+)
 from toolkit.survey.serving.connecting.connection import Connection, refusal
 from toolkit.survey.serving.headers import HEADERS
 from toolkit.survey.serving.limits import Limits, whole_body
@@ -25,7 +38,9 @@ async def respond(send, status, body, headers=()):
 
 
 async def app(scope, receive, send):
-    """Counts the bytes of what is posted; GET / says who asks, /large is more than the sockets' buffers hold."""
+    """Counts the bytes of what is posted; GET / says who asks, /large is more than the sockets' buffers
+    hold.
+    """
     if scope["path"] == "/large":
         await respond(send, 200, bytes(30_000_000))
     elif scope["method"] == "GET":
@@ -95,7 +110,9 @@ def test_what_never_ends_is_cut_off(port):
         assert flood(connection, b"10000\r\n" + b"x" * 65536 + b"\r\n", 1600) < 50_000_000
 
 
-@pytest.mark.parametrize("rest", [b"10000\r\n" + b"x" * 65536 + b"\r\n", b"0\r\nX: " + b"a" * 65536], ids=["chunks", "trailers"])
+@pytest.mark.parametrize(
+    "rest", [b"10000\r\n" + b"x" * 65536 + b"\r\n", b"0\r\nX: " + b"a" * 65536], ids=["chunks", "trailers"]
+)
 def test_of_a_refused_request_no_more_is_taken_than_its_limit_and_one_piece(monkeypatch, rest):
     """Counted where the server takes it; the sockets' own buffers hold megabytes of what is sent."""
     taken, original = [], Connection.data_received
@@ -105,14 +122,18 @@ def test_of_a_refused_request_no_more_is_taken_than_its_limit_and_one_piece(monk
         original(self, data)
 
     monkeypatch.setattr(Connection, "data_received", counted)
-    unhurried = replace(QUICK, head_seconds=30, body_seconds=30, linger_seconds=30)  # nothing but bytes ends it
+    unhurried = replace(
+        QUICK, head_seconds=30, body_seconds=30, linger_seconds=30
+    )  # nothing but bytes ends it
     with watched(app, unhurried) as (port, _), line(port) as connection:
         connection.sendall(b"POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n")
         flood(connection, rest, 1600)
     assert QUICK.drain < sum(taken) <= QUICK.drain + max(taken)
 
 
-@pytest.mark.parametrize("filler", [b"X-A: " + b"a" * 10_000 + b"\r\n", b"X-B: b\r\n" * 2000], ids=["long", "many"])
+@pytest.mark.parametrize(
+    "filler", [b"X-A: " + b"a" * 10_000 + b"\r\n", b"X-B: b\r\n" * 2000], ids=["long", "many"]
+)
 @pytest.mark.parametrize("ending", [b"", b"\r\n"], ids=["open", "whole"])
 def test_headers_that_are_too_long_are_refused(port, filler, ending):
     with line(port) as connection:
@@ -342,7 +363,9 @@ def test_no_more_than_a_piece_is_kept_of_what_comes_while_another_request_is_ans
         b"Host: \xe9\r\n",
     ],
 )
-@pytest.mark.parametrize("beginning", [b"GET / HTTP/1.1\r\n", b"POST /report HTTP/1.1\r\nContent-Length: 0\r\n"])
+@pytest.mark.parametrize(
+    "beginning", [b"GET / HTTP/1.1\r\n", b"POST /report HTTP/1.1\r\nContent-Length: 0\r\n"]
+)
 def test_a_request_without_its_host_or_with_two_or_with_none_that_could_be_is_refused(port, beginning, hosts):
     with line(port) as connection:
         connection.sendall(beginning + hosts + b"\r\n")
@@ -355,7 +378,8 @@ def test_a_request_without_its_host_or_with_two_or_with_none_that_could_be_is_re
 @pytest.mark.parametrize(
     "request_",
     [
-        b"GET / HTTP/1.0\r\n\r\n",  # which knew no hosts; some that only ask whether a server lives still speak it
+        # which knew no hosts; some that only ask whether a server lives still speak it
+        b"GET / HTTP/1.0\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost:\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: survey.example:8443\r\n\r\n",
         b"GET / HTTP/1.1\r\nHost: [::1]:8000\r\n\r\n",
@@ -377,7 +401,9 @@ def test_requests_are_not_piled_up(port):
 
 
 def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
-    """100 lines against a cap of 20, all silent, in mid-header or in mid-body: a normal client is served at once."""
+    """100 lines against a cap of 20, all silent, in mid-header or in mid-body: a normal client is served at
+    once.
+    """
     with ExitStack() as stack:
         for number in range(100):
             connection = stack.enter_context(line(port))
@@ -437,7 +463,11 @@ def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path):
 
 def test_nothing_of_a_request_is_logged_by_the_layers_below(port, caplog):
     with caplog.at_level(logging.DEBUG):
-        for request_ in (post(b"SECRET-WORDS"), b"SECRET-WORDS\r\n\r\n", b"GET /SECRET-WORDS HTTP/1.1\r\n\r\n"):
+        for request_ in (
+            post(b"SECRET-WORDS"),
+            b"SECRET-WORDS\r\n\r\n",
+            b"GET /SECRET-WORDS HTTP/1.1\r\n\r\n",
+        ):
             with line(port) as connection:
                 connection.sendall(request_)
                 connection.recv(100)
@@ -450,6 +480,10 @@ def test_an_answer_outside_the_application_is_whole_and_has_every_header():
     fields = dict(field.split(b": ", 1) for field in head.split(b"\r\n")[1:])
     assert head.startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
     assert {name.encode(): value.encode() for name, value in HEADERS.items()}.items() <= fields.items()
-    assert (fields[b"content-length"], fields[b"connection"], fields[b"retry-after"]) == (b"18", b"close", b"2")
+    assert (fields[b"content-length"], fields[b"connection"], fields[b"retry-after"]) == (
+        b"18",
+        b"close",
+        b"2",
+    )
     assert body == b'{"error":"Later."}'
     assert b"retry-after" not in refusal(400, "No.")

@@ -1,7 +1,8 @@
-"""Totals of many equal releases on the grid of the composition explorer: seconds to compute, so kept in `static/composed.json`.
+"""Totals of many equal releases on the grid of the composition explorer: seconds to compute, so kept in
+`static/composed.json`.
 
-The numbers are those of `compose`, and a test computes some of them again. To renew the file after a change of a rule in
-`toolkit.core.composition`, run `python -m toolkit.show.widgets.stored.composed_totals`.
+The numbers are those of `compose`, and a test computes some of them again. To renew the file after a change
+of a rule in `toolkit.core.composition`, run `python -m toolkit.show.widgets.stored.composed_totals`.
 """
 
 import json
@@ -43,4 +44,6 @@ def compute() -> list[list[float]]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(compute(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")
+    FILE.write_text(
+        json.dumps(compute(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8"
+    )

@@ -1,8 +1,8 @@
 """The games that the reconstruction game shows: played by the attack itself, and kept in `static/games.json`.
 
-Random groups of people, the number of secrets in each through the Laplace mechanism, and `toolkit.attacks.reconstruction` on
-what was published. A test plays some games again. To renew the file after a change of the attack or of the mechanism, run
-`python -m toolkit.show.widgets.stored.played_games`.
+Random groups of people, the number of secrets in each through the Laplace mechanism, and
+`toolkit.attacks.reconstruction` on what was published. A test plays some games again. To renew the file after
+a change of the attack or of the mechanism, run `python -m toolkit.show.widgets.stored.played_games`.
 """
 
 import json
@@ -44,7 +44,9 @@ def _game(game: int, sums: int, noise: float) -> Mask:
 
 @lru_cache(maxsize=GAMES)
 def _people(game: int) -> tuple[Mask, Mask]:
-    """The secrets of one game, and its groups: the first of them are the same, however many sums are published."""
+    """The secrets of one game, and its groups: the first of them are the same, however many sums are
+    published.
+    """
     rng = np.random.default_rng([_SEED, game])
     return rng.integers(0, 2, PEOPLE).astype(bool), queries(PEOPLE, SUMS[-1], rng)
 
@@ -53,7 +55,11 @@ def _people(game: int) -> tuple[Mask, Mask]:
 def stored() -> dict[tuple[int, float], list[str]]:
     """The games as they were played last, by number of sums and noise."""
     games = iter(json.loads(FILE.read_text(encoding="utf-8")))
-    return {(sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)] for sums in SUMS for noise in NOISES}
+    return {
+        (sums, noise): [f"{int(game, 16):0{PEOPLE}b}" for game in next(games)]
+        for sums in SUMS
+        for noise in NOISES
+    }
 
 
 def play() -> list[list[str]]:
@@ -62,4 +68,6 @@ def play() -> list[list[str]]:
 
 
 if __name__ == "__main__":
-    FILE.write_text(json.dumps(play(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8")
+    FILE.write_text(
+        json.dumps(play(), separators=(",", ":")).replace("],[", "],\n[") + "\n", encoding="utf-8"
+    )

@@ -1,4 +1,6 @@
-"""One answer of the server, with the headers that every answer has: made once, as bytes that a connection writes as they are."""
+"""One answer of the server, with the headers that every answer has: made once, as bytes that a connection
+writes as they are.
+"""
 
 import json
 from collections.abc import Awaitable, Callable, Mapping

@@ -1,12 +1,15 @@
-"""One client's connection, watched: uvicorn itself waits for ever for a slow client and reads headers of any length.
+"""One client's connection, watched: uvicorn itself waits for ever for a slow client and reads headers of any
+length.
 
-A connection is always in one phase, and each phase has its time: the head of a request, its body, our answer, the pause
-before the next request, and the rest of a request that was refused. One sweep looks at all connections a few times a
-second; whose time is over gets 408 or is cut off. When there are too many, the one that has let us wait longest goes: idle
-connections, however many, do not keep anybody out. The client's address is forgotten as soon as the connection stands.
+A connection is always in one phase, and each phase has its time: the head of a request, its body, our answer,
+the pause before the next request, and the rest of a request that was refused. One sweep looks at all
+connections a few times a second; whose time is over gets 408 or is cut off. When there are too many, the one
+that has let us wait longest goes: idle connections, however many, do not keep anybody out. The client's
+address is forgotten as soon as the connection stands.
 
-Requests are answered one after the other. What comes while one is being answered stays unread until then; two requests in
-one piece are both refused, before the first is begun: what is stored is always answered as stored.
+Requests are answered one after the other. What comes while one is being answered stays unread until then; two
+requests in one piece are both refused, before the first is begun: what is stored is always answered as
+stored.
 """
 
 import asyncio
@@ -96,7 +99,9 @@ class Connection(HttpToolsProtocol):
 
     def on_message_begin(self) -> None:
         if self.cycle is not None and not self.cycle.response_complete:
-            self.cycle.disconnected = True  # nothing has come of it yet: its end is in the piece that we are reading
+            self.cycle.disconnected = (
+                True  # nothing has come of it yet: its end is in the piece that we are reading
+            )
             self.cycle.message_event.set()
             self._stop(400, "One request at a time: please wait for the answer.")
         super().on_message_begin()
@@ -108,7 +113,11 @@ class Connection(HttpToolsProtocol):
         if len(self.url) + sum(len(name) + len(value) for name, value in self.headers) > self._limits.head:
             self._stop(431, "The headers of this request are too long.")
         hosts = [value for name, value in self.headers if name == b"host"]
-        if len(hosts) > 1 or not (hosts or self.parser.get_http_version() == "1.0") or not all(map(_HOST.fullmatch, hosts)):
+        if (
+            len(hosts) > 1
+            or not (hosts or self.parser.get_http_version() == "1.0")
+            or not all(map(_HOST.fullmatch, hosts))
+        ):
             self._stop(400, "A request must name its host, and once.")
         super().on_headers_complete()
         self._enter(Phase.BODY)
@@ -143,7 +152,9 @@ class Connection(HttpToolsProtocol):
         cycle.keep_alive = cycle.keep_alive and not close
         date = b"".join(b"%s: %s\r\n" % field for field in cycle.default_headers)
         goodbye = b"" if cycle.keep_alive or close else b"connection: close\r\n"
-        self.transport.write(b"".join((STATUS_LINE[answer.status], date, answer.lines, goodbye, b"\r\n", answer.body)))
+        self.transport.write(
+            b"".join((STATUS_LINE[answer.status], date, answer.lines, goodbye, b"\r\n", answer.body))
+        )
         cycle.message_event.set()
         if not cycle.keep_alive:
             self.transport.close()
@@ -182,6 +193,8 @@ class Connection(HttpToolsProtocol):
 
 def refusal(status: int, sentence: str) -> bytes:
     """A whole answer, for where there is no application to give it."""
-    problem = RefusalError(status, sentence, retry_after=2 if status == HTTPStatus.SERVICE_UNAVAILABLE else None)
+    problem = RefusalError(
+        status, sentence, retry_after=2 if status == HTTPStatus.SERVICE_UNAVAILABLE else None
+    )
     answer = in_json(status, {"error": sentence}, {**problem.headers, "connection": "close"})
     return STATUS_LINE[status] + answer.lines + b"\r\n" + answer.body

@@ -1,8 +1,10 @@
-"""Where connections come in: each is counted as soon as it stands, before a byte of it is read and before any TLS.
+"""Where connections come in: each is counted as soon as it stands, before a byte of it is read and before any
+TLS.
 
-asyncio's own servers accept all that stand at a door at once, and tell nobody of a TLS connection before its handshake is
-done: silent connections would use up the open files of the process, and nobody else would get in. Here a few are accepted at a
-time, and each takes its place in the connections, if need be that of one that has let us wait longer.
+asyncio's own servers accept all that stand at a door at once, and tell nobody of a TLS connection before its
+handshake is done: silent connections would use up the open files of the process, and nobody else would get
+in. Here a few are accepted at a time, and each takes its place in the connections, if need be that of one
+that has let us wait longer.
 """
 
 import asyncio
@@ -20,7 +22,8 @@ Above = Callable[["Arrival"], asyncio.Protocol]
 
 
 class Arrival:
-    """A connection from the moment that it stands until its protocol takes it over; a TLS handshake comes between.
+    """A connection from the moment that it stands until its protocol takes it over; a TLS handshake comes
+    between.
 
     Parameters
     ----------
@@ -30,14 +33,18 @@ class Arrival:
     above : makes the protocol.
     """
 
-    def __init__(self, connections: Connections, accepted: socket.socket, context: ssl.SSLContext | None, above: Above) -> None:
+    def __init__(
+        self, connections: Connections, accepted: socket.socket, context: ssl.SSLContext | None, above: Above
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._crowd, self._accepted, self._context, self._above = connections, accepted, context, above
         self.deadline = self._loop.time() + connections.limits.head_seconds
         self.was_dropped = False
 
     def begin(self) -> "asyncio.Task[Any] | None":
-        """Take a place and go on. Where every place is at work, a plain connection is told so, and one for TLS is closed."""
+        """Take a place and go on. Where every place is at work, a plain connection is told so, and one for
+        TLS is closed.
+        """
         if self._crowd.enter(self):
             self._crowd.waits(self, for_us=False)
         elif self._context is not None:
@@ -70,7 +77,9 @@ class Arrival:
 class Door:
     """Accepts what comes to a listening socket. It stands in for an `asyncio.Server`."""
 
-    def __init__(self, listening: socket.socket, connections: Connections, context: ssl.SSLContext | None, above: Above) -> None:
+    def __init__(
+        self, listening: socket.socket, connections: Connections, context: ssl.SSLContext | None, above: Above
+    ) -> None:
         self._loop = asyncio.get_running_loop()
         self._listening, self._crowd, self._context, self._above = listening, connections, context, above
         self._arriving: dict[asyncio.Task[Any], Arrival] = {}

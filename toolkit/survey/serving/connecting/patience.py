@@ -1,4 +1,6 @@
-"""Waiting for many things that all have the same time, by one timer: a timer for each costs more than reading a report."""
+"""Waiting for many things that all have the same time, by one timer: a timer for each costs more than reading
+a report.
+"""
 
 import asyncio
 from collections.abc import Awaitable

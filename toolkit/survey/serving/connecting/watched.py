@@ -27,13 +27,17 @@ class WatchedServer(uvicorn.Server):
         """As uvicorn's own, but every connection is counted as soon as it stands."""
         await self.lifespan.startup()
         asyncio.get_running_loop().set_exception_handler(_hush)
-        self.servers = [Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []]
+        self.servers = [
+            Door(one, self.connections, self.config.ssl, self._connection) for one in sockets or []
+        ]
         self.started = True
         self._announce()
 
     def _connection(self, arrival: Arrival) -> Connection:
         state = self.server_state
-        return Connection(self.connections, arrival, config=self.config, server_state=state, app_state=self.lifespan.state)
+        return Connection(
+            self.connections, arrival, config=self.config, server_state=state, app_state=self.lifespan.state
+        )
 
 
 def _hush(*_: object) -> None:
