@@ -4,7 +4,6 @@ import math
 import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
-from fractions import Fraction
 from functools import partial
 from typing import Any
 
@@ -14,6 +13,7 @@ from toolkit.budget.frames import cells
 from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.conditions import Where, condition, listed_once, options_of
 from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames.missing import clamped_sums, settled, sums_within
 from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
@@ -21,8 +21,8 @@ from toolkit.central.ratio import Composed, from_moments
 from toolkit.central.release import SEEDED
 from toolkit.central.selection import Exponential
 from toolkit.central.statistics import Statistic
-from toolkit.central.steps import QUANTILE_BITS, SQUARE_BITS, Bounds, Sums, written
-from toolkit.core.checks import Number, exact, positive, probability, refuse
+from toolkit.central.steps import QUANTILE_BITS, SQUARE_BITS, Bounds, Sums
+from toolkit.core.checks import Number, positive, probability, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Loss
@@ -90,17 +90,17 @@ class Curator:
         to put there.
         """
         limits, found, label = Bounds.of(bounds), self._numbers(column), f"sum of {self._frame.name(column)}"
-        fill, how = _settled(missing, limits)
+        fill, how = settled(missing, limits)
         if fill is None and self.neighbors == "replace":
             # A value that may be dropped moves the sum from zero: the limits are widened to hold zero, which
             # then fills.
             wide = Bounds.of((min(limits.low, 0), max(limits.high, 0)))
-            read = partial(_clamped_sums, found, limits, wide)
+            read = partial(clamped_sums, found, limits, wide)
             return self._release(
                 statistics.total(wide, "replace", len(self._frame)), read, epsilon, label, rng, how
             )
         statistic = statistics.total(limits, self.neighbors, self._public_n())
-        return self._release(statistic, partial(_sums, found, limits, fill), epsilon, label, rng, how)
+        return self._release(statistic, partial(sums_within, found, limits, fill), epsilon, label, rng, how)
 
     def mean(
         self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
@@ -111,8 +111,8 @@ class Curator:
         number.
         """
         limits, found, label = Bounds.of(bounds), self._numbers(column), f"mean of {self._frame.name(column)}"
-        fill, how = _settled(missing, limits)
-        read = partial(_sums, found, limits, fill)
+        fill, how = settled(missing, limits)
+        read = partial(sums_within, found, limits, fill)
         if self.neighbors == "replace" and fill is not None:
             return self._release(statistics.mean(limits, len(self._frame)), read, epsilon, label, rng, how)
         return self._quotient(
@@ -125,8 +125,8 @@ class Curator:
         """The sample variance of a column, each value clamped to `bounds`; `missing` as for the mean."""
         limits, found = Bounds.of(bounds, SQUARE_BITS), self._numbers(column)
         label = f"variance of {self._frame.name(column)}"
-        fill, how = _settled(missing, limits)
-        read = partial(_sums, found, limits, fill, squares=True)
+        fill, how = settled(missing, limits)
+        read = partial(sums_within, found, limits, fill, squares=True)
         if self.neighbors == "replace" and fill is not None:
             return self._release(
                 statistics.variance(limits, len(self._frame)), read, epsilon, label, rng, how
@@ -320,34 +320,6 @@ class Curator:
         return (
             f"<Curator: columns {', '.join(self._frame.names)}; neighbors: {self.neighbors}; {self.ledger!r}>"
         )
-
-
-def _settled(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]:
-    """What a missing value counts as, None if it is dropped, and the words for it."""
-    if isinstance(missing, str) and missing == "drop":
-        return None, "missing dropped"
-    if missing is None:
-        remedy = 'write missing="drop" to leave them out, or the number to put there'
-        refuse("`missing` must say what a missing value counts as", "nothing", remedy)
-    fill = exact(missing, "missing")
-    if not limits.low <= fill <= limits.high:
-        refuse(
-            '`missing` must be "drop" or a number within the bounds',
-            missing,
-            "values beyond them are clamped",
-        )
-    return fill, f"missing counted as {written(float(fill))}"
-
-
-def _sums(found: Column, limits: Bounds, fill: Fraction | None, *, squares: bool = False) -> Sums:
-    return limits.sums(found.floats(), squares=squares, fill=fill)
-
-
-def _clamped_sums(found: Column, limits: Bounds, wide: Bounds) -> Sums:
-    """Values clamped to the limits, on the grid of wider ones that hold zero; a missing value adds
-    nothing.
-    """
-    return wide.sums(np.clip(found.floats(), float(limits.low), float(limits.high)), fill=0)
 
 
 def _score(score: Callable[[Any, Any], Any], table: Any, candidate: Any) -> float:

@@ -1,6 +1,4 @@
-"""`Design`: how one answer is randomized before it leaves a person's hands. It is a matrix, and all follows
-from it.
-"""
+"""`Design`: how one answer is randomized before it leaves a person's hands, as a matrix."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,18 +18,9 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
 from toolkit.local.devices import Device, nearest_devices
-from toolkit.local.matrix import fit, moments
+from toolkit.local.matrix import encoding, fit, moments, tables
 from toolkit.local.matrix.drawing import draw_reports
-from toolkit.local.matrix.encoding import (
-    checked_counts,
-    checked_times,
-    distribution,
-    encode,
-    tally,
-    times_each,
-)
 from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
-from toolkit.local.matrix.tables import in_lowest_terms, private_rows, rows_of_probabilities
 from toolkit.local.protocol import AnswerKind, Randomizer
 from toolkit.local.reports import is_code
 from toolkit.local.wording import describe
@@ -76,15 +65,14 @@ class Design:
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
     ) -> None:
-        table, total = in_lowest_terms(weights, denominator)  # so that equal matrices are equal designs
+        table, total = tables.in_lowest_terms(
+            weights, denominator
+        )  # so that equal matrices are equal designs
         object.__setattr__(self, "weights", table)
         object.__setattr__(self, "denominator", total)
         object.__setattr__(self, "options", labels(options, "options"))
-        object.__setattr__(
-            self,
-            "report_options",
-            labels(options if report_options is None else report_options, "report_options"),
-        )
+        sent = options if report_options is None else report_options
+        object.__setattr__(self, "report_options", labels(sent, "report_options"))
         object.__setattr__(self, "name", str(name))
         self._check()
 
@@ -96,50 +84,20 @@ class Design:
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
     ) -> "Design":
-        """A design from probabilities (fractions, "2/3", floats): exact up to a denominator of 2**32, else to
-        the private side.
+        """A design from probabilities: exact up to a denominator of 2**32, else to the private side.
 
         >>> Design.from_matrix([["2/3", "1/3"], ["1/3", "2/3"]], ("no", "yes")).denominator
         3
         """
-        weights, denominator = private_rows(rows_of_probabilities(matrix), DENOMINATOR_LIMIT)
+        weights, denominator = tables.private_rows(tables.rows_of_probabilities(matrix), DENOMINATOR_LIMIT)
         return cls(weights, denominator, options, report_options, name)
 
     def _check(self) -> None:
-        shape = (len(self.options), len(self.report_options))
-        if self.weights.shape != shape:
-            refuse(
-                f"`weights` must be {shape[0]} by {shape[1]}, truths by reports",
-                f"{self.weights.shape}",
-                "each label needs its cell",
-            )
-        if self.denominator > DENOMINATOR_LIMIT:
-            refuse(
-                "`denominator` must be at most 2**32",
-                self.denominator,
-                "one 32-bit word must be enough to draw a report",
-            )
-        if self.weights.min() < 0:
-            refuse(
-                "`weights` must not be negative",
-                int(self.weights.min()),
-                "they are probabilities times the denominator",
-            )
-        if np.any(self.weights.sum(axis=1) != self.denominator):
-            refuse(
-                "each row of `weights` must sum to `denominator`",
-                "another sum",
-                "a person sends exactly one report",
-            )
-        if np.any(self.weights.sum(axis=0) == 0):
-            refuse("each report must be possible", "a column of zeros", "leave that report out")
-        identified = self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == shape[0]
-        if not identified:
-            refuse(
-                "the rows must tell the truths apart",
-                "dependent rows",
-                "the reports would say nothing about some answers",
-            )
+        tables.check_table(self.weights, self.denominator, len(self.options), len(self.report_options))
+        full = len(self.options)
+        if not (self._form.truth != 0 if self._form else np.linalg.matrix_rank(self.matrix) == full):
+            consequence = "the reports would say nothing about some answers"
+            refuse("the rows must tell the truths apart", "dependent rows", consequence)
 
     @cached_property
     def matrix(self) -> Array:
@@ -188,7 +146,7 @@ class Design:
         array(['yes', 'no', 'yes'], dtype='<U3')
         """
         generator = check_rng(rng)
-        given = encode(answers, self.options, "answers")
+        given = encoding.encode(answers, self.options, "answers")
         return given.like(draw_reports(self.weights, self._form, given.codes, generator), self.report_options)
 
     def report(self, truth: int, draw: Below) -> int:
@@ -217,33 +175,25 @@ class Design:
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).estimate([True, False, True, True]).value
         1.0
         """
-        return self.estimate_counts(tally(reports, self.report_options, "reports"), method)
+        return self.estimate_counts(encoding.tally(reports, self.report_options, "reports"), method)
 
     def estimate_counts(self, counts: npt.ArrayLike, method: Method = "moment") -> Estimate:
         """The same from the number of reports of each kind, in the order of `report_options`."""
-        numbers = checked_counts(counts, len(self.report_options))
+        numbers = encoding.checked_counts(counts, len(self.report_options))
         basis = moments.interval_basis(self.matrix, self._score, numbers, self._form)
         shares, n = numbers @ self._score / basis.n, basis.n
-        cov = (
-            moments.covariance(self._score, numbers / n, shares, self._form) / (n - 1)
-            if n > 1
-            else np.full((len(shares),) * 2, np.nan)
-        )
+        cov = np.full((len(shares),) * 2, np.nan)
+        if n > 1:
+            cov = moments.covariance(self._score, numbers / n, shares, self._form) / (n - 1)
         if choice(method, "method", ("moment", "mle", "simplex")) == "simplex":
             shares = project_onto_simplex(shares)
         elif method == "mle":
-            form = (
-                None
-                if self._form is None
-                else (self._form.truth / self.denominator, self._form.forced / self.denominator)
-            )
+            form = None if self._form is None else self._form.over(self.denominator)
             shares = likeliest(self.matrix, numbers, form)
-            square = self._form is not None  # then the maximum and the unbiased estimate have one covariance
-            cov = (
-                self.covariance(shares, n)
-                if square
-                else moments.information_covariance(self.matrix, shares) / n
-            )
+            if self._form is not None:  # then the maximum and the unbiased estimate have one covariance
+                cov = self.covariance(shares, n)
+            else:
+                cov = moments.information_covariance(self.matrix, shares) / n
         return self._as_estimate(shares, cov, method, numbers, basis)
 
     def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array, basis: Shares) -> Estimate:
@@ -273,14 +223,15 @@ class Design:
         self, reports: Sequence[int], times: Sequence[int] | None = None, method: Method = "moment"
     ) -> Estimate:
         """The estimate from codes as they were sent; with `times`, each of them came so many times."""
-        counts = None if times is None else checked_times(times, len(reports))
-        return self.estimate_counts(times_each(np.asarray(reports), counts, len(self.report_options)), method)
+        counts = None if times is None else encoding.checked_times(times, len(reports))
+        return self.estimate_counts(
+            encoding.times_each(np.asarray(reports), counts, len(self.report_options)), method
+        )
 
     def variance(
         self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
     ) -> float | Array:
-        """Variance of the unbiased estimate, in theory, at the true prevalence (one share, or one for each
-        option).
+        """Variance of the unbiased estimate, in theory, at the true prevalence: a share, or all of them.
 
         `respondents="sample"`: people are a random sample, as in a survey. "fixed": the same people are
         asked, and only the randomization varies; this is what papers on local differential privacy print.
@@ -296,7 +247,7 @@ class Design:
     ) -> Array:
         """Covariance matrix of the unbiased shares of all options."""
         fixed = choice(respondents, "respondents", ("sample", "fixed")) == "fixed"
-        shares = distribution(prevalence, len(self.options), "prevalence")
+        shares = encoding.distribution(prevalence, len(self.options), "prevalence")
         return moments.covariance(
             self._score, shares @ self.matrix, shares, self._form, fixed_respondents=fixed
         ) / whole(n, "n")
@@ -307,7 +258,7 @@ class Design:
         >>> Design([[3, 1], [1, 3]], 4, ("no", "yes")).posterior(0.1)[1].round(3)
         array([0.036, 0.25 ])
         """
-        joint = distribution(prior, len(self.options), "prior")[:, None] * self.matrix
+        joint = encoding.distribution(prior, len(self.options), "prior")[:, None] * self.matrix
         with np.errstate(invalid="ignore"):
             return np.asarray(joint / joint.sum(axis=0))
 
@@ -318,15 +269,10 @@ class Design:
         labels are joined by " / ". Epsilons add, or come to a little less: see `from_matrix` for denominators
         whose product is large.
         """
-        rows = [
-            [Fraction(int(a) * int(b), self.denominator * other.denominator) for a in first for b in second]
-            for first in self.weights
-            for second in other.weights
-        ]
         return Design.from_matrix(
-            rows,
-            _fused(self.options, other.options),
-            _fused(self.report_options, other.report_options),
+            tables.product_rows(self.weights, self.denominator, other.weights, other.denominator),
+            tables.joined_labels(self.options, other.options),
+            tables.joined_labels(self.report_options, other.report_options),
             f"{self.name} × {other.name}",
         )
 
@@ -380,11 +326,8 @@ class Design:
         """The design that `to_dict` wrote."""
         fields = {"name", "options", "report_options", "denominator", "weights"}
         if not isinstance(data, dict) or set(data) != fields:
-            refuse(
-                f"a design must have the fields {', '.join(sorted(fields))}",
-                "others",
-                "write it with to_dict()",
-            )
+            rule = f"a design must have the fields {', '.join(sorted(fields))}"
+            refuse(rule, "others", "write it with to_dict()")
         return cls(**data)
 
     def __eq__(self, other: object) -> bool:
@@ -400,12 +343,6 @@ class Design:
         )
 
 
-def _fused(first: Labels, second: Labels) -> list[str]:
-    return [f"{a} / {b}" for a in first for b in second]
-
-
 def has_matrix(randomizer: Randomizer) -> TypeGuard[Design]:
-    """Whether a table holds its probabilities: then it has devices, and people who do not comply have a known
-    effect.
-    """
+    """Whether a table holds its probabilities: then it has devices, and not complying has a known effect."""
     return randomizer.matrix is not None

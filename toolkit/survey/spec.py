@@ -1,6 +1,4 @@
-"""`Survey`: questions, consent and languages in one frozen thing with a hash, checked by the linter when it
-is made.
-"""
+"""`Survey`: questions, consent and languages in one frozen thing with a hash, linted when it is made."""
 
 import inspect
 import math
@@ -21,21 +19,14 @@ from toolkit.survey.consent.odds import USUAL
 from toolkit.survey.consent.shown import shown_question
 from toolkit.survey.language.marks import marked_words, rehearsal_mark
 from toolkit.survey.language.phrases import OWN, Own, phrases
-from toolkit.survey.language.text import (
-    Frozen,
-    Text,
-    Words,
-    checked_language,
-    checked_string,
-    checked_words,
-    in_language,
-)
+from toolkit.survey.language.text import Frozen, Text, Words, checked_words, in_language
 from toolkit.survey.planned import SurveyPlan, planned
 from toolkit.survey.question import Question, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
 from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.survey_fields import checked_languages, flag, own_words
 from toolkit.survey.writing.unknown import refuse_unknown
 
 ACCESS = ("open", "token", "blind")
@@ -103,7 +94,7 @@ class Survey:
         step: int = STEP,
         rehearsal: bool = False,
     ) -> None:
-        codes = _languages(languages)
+        codes = checked_languages(languages)
         asked = _questions(questions, codes[0])
         hidden = any(question.randomized for question in asked)
         made = {
@@ -111,17 +102,17 @@ class Survey:
             "questions": asked,
             "consent": in_language(checked_words(consent, "consent", 20_000), codes[0]),
             "languages": codes,
-            "practice": _flag(practice, "practice")
+            "practice": flag(practice, "practice")
             and any(question.mode in ("auto", "guided") for question in asked),
-            "check": _flag(check, "check") and hidden,
+            "check": flag(check, "check") and hidden,
             "access": choice(access, "access", ACCESS),
             "cap": None if cap is None else whole(cap, "cap"),
             "closes": read_day(closes, "closes"),
             "ceiling": Pure(ceiling).amount,
             "minimum": whole(minimum, "minimum"),
-            "words": _words(words, codes),
+            "words": own_words(words, codes),
             "step": whole(step, "step"),
-            "rehearsal": _flag(rehearsal, "rehearsal"),
+            "rehearsal": flag(rehearsal, "rehearsal"),
         }
         for key, value in made.items():
             object.__setattr__(self, key, value)
@@ -340,15 +331,6 @@ _NEEDED = {
 }
 
 
-def _languages(given: Sequence[str]) -> tuple[str, ...]:
-    if isinstance(given, str) or not isinstance(given, Sequence) or not given:
-        refuse("`languages` must be a list of codes", type(given).__name__, 'write ["en", "de"]', TypeError)
-    codes = tuple(checked_language(code) for code in given)
-    if len(set(codes)) < len(codes):
-        refuse("`languages` must be distinct", ", ".join(codes), "people choose one of them")
-    return codes
-
-
 def _questions(given: Sequence[Question], language: str) -> tuple[Question, ...]:
     if isinstance(given, str | Question) or not isinstance(given, Sequence):
         refuse(
@@ -366,29 +348,3 @@ def _questions(given: Sequence[Question], language: str) -> tuple[Question, ...]
                 TypeError,
             )
     return tuple(question.in_language(language) for question in given)
-
-
-def _words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] | None:
-    if not given:
-        return None
-    if not isinstance(given, Mapping) or not all(isinstance(words, Mapping) for words in given.values()):
-        refuse(
-            "`words` must be words by language and name",
-            type(given).__name__,
-            'write {it = {next = "Avanti"}}',
-            TypeError,
-        )
-    if unused := [code for code in given if code not in languages]:
-        rule = f"`words` must be in a language of the survey ({', '.join(languages)})"
-        refuse(rule, repr(unused[0])[:40], "nobody would see them")
-    return Frozen({code: Frozen(_strings(words, code)) for code, words in given.items()})
-
-
-def _strings(words: Mapping[str, str], code: str) -> dict[str, str]:
-    return {str(key): checked_string(text, f"words.{code}.{key}", 2000) for key, text in words.items()}
-
-
-def _flag(value: object, name: str) -> bool:
-    if not isinstance(value, bool):
-        refuse(f"`{name}` must be true or false", type(value).__name__, "nothing else is defined", TypeError)
-    return value

@@ -28,6 +28,10 @@ class Forced:
     truth: int
     forced: Integers
 
+    def over(self, denominator: int) -> tuple[float, Array]:
+        """Both as probabilities."""
+        return self.truth / denominator, self.forced / denominator
+
 
 def forced_form(weights: Integers) -> Forced | None:
     """The forced form of integer weights, or None if they have none."""

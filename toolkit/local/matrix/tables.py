@@ -13,7 +13,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.checks import Number, probability, refuse, whole
+from toolkit.core.arrays import Labels
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
 from toolkit.core.rounding import integer_rows
 
 Rows: TypeAlias = Sequence[Sequence[Fraction]]
@@ -35,6 +36,44 @@ def in_lowest_terms(weights: npt.ArrayLike, denominator: int) -> tuple[npt.NDArr
     table = table.astype(np.int64) // common
     table.setflags(write=False)
     return table, int(denominator) // common
+
+
+def check_table(weights: npt.NDArray[np.int64], denominator: int, truths: int, reports: int) -> None:
+    """Refuse what is no table of probabilities over a denominator that 32 bits can draw."""
+    if weights.shape != (truths, reports):
+        rule = f"`weights` must be {truths} by {reports}, truths by reports"
+        refuse(rule, f"{weights.shape}", "each label needs its cell")
+    if denominator > DENOMINATOR_LIMIT:
+        consequence = "one 32-bit word must be enough to draw a report"
+        refuse("`denominator` must be at most 2**32", denominator, consequence)
+    if weights.min() < 0:
+        consequence = "they are probabilities times the denominator"
+        refuse("`weights` must not be negative", int(weights.min()), consequence)
+    if np.any(weights.sum(axis=1) != denominator):
+        rule = "each row of `weights` must sum to `denominator`"
+        refuse(rule, "another sum", "a person sends exactly one report")
+    if np.any(weights.sum(axis=0) == 0):
+        refuse("each report must be possible", "a column of zeros", "leave that report out")
+
+
+def product_rows(
+    weights: npt.NDArray[np.int64], denominator: int, others: npt.NDArray[np.int64], other: int
+) -> list[list[Fraction]]:
+    """The Kronecker product of two tables, exactly: two independent reports as one."""
+    return [
+        [Fraction(int(a) * int(b), denominator * other) for a in first for b in second]
+        for first in weights
+        for second in others
+    ]
+
+
+def joined_labels(first: Labels, second: Labels) -> list[str]:
+    """The labels of a product, in the order of its rows.
+
+    >>> joined_labels(("no", "yes"), ("a", "b"))
+    ['no / a', 'no / b', 'yes / a', 'yes / b']
+    """
+    return [f"{a} / {b}" for a in first for b in second]
 
 
 def rows_of_probabilities(matrix: Sequence[Sequence[Number]]) -> list[list[Fraction]]:
