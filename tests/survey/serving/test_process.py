@@ -1,7 +1,6 @@
 """The process: how it starts, where it listens, what it says, how it ends."""
 
 import json
-import os
 import signal
 import socket
 import sqlite3
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import lacking
 from tests.survey.desk import ANSWERS, payload, sent
 from tests.survey.lines import GET, certificate, line, post, read_answer, read_to_end
 from tests.survey.process import collection, ended, serving
@@ -444,10 +444,7 @@ def many_files(number):
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < number + 200:
-        missing = f"the clients of this test need {number + 200} open files, and there may be {hard}"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(
-            f"{missing}; without CI set this is skipped."
-        )
+        lacking(f"the clients of this test need {number + 200} open files, and there may be {hard}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number + 200), hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

@@ -12,22 +12,19 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Below, Rng, check_rng
+from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon, odds
-from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.matrix.likelihood import maximum_likelihood
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
 from toolkit.local.numeric.grid import checked_bounds, checked_reports
-from toolkit.local.numeric.on_grid import OnGrid
-from toolkit.local.numeric.window import Window
+from toolkit.local.numeric.window import Windowed
 from toolkit.local.oracles.support import checked_shares, people_with
 from toolkit.local.protocol import Respondents
 from toolkit.local.reports import is_code
-from toolkit.local.serial import keep_whole
 from toolkit.local.wording import bound_in_words, times_in
 
 _STEPS = 64
@@ -37,7 +34,7 @@ _BINS = 256
 
 
 @dataclass(frozen=True, repr=False)
-class SquareWave(DrawnAtOdds, OnGrid):
+class SquareWave(Windowed):
     """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the
     answer.
 
@@ -45,39 +42,15 @@ class SquareWave(DrawnAtOdds, OnGrid):
     answer.
     """
 
-    width: int
-    inside: int
-    outside: int
-
     name: ClassVar[str] = "square_wave"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_whole(self, width=1, inside=1, outside=1)
-        _ = self.window  # checked once, here
-
-    @cached_property
-    def window(self) -> Window:
-        return Window(self.steps, self.width, self.inside, self.outside)
 
     @cached_property
     def points(self) -> Array:
         """The answers that are told apart."""
         return np.linspace(float(self.low), float(self.high), self.steps + 1)
 
-    @property
-    def odds(self) -> Fraction:
-        return self.window.odds
-
-    def report(self, index: int, draw: Below) -> int:
-        """One report for an answer at point `index`, by integer draws alone: the browser's rule."""
-        return self.window.report(index, draw)
-
     def accepts(self, report: object) -> bool:
         return is_code(report, self.window.reports)
-
-    def _draw(self, index: Steps, rng: Rng) -> Steps:
-        return self.window.draw(index, rng)
 
     def tally(self, reports: Any, times: Any = None) -> npt.NDArray[np.int64]:
         """How many reports there are of each kind; each came once, or so many `times`."""

@@ -8,10 +8,11 @@ from typing import Any, ClassVar
 import numpy as np
 
 from toolkit.core.arrays import Array, Counts, Mask
-from toolkit.core.checks import DENOMINATOR_LIMIT, choice, refuse, whole
+from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling.categorical import Categorical
+from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.oracles.boxes import Boxes, Rows
 from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
@@ -40,12 +41,7 @@ class RandomBox(Boxes):
     def __post_init__(self) -> None:
         super().__post_init__()
         keep_whole(self, keep=1, lie=1)
-        if not self.lie < self.keep <= DENOMINATOR_LIMIT - self.lie:
-            refuse(
-                "`keep` must be above `lie`, with a sum of at most 2**32",
-                f"{self.keep} and {self.lie}",
-                "see the drawing rule",
-            )
+        check_odds(self.keep, self.lie, self.keep + self.lie, ("keep", "lie"))
 
     @cached_property
     def support(self) -> Support:
