@@ -1,4 +1,3 @@
-import os
 from contextlib import ExitStack
 
 import pytest
@@ -6,6 +5,7 @@ from playwright.sync_api import expect
 
 from tests.browser.forms import Phone, served
 from tests.browser.lab import browser_page, chromium, jupyterlab
+from tests.needs import lacking_program
 
 expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 
@@ -14,12 +14,7 @@ expect.set_options(timeout=30_000)  # a busy machine is slow, not wrong
 def folder(tmp_path_factory):
     """A place for all that JupyterLab and Chromium write; where there is no Chromium, the end of the test."""
     if chromium() is None:
-        missing = (
-            "Chromium must be installed for the browser tests (on Debian or Ubuntu: apt-get install chromium)"
-        )
-        if os.environ.get("CI"):
-            pytest.fail(f"{missing}; with CI set nothing is skipped.")
-        pytest.skip(f"{missing}; without CI set they are skipped.")
+        lacking_program("Chromium", "chromium")
     return tmp_path_factory.mktemp("lab")
 
 

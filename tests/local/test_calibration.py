@@ -4,7 +4,7 @@ from fractions import Fraction
 import pytest
 
 from toolkit.core.rounding import log_up
-from toolkit.local.calibration import checked_epsilon, named, odds, threshold_above
+from toolkit.local.calibration import check_odds, checked_epsilon, named, odds, threshold_above
 
 
 @pytest.mark.parametrize("epsilon", [1e-6, 0.1, "1/3", 1, math.log(3), 7.5, 22])
@@ -47,3 +47,13 @@ def test_a_threshold_never_lies_less_than_asked() -> None:
 def test_options_may_be_a_number_or_labels() -> None:
     assert named(3) == (0, 1, 2)
     assert named(["a", "b"]) == ("a", "b")
+
+
+def test_weights_must_be_in_order_and_fit_into_a_32_bit_word() -> None:
+    check_odds(3, 1, 2**32)
+    with pytest.raises(ValueError, match="`inside` must be above `outside`, got 2 and 2: else the set tells"):
+        check_odds(2, 2, 4, of="set")
+    with pytest.raises(ValueError, match="`keep` must be above `lie`"):
+        check_odds(1, 2, 3, ("keep", "lie"))
+    with pytest.raises(ValueError, match=r"at most 2\*\*32"):
+        check_odds(3, 1, 2**32 + 1)

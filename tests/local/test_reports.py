@@ -24,8 +24,9 @@ from toolkit.local.numeric.laplace import LocalLaplace
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.oracles import local_hash, subset, tick_boxes, unary
 from toolkit.local.oracles.hashing import LocalHash
+from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.subset import Subset
-from toolkit.local.oracles.ticks import CappedBoxes, RandomBox
+from toolkit.local.oracles.ticks import CappedBoxes
 from toolkit.local.oracles.unary import Unary
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set

@@ -1,13 +1,11 @@
 """A private nginx with the configuration that is shipped, in its own folder and on its own ports."""
 
 import os
-import shutil
 import subprocess
 import time
 from contextlib import contextmanager
 
-import pytest
-
+from tests.needs import program
 from tests.production.shipped import shipped
 from tests.survey.lines import certificate, line
 from tests.survey.respondents import free_port
@@ -30,17 +28,6 @@ http {{
 }}
 """
 """What Debian's own nginx.conf does around a site, with logs that tell more than its usual ones."""
-
-
-def program():
-    """nginx, which Debian keeps out of the way of users; skipped if it is missing, but not in CI."""
-    found = shutil.which("nginx") or shutil.which("nginx", path="/usr/sbin:/usr/local/sbin")
-    if found is None:
-        missing = "nginx must be installed for these tests (on Debian or Ubuntu: apt-get install nginx)"
-        if os.environ.get("CI"):
-            pytest.fail(f"{missing}; with CI set nothing is skipped.")
-        pytest.skip(f"{missing}; without CI set they are skipped.")
-    return found
 
 
 class Nginx:
@@ -84,7 +71,7 @@ class Nginx:
 @contextmanager
 def nginx(folder, ports, changes=None):
     """nginx before two servers; `changes` are made to the shipped file, to see that a test would notice."""
-    made, found = Nginx(folder, ports, changes or {}), program()
+    made, found = Nginx(folder, ports, changes or {}), program("nginx", "nginx")
     (folder / "site.conf").write_text(made.site)
     user = "user root;" if os.geteuid() == 0 else ""
     (folder / "nginx.conf").write_text(MAIN.format(folder=folder, user=user))

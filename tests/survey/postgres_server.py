@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import lacking_program
+
 _SETTINGS = (
     "-c listen_addresses='' -c fsync=on -c shared_buffers=16MB -c max_connections=40 -c log_min_messages=info"
 )
@@ -79,12 +81,7 @@ def new_name() -> str:
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[Postgres]:
     if programs() is None:
-        missing = (
-            "PostgreSQL must be installed for these tests (on Debian or Ubuntu: apt-get install postgresql)"
-        )
-        if os.environ.get("CI"):
-            pytest.fail(f"{missing}; with CI set nothing is skipped.")
-        pytest.skip(f"{missing}; without CI set they are skipped.")
+        lacking_program("PostgreSQL", "postgresql")
     # In /tmp, because a socket's path must be short and the user `postgres` must be able to enter.
     folder = Path(tempfile.mkdtemp(prefix="pg", dir="/tmp"))
     try:

@@ -57,6 +57,20 @@ def odds(epsilon: Number, *, inside: int, outside: int) -> tuple[int, int]:
     return a, b
 
 
+def check_odds(
+    likelier: int, other: int, total: int, names: tuple[str, str] = ("inside", "outside"), of: str = "report"
+) -> None:
+    """Refuse weights of which the first is not the larger, or that one 32-bit word cannot draw with.
+
+    >>> check_odds(3, 1, 4)
+    """
+    if likelier <= other:
+        rule = f"`{names[0]}` must be above `{names[1]}`"
+        refuse(rule, f"{likelier} and {other}", f"else the {of} tells nothing")
+    if total > DENOMINATOR_LIMIT:
+        refuse("the weights must sum to at most 2**32", total, "one 32-bit word must be enough")
+
+
 def threshold_above(factor: Fraction) -> int:
     """The least whole t with t / 2**32 at least 1 / (factor + 1): a probability of lying, rounded to the
     private side.

@@ -2,7 +2,7 @@
 screen.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Generic, Protocol, TypeVar
@@ -128,12 +128,8 @@ def _parts(
 
 
 def _forced_words(outcomes: Sequence[str], forced: Sequence[int], options: Labels) -> str:
-    steps, start = [], 0
-    for option, size in zip(options, forced, strict=True):
-        if size:
-            steps.append(f'{_span(outcomes[start : start + size])}: say "{option}".')
-        start += size
-    return " ".join([*steps, f"{_span(outcomes[start:])}: answer truthfully."])
+    steps = [f'{span}: say "{option}".' for span, option in _cells(outcomes, forced, options)]
+    return " ".join([*steps, f"{_span(outcomes[sum(forced) :])}: answer truthfully."])
 
 
 def _row_words(
@@ -146,12 +142,16 @@ def _row_words(
 
 
 def _row_steps(outcomes: Sequence[str], row: Sequence[int], reports: Labels) -> str:
-    steps, start = [], 0
-    for report, size in zip(reports, row, strict=True):
+    return "; ".join(f'{span} report "{report}"' for span, report in _cells(outcomes, row, reports))
+
+
+def _cells(outcomes: Sequence[str], sizes: Sequence[int], said: Labels) -> Iterator[tuple[str, str | int]]:
+    """Consecutive outcomes in cells of these sizes, each with what is said of it; none is empty."""
+    start = 0
+    for one, size in zip(said, sizes, strict=True):
         if size:
-            steps.append(f'{_span(outcomes[start : start + size])} report "{report}"')
+            yield _span(outcomes[start : start + size]), one
         start += size
-    return "; ".join(steps)
 
 
 def _span(outcomes: Sequence[str]) -> str:

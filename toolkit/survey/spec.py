@@ -96,7 +96,6 @@ class Survey:
     ) -> None:
         codes = checked_languages(languages)
         asked = _questions(questions, codes[0])
-        hidden = any(question.randomized for question in asked)
         made = {
             "title": in_language(checked_words(title, "title", 200), codes[0]),
             "questions": asked,
@@ -104,7 +103,7 @@ class Survey:
             "languages": codes,
             "practice": flag(practice, "practice")
             and any(question.mode in ("auto", "guided") for question in asked),
-            "check": flag(check, "check") and hidden,
+            "check": flag(check, "check") and any(question.randomized for question in asked),
             "access": choice(access, "access", ACCESS),
             "cap": None if cap is None else whole(cap, "cap"),
             "closes": read_day(closes, "closes"),

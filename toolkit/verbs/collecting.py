@@ -11,6 +11,17 @@ if TYPE_CHECKING:
 
 
 def add(verbs: Verbs) -> None:
+    _add_serve(verbs)
+    _add_open(verbs)
+    for verb, run, told in _PLAIN:
+        add_verb(verbs, verb, run, told)
+    invite = add_verb(
+        verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind"
+    )
+    invite.add_argument("count", type=int)
+
+
+def _add_serve(verbs: Verbs) -> None:
     told = "collect answers to a survey, until it is closed; the server runs in the background"
     serve = add_verb(verbs, "serve", _serve, told, examples=_EXAMPLES)
     serve.add_argument("survey", help="a .toml or .json file")
@@ -37,6 +48,9 @@ def add(verbs: Verbs) -> None:
         "--plain-http-beyond-this-machine", action="store_true", help="without TLS; the refusal says why not"
     )
     serve.add_argument("--amend", action="store_true", help=_AMEND)
+
+
+def _add_open(verbs: Verbs) -> None:
     opened = add_verb(
         verbs,
         "open",
@@ -47,12 +61,6 @@ def add(verbs: Verbs) -> None:
     for name in ("public_url", "issuer_key"):
         opened.add_argument(f"--{name.replace('_', '-')}", help=_SERVE[name])
     opened.add_argument("--amend", action="store_true", help=_AMEND)
-    for verb, run, told in _PLAIN:
-        add_verb(verbs, verb, run, told)
-    invite = add_verb(
-        verbs, "invite", _invite, "print links that work once, for surveys with access by token or blind"
-    )
-    invite.add_argument("count", type=int)
 
 
 _AMEND = (

@@ -3,7 +3,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from toolkit.local.numeric.window import Window
+from toolkit.local.numeric import piecewise, square_wave
+from toolkit.local.numeric.window import Window, Windowed
 
 WINDOW = Window(steps=6, width=3, inside=5, outside=2)
 
@@ -45,3 +46,14 @@ def test_windows_that_tell_nothing_or_do_not_fit_are_refused() -> None:
     with pytest.raises(ValueError, match="at most 2\\*\\*32"):
         Window(steps=6, width=3, inside=2**32, outside=2)
     assert WINDOW.odds == Fraction(5, 2)
+
+
+def test_both_randomizers_with_a_window_draw_as_it_does() -> None:
+    for randomizer in (piecewise((0, 20), 1.0), square_wave((0, 20), 1.0)):
+        assert isinstance(randomizer, Windowed)
+        assert randomizer.odds == randomizer.window.odds
+        for drawn in (0, 5, randomizer.window.total - 1):
+            draws = [
+                one.report(3, lambda _bound, drawn=drawn: drawn) for one in (randomizer, randomizer.window)
+            ]
+            assert draws[0] == draws[1]

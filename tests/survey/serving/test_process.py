@@ -1,7 +1,6 @@
 """The process: how it starts, where it listens, what it says, how it ends."""
 
 import json
-import os
 import signal
 import socket
 import sqlite3
@@ -14,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.needs import lacking
 from tests.survey.desk import ANSWERS, payload, sent
 from tests.survey.lines import GET, certificate, line, post, read_answer, read_to_end
 from tests.survey.process import collection, ended, serving
@@ -21,7 +21,7 @@ from toolkit.survey.serving import process as process_module
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.lock import read
-from toolkit.survey.serving.process import check_address, main
+from toolkit.survey.serving.process import main
 from toolkit.survey.store import State, open_store
 
 
@@ -271,25 +271,6 @@ def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
 # Where it listens
 
 
-@pytest.mark.parametrize("host", ["127.0.0.1", "127.5.5.5", "localhost", "::1"])
-def test_this_machine_needs_no_tls(host):
-    check_address(host, tls=False)
-
-
-@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "10.0.0.1", "8.8.8.8", "fe80::1", ""])  # noqa: S104
-def test_other_machines_need_tls_or_an_explicit_word(host):
-    with pytest.raises(ValueError, match="change the page so that it sends the truth"):
-        check_address(host, tls=False)
-    check_address(host, tls=True)
-    check_address(host, tls=False, allowed=True)
-
-
-def test_a_name_of_this_machine_and_of_another_address_is_not_of_this_machine_alone(monkeypatch):
-    monkeypatch.setattr(process_module, "_addresses", {"both": ["127.0.0.1", "192.168.1.5"]}.get)
-    with pytest.raises(ValueError, match="of this machine alone"):
-        check_address("both", tls=False)
-
-
 def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing, running):
     code, said = failing(running[2], "--host", "0.0.0.0")  # noqa: S104
     assert code == 2
@@ -463,10 +444,7 @@ def many_files(number):
 
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     if hard != resource.RLIM_INFINITY and hard < number + 200:
-        missing = f"the clients of this test need {number + 200} open files, and there may be {hard}"
-        pytest.fail(missing) if os.environ.get("CI") else pytest.skip(
-            f"{missing}; without CI set this is skipped."
-        )
+        lacking(f"the clients of this test need {number + 200} open files, and there may be {hard}")
     resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, number + 200), hard))
     yield
     resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))

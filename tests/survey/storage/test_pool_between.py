@@ -3,7 +3,6 @@ session.
 """
 
 import os
-import shutil
 import subprocess
 import time
 from collections.abc import Iterator
@@ -13,6 +12,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from tests.needs import program
 from tests.survey.entries import STORED, entry, opened, sha
 from tests.survey.postgres_server import Postgres, new_name
 from toolkit.survey.store import State, Store, open_store
@@ -34,22 +34,10 @@ ignore_startup_parameters = extra_float_digits
 """
 
 
-def program() -> str:
-    found = shutil.which("pgbouncer") or shutil.which("pgbouncer", path="/usr/sbin:/usr/local/sbin")
-    if found is None:
-        missing = (
-            "PgBouncer must be installed for these tests (on Debian or Ubuntu: apt-get install pgbouncer)"
-        )
-        if os.environ.get("CI"):
-            pytest.fail(f"{missing}; with CI set nothing is skipped.")
-        pytest.skip(f"{missing}; without CI set they are skipped.")
-    return found
-
-
 @pytest.fixture(scope="module")
 def bouncer(postgres: Postgres) -> Iterator[Postgres]:
     """Two sessions for all clients, handed out a transaction at a time."""
-    command = program()
+    command = program("pgbouncer", "PgBouncer")
     settings = postgres.folder / "pgbouncer.ini"
     settings.write_text(SETTINGS.format(folder=postgres.folder, port=PORT))
     settings.chmod(0o644)

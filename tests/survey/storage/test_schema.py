@@ -13,7 +13,7 @@ import pytest
 
 from tests.survey.entries import REPEATED, SPENT, STORED, entry, sha, small_survey
 from tests.survey.postgres_server import Postgres, new_name
-from toolkit.survey.storage import postgres_session, schema, sqlite_session
+from toolkit.survey.storage import schema
 from toolkit.survey.storage.schema import VERSION, check_version, steps
 from toolkit.survey.store import State, migrate, open_store
 
@@ -146,10 +146,5 @@ def test_there_is_a_way_from_every_older_version() -> None:
     check_version(VERSION)
 
 
-def test_both_databases_have_the_same_tables_and_a_session_that_does_the_same() -> None:
+def test_both_databases_have_the_same_tables() -> None:
     assert schema.SQLITE.keys() == schema.POSTGRES.keys()
-    verbs = [
-        {name for name in dir(one) if name[0] != "_"}
-        for one in (sqlite_session.SqliteSession, postgres_session.PostgresSession)
-    ]
-    assert verbs[0] == verbs[1]

@@ -103,13 +103,19 @@ def _numbers_are_labels(labels: Labels) -> bool:
 
 def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]:
     """Numbers of reports of each kind, whole and not all zero."""
+    numbers = whole_counts(counts, kinds, "reports", "they are in the order of report_options")
+    if numbers.min() < 0:
+        refuse("`counts` must not be negative", "a negative count", "they count reports")
+    if numbers.sum() == 0:
+        refuse("`counts` must hold at least one report", "none", "there is nothing to estimate from")
+    return numbers
+
+
+def whole_counts(counts: npt.ArrayLike, kinds: int, of: str, order: str) -> npt.NDArray[np.float64]:
+    """As many numbers as there are kinds of what is counted, all of them whole."""
     numbers = np.asarray(counts)
     if numbers.shape != (kinds,):
-        refuse(
-            f"`counts` must hold one number for each of {kinds} reports",
-            f"shape {numbers.shape}",
-            "they are in the order of report_options",
-        )
+        refuse(f"`counts` must hold one number for each of {kinds} {of}", f"shape {numbers.shape}", order)
     if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
         refuse(
             "`counts` must be whole numbers",
@@ -117,10 +123,6 @@ def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]
             "they count reports",
             TypeError,
         )
-    if numbers.min() < 0:
-        refuse("`counts` must not be negative", "a negative count", "they count reports")
-    if numbers.sum() == 0:
-        refuse("`counts` must hold at least one report", "none", "there is nothing to estimate from")
     return numbers.astype(np.float64)
 
 

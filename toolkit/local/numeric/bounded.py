@@ -9,14 +9,15 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, refuse, whole
+from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling.categorical import Categorical
+from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.numeric.grid import checked_reports
 from toolkit.local.numeric.means import FiniteMean
-from toolkit.local.numeric.window import Window
+from toolkit.local.numeric.window import Window, Windowed
 from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
@@ -44,12 +45,7 @@ class OneBit(FiniteMean):
     def __post_init__(self) -> None:
         super().__post_init__()
         keep_whole(self, keep=1, lie=1)
-        if not self.lie < self.keep <= DENOMINATOR_LIMIT - self.lie:
-            refuse(
-                "`keep` must be above `lie`, with a sum of at most 2**32",
-                f"{self.keep} and {self.lie}",
-                "see the drawing rule",
-            )
+        check_odds(self.keep, self.lie, self.keep + self.lie, ("keep", "lie"))
 
     @property
     def odds(self) -> Fraction:
@@ -120,31 +116,14 @@ class OneBit(FiniteMean):
 
 
 @dataclass(frozen=True, repr=False)
-class Piecewise(FiniteMean):
+class Piecewise(Windowed, FiniteMean):
     """A report near the answer is likelier than one far from it: a window of `width` reports slides with the
     answer.
 
     To draw a report: see `toolkit.local.numeric.window.Window`, with the index of the answer.
     """
 
-    width: int
-    inside: int
-    outside: int
-
     name: ClassVar[str] = "piecewise"
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        keep_whole(self, width=1, inside=1, outside=1)
-        _ = self.window  # checked once, here
-
-    @cached_property
-    def window(self) -> Window:
-        return Window(self.steps, self.width, self.inside, self.outside)
-
-    @property
-    def odds(self) -> Fraction:
-        return self.window.odds
 
     @property
     def kinds(self) -> int:
@@ -153,12 +132,6 @@ class Piecewise(FiniteMean):
     @property
     def square(self) -> tuple[float, float, float]:
         return self.window.square
-
-    def report(self, index: int, draw: Below) -> int:
-        return self.window.report(index, draw)
-
-    def _draw(self, index: Steps, rng: Rng) -> Steps:
-        return self.window.draw(index, rng)
 
     def _unit_scores(self, reports: Steps) -> Array:
         return self.window.scores(reports)

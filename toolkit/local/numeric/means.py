@@ -2,62 +2,27 @@
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Labels, Steps
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, choice, exact, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Affine, Shares, Student
-from toolkit.core.randomness import Below, Rng, check_rng
-from toolkit.local.drawn import Drawn, DrawnAtOdds
+from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times
-from toolkit.local.numeric import browser
-from toolkit.local.numeric.grid import Grid, checked_reports
-from toolkit.local.protocol import AnswerKind, Respondents
+from toolkit.local.numeric.grid import checked_reports
+from toolkit.local.numeric.on_grid import OnGrid
+from toolkit.local.protocol import Respondents
 from toolkit.local.reports import is_code
-from toolkit.local.serial import fraction, keep_whole
 
 
 @dataclass(frozen=True, repr=False)
-class Mean(Drawn):
-    """Answers from `low` to `high`, rounded to a public grid of `steps`; a report's score has the answer as
-    its mean.
-    """
-
-    low: Fraction
-    high: Fraction
-    steps: int
-
-    asks: ClassVar[AnswerKind] = "number"
-    options: ClassVar[Labels] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", fraction(self.low, "low"))
-        object.__setattr__(self, "high", fraction(self.high, "high"))
-        keep_whole(self, steps=1)
-        _ = self.grid  # checked once, here
-
-    @property
-    def bounds(self) -> tuple[Fraction, Fraction]:
-        return self.low, self.high
-
-    @property
-    def reach(self) -> float:
-        """The width of the bounds."""
-        return float(self.high - self.low)
-
-    def browser_data(self) -> dict[str, Any]:
-        return super().browser_data() | browser.span(self.low, self.high)
-
-    @cached_property
-    def grid(self) -> Grid:
-        return Grid(self.low, self.high, self.steps)
+class Mean(OnGrid):
+    """A report's score has the answer, rounded to the grid, as its mean."""
 
     @property
     @abstractmethod
@@ -65,27 +30,7 @@ class Mean(Drawn):
         """c0, c1, c2: the mean squared unit score of an answer at u, 0 to 1, is c0 + c1 u + c2 u**2."""
 
     @abstractmethod
-    def report(self, index: int, draw: Below) -> int:
-        """One report for an answer `index` steps above `low`, by integer draws alone: the browser's rule."""
-
-    @abstractmethod
-    def _draw(self, index: Steps, rng: Rng) -> Steps: ...
-
-    @abstractmethod
     def _unit_scores(self, reports: Steps) -> Array: ...
-
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for numbers within the bounds: integers on the public grid of reports; see `scores`.
-
-        Parameters
-        ----------
-        answers : one number, a list, a NumPy array, a pandas or polars Series.
-        rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
-        """
-        generator = check_rng(rng)
-        index, single = self.grid.index(answers)
-        reports = self._draw(index, generator)
-        return int(reports[0]) if single else reports
 
     def scores(self, reports: Any) -> Array:
         """For each report a number, in the unit of the answers, whose mean over the randomization is the
@@ -157,9 +102,6 @@ class Mean(Drawn):
             basis=Affine(share, self.grid.span, float(self.low)) if share else Student(value, se, n - 1),
             fit=fit,
         )
-
-    def _range(self) -> str:
-        return f"between {float(self.low):g} and {float(self.high):g}"
 
     def __repr__(self) -> str:
         return (

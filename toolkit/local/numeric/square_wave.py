@@ -12,22 +12,19 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Labels
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, probability, refuse, whole
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Below, Rng, check_rng
+from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon, odds
-from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.matrix.likelihood import maximum_likelihood
-from toolkit.local.numeric import browser
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
-from toolkit.local.numeric.grid import Grid, checked_bounds, checked_reports
-from toolkit.local.numeric.window import Window
+from toolkit.local.numeric.grid import checked_bounds, checked_reports
+from toolkit.local.numeric.window import Windowed
 from toolkit.local.oracles.support import checked_shares, people_with
-from toolkit.local.protocol import AnswerKind, Respondents
+from toolkit.local.protocol import Respondents
 from toolkit.local.reports import is_code
-from toolkit.local.serial import fraction, keep_whole
 from toolkit.local.wording import bound_in_words, times_in
 
 _STEPS = 64
@@ -37,7 +34,7 @@ _BINS = 256
 
 
 @dataclass(frozen=True, repr=False)
-class SquareWave(DrawnAtOdds):
+class SquareWave(Windowed):
     """Answers at steps + 1 even points from `low` to `high`; a window of `width` reports slides with the
     answer.
 
@@ -45,65 +42,15 @@ class SquareWave(DrawnAtOdds):
     answer.
     """
 
-    low: Fraction
-    high: Fraction
-    steps: int
-    width: int
-    inside: int
-    outside: int
-
     name: ClassVar[str] = "square_wave"
-    asks: ClassVar[AnswerKind] = "number"
-    options: ClassVar[Labels] = ()
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "low", fraction(self.low, "low"))
-        object.__setattr__(self, "high", fraction(self.high, "high"))
-        keep_whole(self, steps=1, width=1, inside=1, outside=1)
-        _ = self.grid, self.window  # checked once, here
-
-    @property
-    def bounds(self) -> tuple[Fraction, Fraction]:
-        return self.low, self.high
-
-    @property
-    def reach(self) -> float:
-        """The width of the bounds."""
-        return float(self.high - self.low)
-
-    def browser_data(self) -> dict[str, Any]:
-        return super().browser_data() | browser.span(self.low, self.high)
-
-    @cached_property
-    def grid(self) -> Grid:
-        return Grid(self.low, self.high, self.steps)
-
-    @cached_property
-    def window(self) -> Window:
-        return Window(self.steps, self.width, self.inside, self.outside)
 
     @cached_property
     def points(self) -> Array:
         """The answers that are told apart."""
         return np.linspace(float(self.low), float(self.high), self.steps + 1)
 
-    @property
-    def odds(self) -> Fraction:
-        return self.window.odds
-
-    def report(self, index: int, draw: Below) -> int:
-        """One report for an answer at point `index`, by integer draws alone: the browser's rule."""
-        return self.window.report(index, draw)
-
     def accepts(self, report: object) -> bool:
         return is_code(report, self.window.reports)
-
-    def randomize(self, answers: Any, rng: Rng = None) -> Any:
-        """Reports for numbers within the bounds: integers from 0 to steps + width - 1."""
-        generator = check_rng(rng)
-        index, single = self.grid.index(answers)
-        reports = self.window.draw(index, generator)
-        return int(reports[0]) if single else reports
 
     def tally(self, reports: Any, times: Any = None) -> npt.NDArray[np.int64]:
         """How many reports there are of each kind; each came once, or so many `times`."""
@@ -278,8 +225,7 @@ class SquareWave(DrawnAtOdds):
     def describe(self) -> str:
         near = times_in(Fraction(self.width * self.inside, self.window.total))
         return (
-            f"Instead of your number between {float(self.low):g} and {float(self.high):g} we receive one "
-            f"that is near it {near}, "
+            f"Instead of your number {self._range()} we receive one that is near it {near}, "
             f"and far from it the rest of the time. {bound_in_words(self.epsilon)}"
         )
 

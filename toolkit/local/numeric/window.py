@@ -12,8 +12,11 @@ from functools import cached_property
 import numpy as np
 
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
 from toolkit.core.randomness import Below, Rng, below
+from toolkit.local.calibration import check_odds
+from toolkit.local.drawn import DrawnAtOdds
+from toolkit.local.numeric.on_grid import OnGrid
+from toolkit.local.serial import keep_whole
 
 
 @dataclass(frozen=True)
@@ -32,14 +35,7 @@ class Window:
     outside: int
 
     def __post_init__(self) -> None:
-        if self.inside <= self.outside:
-            refuse(
-                "`inside` must be above `outside`",
-                f"{self.inside} and {self.outside}",
-                "else the report tells nothing",
-            )
-        if self.total > DENOMINATOR_LIMIT:
-            refuse("the weights must sum to at most 2**32", self.total, "one 32-bit word must be enough")
+        check_odds(self.inside, self.outside, self.total)
 
     @property
     def total(self) -> int:
@@ -108,6 +104,34 @@ class Window:
             float(drift * self.steps / unit**2),
             float(self.slope * self.steps**2 / unit**2),
         )
+
+
+@dataclass(frozen=True, repr=False)
+class Windowed(DrawnAtOdds, OnGrid):
+    """A randomizer of bounded numbers that draws with a window of `width` reports."""
+
+    width: int
+    inside: int
+    outside: int
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, width=1, inside=1, outside=1)
+        _ = self.window  # checked once, here
+
+    @cached_property
+    def window(self) -> Window:
+        return Window(self.steps, self.width, self.inside, self.outside)
+
+    @property
+    def odds(self) -> Fraction:
+        return self.window.odds
+
+    def report(self, index: int, draw: Below) -> int:
+        return self.window.report(index, draw)
+
+    def _draw(self, index: Steps, rng: Rng) -> Steps:
+        return self.window.draw(index, rng)
 
 
 def _sum_of_squares(count: int, center: Fraction) -> Fraction:

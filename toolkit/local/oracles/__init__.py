@@ -11,8 +11,9 @@ from toolkit.local.calibration import Options, checked_epsilon, named, odds, thr
 from toolkit.local.oracles.hashing import LocalHash, best_values
 from toolkit.local.oracles.limits import limit
 from toolkit.local.oracles.oracle import Oracle
+from toolkit.local.oracles.random_box import RandomBox
 from toolkit.local.oracles.subset import Subset
-from toolkit.local.oracles.ticks import CappedBoxes, RandomBox, tick_boxes
+from toolkit.local.oracles.ticks import CappedBoxes, tick_boxes
 from toolkit.local.oracles.unary import Unary
 
 __all__ = [

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, Counts
-from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
+from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below
 from toolkit.core.sampling.categorical import CHUNK
+from toolkit.local.calibration import check_odds
 from toolkit.local.matrix.encoding import checked_times
 from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
@@ -50,14 +51,7 @@ class LocalHash(Oracle):
     def __post_init__(self) -> None:
         super().__post_init__()
         keep_whole(self, values=2, inside=1, outside=1)
-        if self.inside <= self.outside:
-            refuse(
-                "`inside` must be above `outside`",
-                f"{self.inside} and {self.outside}",
-                "else the value tells nothing",
-            )
-        if self._total > DENOMINATOR_LIMIT:
-            refuse("the weights must sum to at most 2**32", self._total, "one 32-bit word must be enough")
+        check_odds(self.inside, self.outside, self._total, of="value")
 
     @property
     def _total(self) -> int:

@@ -12,10 +12,11 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Codes, Counts
-from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
+from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below, check_rng
 from toolkit.core.sampling.categorical import Categorical
+from toolkit.local.calibration import check_odds
 from toolkit.local.design import Design
 from toolkit.local.matrix.drawing import draw_reports
 from toolkit.local.matrix.encoding import encode, tally
@@ -63,14 +64,7 @@ class Subset(Oracle):
                 self.size,
                 "a set of all tells nothing",
             )
-        if self.inside <= self.outside:
-            refuse(
-                "`inside` must be above `outside`",
-                f"{self.inside} and {self.outside}",
-                "else the set tells nothing",
-            )
-        if self._total > DENOMINATOR_LIMIT:
-            refuse("the weights must sum to at most 2**32", self._total, "one 32-bit word must be enough")
+        check_odds(self.inside, self.outside, self._total, of="set")
 
     @property
     def _holding(self) -> int:

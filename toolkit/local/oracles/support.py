@@ -18,6 +18,7 @@ from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares
 from toolkit.core.loss import Loss
+from toolkit.local.matrix.encoding import whole_counts
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.protocol import Respondents
@@ -200,24 +201,11 @@ def checked_shares(given: Any, k: int, name: str, *, exclusive: bool = True) -> 
 
 def checked_support(counts: Any, n: object, k: int) -> tuple[Array, int]:
     """How many reports support each option, and how many reports there are."""
-    reports, numbers = whole(n, "n"), np.asarray(counts)
-    if numbers.shape != (k,):
-        refuse(
-            f"`counts` must hold one number for each of {k} options",
-            f"shape {numbers.shape}",
-            "they are in option order",
-        )
-    if numbers.dtype.kind not in "iuf" or not np.all(np.isfinite(numbers) & (numbers == np.floor(numbers))):
-        refuse(
-            "`counts` must be whole numbers",
-            f"other values of type {numbers.dtype}",
-            "they count reports",
-            TypeError,
-        )
+    reports, numbers = whole(n, "n"), whole_counts(counts, k, "options", "they are in option order")
     if numbers.min() < 0 or numbers.max() > reports:
         refuse(
             f"`counts` must lie between 0 and n = {reports}",
             "others",
             "a report supports an option at most once",
         )
-    return numbers.astype(np.float64), reports
+    return numbers, reports

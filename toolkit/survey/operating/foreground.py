@@ -46,7 +46,6 @@ def serve(
 
     asked = survey if isinstance(survey, Survey) else Survey.load(survey)  # what is wrong with it stays wrong
     try:
-        keep = issuer_key is None
         collector, key = prepare(
             asked,
             database,
@@ -54,18 +53,12 @@ def serve(
             amend=amend,
             public_url=public_url,
             issuer_key=issuer_key,
-            keep=keep,
+            keep=issuer_key is None,
         )
-        told = {
-            "database": collector.database,
-            "state": background.state_of(collector.database),
-            "host": host,
-            "port": port or _port(collector, host),
-            "issuer_key": key,
-            **options,
-        }
+        address = {"host": host, "port": port or _port(collector, host)}
+        place = {"database": collector.database, "state": background.state_of(collector.database)}
         collector.release()  # the server has a connection of its own
-        process.serve(background.arguments(told))
+        process.serve(background.arguments(place | address | {"issuer_key": key} | options))
     except (StoreError, TakenError, OSError) as problem:
         raise AgainError(str(problem)) from None
 

@@ -12,7 +12,6 @@ after an answer of /sign, and resume no TLS session.
 """
 
 import argparse
-import ipaddress
 import json
 import logging
 import logging.handlers
@@ -31,6 +30,7 @@ import uvicorn
 
 from toolkit.core.checks import refuse, whole
 from toolkit.survey.serving.access import page_hash
+from toolkit.survey.serving.address import ALLOW, check_address, listening_at
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.connecting.watched import BACKLOG, WatchedServer
 from toolkit.survey.serving.limits import Limits
@@ -44,7 +44,6 @@ from toolkit.survey.store import Store, StoreError, open_store
 _GRACE_SECONDS = 10
 _LOG_BYTES = 2**18
 _SPARE_FILES = 100  # the database, the page, what Python opens
-_ALLOW = "--plain-http-beyond-this-machine"
 ISSUER = "issuer"
 """The setting that holds the fingerprint of the key that signs blind tokens."""
 
@@ -128,10 +127,19 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--workers", type=int, default=1, help="processes at the same address, for PostgreSQL"
     )
+    parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
+    parser.add_argument(
+        ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it"
+    )
+    _add_for_starters(parser)
+    return parser
+
+
+def _add_for_starters(parser: argparse.ArgumentParser) -> None:
+    """What a program says that starts us: a process in the background, or one of several workers."""
     parser.add_argument(
         "--listening", type=int, help="descriptor of a socket that listens already: for workers"
     )
-    parser.add_argument("--connections", type=int, default=Limits.connections, help="at a time")
     parser.add_argument(
         "--state", type=Path, help="file to hold locked, for the line of JSON: one server at a time has it"
     )
@@ -143,10 +151,6 @@ def _parser() -> argparse.ArgumentParser:
         action="store_true",
         help="go into the background, and say the line of JSON when it is ready",
     )
-    parser.add_argument(
-        _ALLOW, action="store_true", help="serve without TLS to other machines: read what is said without it"
-    )
-    return parser
 
 
 def _serve(options: argparse.Namespace, held: Held | None) -> None:
@@ -164,7 +168,7 @@ def _serve(options: argparse.Namespace, held: Held | None) -> None:
             earlier = [edition.hash for edition in editions if edition.hash != survey.hash]
             app = application(survey, writer, key=key, limits=limits, prefix=options.prefix, earlier=earlier)
             shown = page_hash(survey.hash, None if key is None else key.issuer)
-            with _listening(options) as listening:
+            with listening_at(options.host, options.port, options.listening) as listening:
                 config = _config(app, options, limits)
                 if key is not None:
                     _forget_sessions(config)
@@ -192,7 +196,7 @@ def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
         check_page(survey, store.editions())
         key = None if options.issuer_key is None else own_key(store, options.issuer_key)
         shown = page_hash(survey.hash, None if key is None else key.issuer)
-    with _listening(options) as listening:
+    with listening_at(options.host, options.port, options.listening) as listening:
         shared = [listening.fileno(), *([] if held is None else [held.descriptor])]
         told = {
             name: getattr(options, name)
@@ -201,36 +205,10 @@ def _serve_together(options: argparse.Namespace, held: Held | None) -> None:
         arguments = [
             f"--{name.replace('_', '-')}={value}" for name, value in told.items() if value is not None
         ]
-        arguments += [_ALLOW] if options.plain_http_beyond_this_machine else []
+        arguments += [ALLOW] if options.plain_http_beyond_this_machine else []
         environment = {**os.environ, "TOOLKIT_DATABASE": options.database}
         command = Command([*arguments, f"--listening={listening.fileno()}"], environment, shared)
         supervise(count, command, _announcement(options, listening, shown, held))
-
-
-def check_address(host: str, *, tls: bool, allowed: bool = False) -> None:
-    """Refuse to speak plain HTTP to other machines, unless told so.
-
-    >>> check_address("127.0.0.1", tls=False)
-    >>> check_address("0.0.0.0", tls=True)
-    """
-    if tls or allowed or all(_local(address) for address in _addresses(host)):
-        return
-    refuse(
-        "without TLS the host must be an address of this machine alone, such as 127.0.0.1",
-        repr(host),
-        "on the way anybody could read the reports, and change the page so that it sends the truth. Give "
-        "--certificate and "
-        f"--private-key, or put a proxy with TLS in front, or say {_ALLOW}",
-    )
-
-
-def _addresses(host: str) -> list[str]:
-    found = socket.getaddrinfo(host or "0.0.0.0", None, type=socket.SOCK_STREAM)  # noqa: S104  # looked at, not listened on
-    return [str(entry[4][0]) for entry in found]
-
-
-def _local(address: str) -> bool:
-    return ipaddress.ip_address(address.partition("%")[0]).is_loopback
 
 
 def own_key(store: Store, path: str | Path) -> IssuerKey:
@@ -262,25 +240,6 @@ def _places(connections: int) -> int:
         resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
         return max(1, min(connections, soft - _SPARE_FILES))
     return connections
-
-
-def _listening(options: argparse.Namespace) -> socket.socket:
-    if options.listening is not None:
-        return socket.socket(fileno=options.listening)
-    host, port = options.host, options.port
-    family, _, _, _, address = socket.getaddrinfo(
-        host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE
-    )[0]
-    try:
-        return socket.create_server(address[:2], family=family, backlog=BACKLOG)
-    except OSError as problem:
-        refuse(
-            f"port {port} of {host} must be free and allowed",
-            os.strerror(problem.errno or 0),
-            "end the program that has it, or name another port; links that were handed out lead to the old "
-            "one",
-            OSError,
-        )
 
 
 def _announcement(

@@ -47,7 +47,7 @@ class Connection(HttpToolsProtocol):
 
     def __init__(self, connections: Connections, arrival: Arrival, **rest: Any) -> None:
         super().__init__(**rest)
-        self._crowd, self._arrival = connections, arrival
+        self._connections, self._arrival = connections, arrival
         self._limits = connections.limits
         self._seconds = {
             Phase.HEAD: self._limits.head_seconds,
@@ -66,7 +66,7 @@ class Connection(HttpToolsProtocol):
     def _enter(self, phase: Phase) -> None:
         self._phase = phase
         self.deadline = self.loop.time() + self._seconds[phase]
-        self._crowd.waits(self, for_us=phase is Phase.ANSWER)
+        self._connections.waits(self, for_us=phase is Phase.ANSWER)
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # as in uvicorn
         if self._arrival.was_dropped:  # in this very moment
@@ -75,13 +75,13 @@ class Connection(HttpToolsProtocol):
             return
         super().connection_made(transport)
         self.client = None
-        if self._crowd.enter(self, place_of=self._arrival):
+        if self._connections.enter(self, place_of=self._arrival):
             self._enter(Phase.HEAD)
         else:
             self.refuse(503, "The server is busy: please try again.")
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._crowd.leave(self)
+        self._connections.leave(self)
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:

@@ -37,7 +37,7 @@ class Arrival:
         self, connections: Connections, accepted: socket.socket, context: ssl.SSLContext | None, above: Above
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._crowd, self._accepted, self._context, self._above = connections, accepted, context, above
+        self._connections, self._accepted, self._context, self._above = connections, accepted, context, above
         self.deadline = self._loop.time() + connections.limits.head_seconds
         self.was_dropped = False
 
@@ -45,12 +45,12 @@ class Arrival:
         """Take a place and go on. Where every place is at work, a plain connection is told so, and one for
         TLS is closed.
         """
-        if self._crowd.enter(self):
-            self._crowd.waits(self, for_us=False)
+        if self._connections.enter(self):
+            self._connections.waits(self, for_us=False)
         elif self._context is not None:
             self._accepted.close()
             return None
-        seconds = None if self._context is None else self._crowd.limits.head_seconds
+        seconds = None if self._context is None else self._connections.limits.head_seconds
         made = self._loop.connect_accepted_socket(
             lambda: self._above(self), self._accepted, ssl=self._context, ssl_handshake_timeout=seconds
         )
@@ -60,7 +60,7 @@ class Arrival:
 
     def _over(self, work: "asyncio.Task[Any]") -> None:
         """The protocol has it; or there was no TLS, or not in time, or its place was given to another."""
-        self._crowd.leave(self)
+        self._connections.leave(self)
         if work.cancelled() or work.exception() is not None:
             self._accepted.close()
 
@@ -81,7 +81,12 @@ class Door:
         self, listening: socket.socket, connections: Connections, context: ssl.SSLContext | None, above: Above
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self._listening, self._crowd, self._context, self._above = listening, connections, context, above
+        self._listening, self._connections, self._context, self._above = (
+            listening,
+            connections,
+            context,
+            above,
+        )
         self._arriving: dict[asyncio.Task[Any], Arrival] = {}
         self._closed = False
         listening.setblocking(False)
@@ -102,7 +107,7 @@ class Door:
                 self._loop.call_later(_PAUSE, self._watch)
                 return
             accepted.setblocking(False)
-            arrival = Arrival(self._crowd, accepted, self._context, self._above)
+            arrival = Arrival(self._connections, accepted, self._context, self._above)
             work = arrival.begin()
             if work is not None:
                 self._arriving[work] = arrival
@@ -113,7 +118,7 @@ class Door:
         self._closed = True
         self._loop.remove_reader(self._listening.fileno())
         for arrival in self._arriving.values():
-            if arrival in self._crowd:  # else its protocol has it
+            if arrival in self._connections:  # else its protocol has it
                 arrival.drop()
 
     async def wait_closed(self) -> None:

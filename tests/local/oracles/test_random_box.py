@@ -1,0 +1,75 @@
+"""One random box a person: boxes that nobody was asked about, each box judged by itself, and what is refused.
+
+What it shares with capped boxes (the channel, bias, variances, intervals) is tested in test_ticks.py.
+"""
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+from toolkit.local.oracles import tick_boxes
+from toolkit.local.oracles.random_box import RandomBox
+
+LABELS = ("a", "b", "c")
+
+
+def test_a_box_that_nobody_was_asked_about_is_nan_and_the_others_are_as_they_were() -> None:
+    boxes = tick_boxes(["x", "y", "z"], 1.0, how="random")
+    whole, holed = (
+        boxes.estimate_counts([3, 2, 5], [10, 8, 10]),
+        boxes.estimate_counts([3, 0, 5], [10, 0, 10]),
+    )
+    assert np.allclose(
+        whole.value, (np.array([3 / 10, 2 / 8, 5 / 10]) - float(boxes.support.q)) / boxes.support.slope
+    )
+    for name in ("value", "se"):
+        assert np.isnan(getattr(holed, name)).tolist() == [False, True, False]
+        assert np.array_equal(getattr(holed, name)[[0, 2]], getattr(whole, name)[[0, 2]])
+    for method in ("wilson", "exact", "wald"):
+        assert np.array_equal(
+            holed.interval(0.9, method).low[[0, 2]], whole.interval(0.9, method).low[[0, 2]]
+        )
+        assert np.isnan(holed.interval(0.9, method).high[1])
+    assert np.allclose(holed.cov, np.diag(holed.se**2), equal_nan=True)
+    assert holed.notes[0] == "nobody was asked about y: nothing can be said of that"
+    assert (whole.n, holed.n) == (28, 20)
+    assert np.isnan(RandomBox(LABELS, 3, 1).estimate([[0, 1], [1, 0]]).value).tolist() == [False, False, True]
+    assert "—" in holed._repr_html_()
+    many = tick_boxes(9, 1.0, how="random").estimate_counts([1, *[0] * 8], [2, *[0] * 8])
+    assert many.notes[0] == "nobody was asked about 1, 2, 3, 4, 5 and 3 more: nothing can be said of that"
+    with pytest.raises(ValueError, match="at least one report"):
+        boxes.estimate_counts([0, 0, 0], [0, 0, 0])
+    with pytest.raises(ValueError, match="a box that nobody was asked about has no yes"):
+        boxes.estimate_counts([1, 1, 1], [2, 0, 2])
+
+
+def test_each_box_is_judged_by_its_own_reports_and_one_that_nobody_was_asked_about_not_at_all() -> None:
+    """No yes among 40 people of whom a tenth lie has the chance 0.9**40, whatever the other 40 said of
+    another box.
+    """
+    found = RandomBox(LABELS, 9, 1).estimate_counts([0, 20, 0], [40, 40, 0])
+    assert np.allclose(found.fit.p, [0.9**40, 1, np.nan], rtol=1e-9, equal_nan=True)
+    assert found.interval().empty.tolist() == [True, False, False]
+    assert "nan where empty: the data contradict" in repr(
+        found.interval()
+    )  # the last is nan, and nothing contradicts it
+    _, below, above = found.basis.tails(0.3, "exact")
+    chance = 0.1 + 0.3 * 0.8  # of a yes, if 30 % tick the box
+    assert np.allclose(below, [binom.cdf(0, 40, chance), binom.cdf(20, 40, chance), np.nan], equal_nan=True)
+    assert np.allclose(above, [1, binom.sf(19, 40, chance), np.nan], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        lambda: RandomBox(LABELS, 1, 1),
+        lambda: RandomBox(LABELS, 3, 1).tally([[3, 0]]),
+        lambda: RandomBox(LABELS, 3, 1).tally([[0, 2]]),
+        lambda: RandomBox(LABELS, 3, 1).tally([0, 1]),
+        lambda: RandomBox(LABELS, 3, 1).estimate_counts([1, 1], [2, 2]),
+        lambda: RandomBox(LABELS, 3, 1).variance([0.5, 1.5, 0], 10),
+    ],
+)
+def test_what_cannot_be_is_refused(broken: object) -> None:
+    with pytest.raises((ValueError, TypeError)):
+        broken()  # type: ignore[operator]

@@ -1,0 +1,36 @@
+"""Where a server may listen without TLS, and what is said of a port that is taken."""
+
+import socket
+
+import pytest
+
+from toolkit.survey.serving import address
+from toolkit.survey.serving.address import check_address, listening_at
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "127.5.5.5", "localhost", "::1"])
+def test_this_machine_needs_no_tls(host):
+    check_address(host, tls=False)
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.168.1.5", "10.0.0.1", "8.8.8.8", "fe80::1", ""])  # noqa: S104
+def test_other_machines_need_tls_or_an_explicit_word(host):
+    with pytest.raises(ValueError, match="change the page so that it sends the truth"):
+        check_address(host, tls=False)
+    check_address(host, tls=True)
+    check_address(host, tls=False, allowed=True)
+
+
+def test_a_name_of_this_machine_and_of_another_address_is_not_of_this_machine_alone(monkeypatch):
+    monkeypatch.setattr(address, "_addresses", {"both": ["127.0.0.1", "192.168.1.5"]}.get)
+    with pytest.raises(ValueError, match="of this machine alone"):
+        check_address("both", tls=False)
+
+
+def test_a_socket_listens_on_a_free_port_or_on_one_that_listens_already():
+    with listening_at("127.0.0.1", 0) as first:
+        port = first.getsockname()[1]
+        with listening_at("elsewhere", 1, socket.dup(first.fileno())) as again:
+            assert again.getsockname() == ("127.0.0.1", port)
+        with pytest.raises(OSError, match=f"port {port} of 127.0.0.1 must be free and allowed"):
+            listening_at("127.0.0.1", port)

@@ -1,0 +1,152 @@
+"""Tick all that apply, one box a person: each is asked about one box drawn at random."""
+
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+
+from toolkit.core.arrays import Array, Counts, Mask
+from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.randomness import Below, Rng, below, check_rng
+from toolkit.core.sampling.categorical import Categorical
+from toolkit.local.calibration import check_odds
+from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
+from toolkit.local.oracles.boxes import Boxes, Rows
+from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_shares, checked_support
+from toolkit.local.protocol import Respondents
+from toolkit.local.reports import is_code
+from toolkit.local.serial import keep_whole
+from toolkit.local.wording import bound_in_words, times_in
+
+
+@dataclass(frozen=True, repr=False)
+class RandomBox(Boxes):
+    """Each person is asked about one box, drawn at random, and answers it by Warner's design.
+
+    To draw a report: a uniform integer below k is the box; a uniform integer below keep + lie: if it is below
+    `keep`, the answer is whether the box is ticked, else the opposite.
+
+    A report is two integers: the box, and 1 for yes or 0 for no.
+    """
+
+    keep: int
+    lie: int
+    reason: str = ""
+
+    name: ClassVar[str] = "random_box"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        keep_whole(self, keep=1, lie=1)
+        check_odds(self.keep, self.lie, self.keep + self.lie, ("keep", "lie"))
+
+    @cached_property
+    def support(self) -> Support:
+        keep = Fraction(self.keep, self.keep + self.lie)
+        return Support.independent(keep, 1 - keep)
+
+    @property
+    def odds(self) -> Fraction:
+        return Fraction(self.keep, self.lie)
+
+    def weight_of_liars(self, share: float) -> float:
+        """All of them say that they were asked about one and the same box."""
+        k = len(self.options)
+        return share * k / (1 - share + share * k)
+
+    def report(self, ticks: list[int], draw: Below) -> list[int]:
+        """The box and the answer, for the codes of the boxes that are ticked."""
+        box = draw(len(self.options))
+        kept = draw(self.keep + self.lie) < self.keep
+        return [box, int((box in ticks) == kept)]
+
+    def accepts(self, report: object) -> bool:
+        pair = report if isinstance(report, list) else []
+        return len(pair) == 2 and is_code(pair[0], len(self.options)) and is_code(pair[1], 2)
+
+    def _draw(self, ticks: Mask, rng: Rng) -> Counts:
+        box = below(len(self.options), len(ticks), rng).astype(np.int64)
+        lied = Categorical([self.keep, self.lie]).draw(len(ticks), rng)
+        return np.stack([box, ticks[np.arange(len(ticks)), box] ^ (lied == 1)], axis=1)
+
+    def tally(self, reports: Any, times: Any = None) -> tuple[Counts, Counts]:
+        """For each box how many said yes, and how many were asked; each report came once, or so many
+        `times`.
+        """
+        rows, k = np.asarray(reports), len(self.options)
+        if rows.ndim != 2 or rows.shape[1] != 2 or rows.dtype.kind not in "iu" or len(rows) == 0:
+            refuse(
+                "reports must be rows of two integers, box and answer",
+                f"shape {rows.shape}",
+                "they cannot be read",
+                TypeError,
+            )
+        if rows.min() < 0 or rows[:, 0].max() >= k or rows[:, 1].max() > 1:
+            refuse(
+                f"reports must hold a box from 0 to {k - 1} and an answer of 0 or 1",
+                "others",
+                "they stand for nothing",
+            )
+        each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
+        return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
+
+    def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
+        """The share of people who tick each box; of a box that nobody was asked about, NaN and a note."""
+        return self.estimate_counts(*self.tally(reports, times))
+
+    def estimate_counts(self, counts: Any, n: Any) -> Estimate:
+        """The same from the number of yes and the number of people asked, box by box."""
+        yes, k = np.asarray(counts), len(self.options)
+        if yes.shape != (k,) or np.shape(n) != (k,):
+            refuse(f"`counts` and `n` must each hold {k} numbers", f"{yes.shape}, {np.shape(n)}", "one a box")
+        asked = checked_counts(n, k).astype(np.int64)
+        if np.any(yes[asked == 0]):
+            refuse(
+                "`counts` must lie between 0 and n", "others", "a box that nobody was asked about has no yes"
+            )
+        places = [np.flatnonzero(asked == people) for people in np.unique(asked[asked > 0])]
+        parts = [
+            self.support.interval_basis(*checked_support(yes[place], asked[place[0]], len(place)))
+            for place in places
+        ]
+        rows = Rows(k, tuple(parts), tuple(places))
+        cov = np.diag(rows.se**2) if k <= COVARIANCE_LIMIT else None
+        return self._estimated(rows.value, rows.se, cov, int(asked.sum()), rows, self._unasked(asked))
+
+    def _unasked(self, asked: Counts) -> tuple[str, ...]:
+        """Say so of boxes that nobody was asked about, as happens in a small group."""
+        nobody = [str(option) for option, people in zip(self.options, asked, strict=True) if not people]
+        more = f" and {len(nobody) - 5} more" if len(nobody) > 5 else ""
+        return (
+            (f"nobody was asked about {', '.join(nobody[:5])}{more}: nothing can be said of that",)
+            if nobody
+            else ()
+        )
+
+    def variance(self, prevalence: Any, n: int, *, respondents: Respondents = "sample") -> Array:
+        """Variance of each box's share; n people in all, so about n / k for each box.
+
+        With fixed respondents it is still left to chance who is asked about which box.
+        """
+        shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
+        drawn = choice(respondents, "respondents", ("sample", "fixed")) == "sample"
+        one = len(shares) * self.support.variance(shares) - (0 if drawn else shares * (1 - shares))
+        return np.asarray(one / whole(n, "n"))
+
+    def simulate_counts(self, prevalence: Any, n: int, rng: Rng = None) -> tuple[Counts, Counts]:
+        """A whole survey at the level of counts: yes and asked for each box."""
+        generator, k = check_rng(rng) or np.random.default_rng(), len(self.options)
+        shares = checked_shares(prevalence, k, "prevalence", exclusive=False)
+        asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))
+        return generator.binomial(asked, float(self.support.q) + shares * self.support.slope), asked
+
+    def describe(self) -> str:
+        return (
+            f"You are asked about one of the {len(self.options)} boxes, drawn by chance; nothing is sent "
+            "about the others. We "
+            f"receive your true answer {times_in(self.support.p)}, else the opposite. "
+            f"{bound_in_words(self.epsilon)}"
+        )
