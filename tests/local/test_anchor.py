@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit import crosswise, forced, k_ary, kuk, warner
-from toolkit.local.anchor import attention, attention_counts, corrected, corrected_counts
+from toolkit.local.anchor import _interval_basis, attention, attention_counts, corrected, corrected_counts
 from toolkit.local.compliance import Compliance
 
 # R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with
@@ -149,3 +149,9 @@ def test_what_cannot_be_corrected_is_refused():
         attention(CWISE, [True, False], truth="perhaps")
     with pytest.raises(ValueError, match="an even row"):
         attention(forced("1/2", "1/4"), [True, False])
+
+
+def test_a_report_that_both_give_alike_does_not_speak_for_those_who_follow():
+    row = np.array([1 / 2, 1 / 3, 1 / 6])
+    basis = _interval_basis(np.array([5, 3, 2]), row, row, 0.5, 0.1)
+    assert np.allclose(basis.without_range, 1 / 3)  # the first report alone
