@@ -127,3 +127,8 @@ def test_a_sum_is_exact_where_its_denominator_is_short_or_no_longer_than_a_terms
     assert sum_up([tiny, tiny]) == 2 * tiny
     assert sum_up([]) == 0
     assert sum_up([Fraction(1, 3**700), Fraction(1, 5**500)]) > Fraction(1, 3**700) + Fraction(1, 5**500)
+
+
+def test_where_a_sum_is_rounded_its_grid_is_that_of_the_largest_term_and_not_of_the_smallest() -> None:
+    """Else one tiny loss would make every later sum as long as itself."""
+    assert sum_up([Fraction(1, 3), Fraction(1, 5**500), Fraction(1, 7**500)]).denominator <= 2**260

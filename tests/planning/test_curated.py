@@ -3,6 +3,7 @@ variance.
 """
 
 import math
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from scipy.integrate import quad
 from scipy.special import ndtr, ndtri
 
-from toolkit import warner
+from toolkit import k_ary, warner
 from toolkit.planning.accuracy import Case
 from toolkit.planning.curated import Curated, quantile, tail
 
@@ -70,6 +71,12 @@ def test_a_simulated_test_of_a_curator_has_its_size_and_power(sides):
 def test_the_variances_of_both_sources_add_up():
     direct = Case(warner, 0.1, 0.95).accuracy(1.0).without_noise()
     assert Curated(direct, 3.0).variance(50).item() == pytest.approx(0.09 / 50 + 2 * (3 / 50) ** 2, rel=1e-12)
+
+
+def test_the_margin_is_that_of_the_option_with_the_widest():
+    direct = Case(partial(k_ary, 3), (0.5, 0.3, 0.2), 0.95).accuracy(1.0).without_noise()
+    widest = float(quantile(0.025, math.sqrt(0.25 / 500), 3 / 500))
+    assert Curated(direct, 3.0).margin(500) == pytest.approx(widest, rel=1e-12)
 
 
 def test_without_noise_it_is_direct_questioning():

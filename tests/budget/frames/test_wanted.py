@@ -101,8 +101,9 @@ def test_datetimes_have_a_time_zone_where_the_column_has_one() -> None:
         check_kinds([Moment(0, True)], SECONDS, "column x")
     with pytest.raises(TypeError, match="give the datetime a time zone"):
         check_kinds([Moment(0, False)], ZONED, "column x")
-    with pytest.raises(ValueError, match="a date means the whole day"):
-        check_kinds([Moment(0, False), Day(0)], SECONDS, "column x")
+    for kind in (SECONDS, OBJECT):
+        with pytest.raises(ValueError, match="a date means the whole day"):
+            check_kinds([Moment(0, False), Day(0)], kind, "column x")
 
 
 @pytest.mark.parametrize(

@@ -190,7 +190,8 @@ def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None
 
 
 @pytest.mark.parametrize(
-    ("bounds", "points"), [((0, 1), 65), ((0, 20), 81), ((0, 100), 101), ((0, 1000), 65), ((0, 0.5), 65)]
+    ("bounds", "points"),
+    [((0, 1), 65), ((0, 20), 81), ((0, 100), 101), ((0, 128), 129), ((0, 129), 65), ((0, 0.5), 65)],
 )
 def test_the_grid_is_fine_and_meets_whole_numbers_where_it_can(bounds: tuple, points: int) -> None:
     wave = square_wave(bounds, 1.0)

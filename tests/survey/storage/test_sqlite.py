@@ -254,6 +254,24 @@ def test_closing_says_when_a_reader_keeps_the_log_alive(store: Store, path: Path
     assert path.with_name("survey.db-wal").stat().st_size == 0
 
 
+def test_who_sets_something_waits_longer_for_another_writer_than_a_phone_does(
+    store: Store, path: Path, monkeypatch
+) -> None:
+    """A phone is told to come again; a researcher who closes or remembers something has no reason to."""
+    monkeypatch.setattr(sqlite, "_WAIT", 0.01)
+    opened(store)
+    for change in (lambda: store.remember("port", "1"), lambda: store.set_state(State.PAUSED)):
+        with closing(sqlite3.connect(path, isolation_level=None, check_same_thread=False)) as other:
+            other.execute("BEGIN IMMEDIATE")
+            with pytest.raises(StoreError):
+                store.add([entry()])
+            ending = threading.Timer(0.3, other.execute, ["ROLLBACK"])
+            ending.start()
+            change()
+            ending.join()
+    assert (store.setting("port"), store.state()) == ("1", State.PAUSED)
+
+
 def test_the_file_is_for_its_owner_alone(store: Store, path: Path) -> None:
     opened(store).add([entry()])
     for file in path.parent.iterdir():
