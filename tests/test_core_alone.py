@@ -8,11 +8,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 
+from tests.alone import core_packages
 from toolkit.core import extras
 
 ROOT = Path(__file__).parents[1]
@@ -165,14 +165,7 @@ def alone(tmp_path_factory: pytest.TempPathFactory):
     folder = tmp_path_factory.mktemp("alone")
     packages = folder / "packages"
     packages.mkdir()
-    for name in ("numpy", "scipy"):
-        spec = find_spec(name)
-        assert spec is not None
-        assert spec.origin is not None
-        home = Path(spec.origin).parent
-        for part in (home, home.with_name(f"{name}.libs")):  # wheels keep their shared libraries beside them
-            if part.exists():
-                (packages / part.name).symlink_to(part)
+    core_packages(packages)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"PYTHONPATH": f"{packages}:{ROOT}", "XDG_RUNTIME_DIR": str(folder), "HOME": str(folder)}
 
