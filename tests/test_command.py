@@ -6,11 +6,9 @@ import sys
 
 import pytest
 
-from tests.survey.process import collected
 from toolkit import command
 from toolkit.command import main
 from toolkit.survey.background import CollectError
-from toolkit.survey.spec import Survey
 
 
 def test_a_missing_file_or_database_is_an_error_and_no_traceback(capsys, tmp_path, monkeypatch):
@@ -139,28 +137,6 @@ def test_whoever_stops_a_verb_is_told_so_and_no_more(monkeypatch, capsys):
     monkeypatch.setattr("toolkit.survey.spec.Survey.load", stopped)
     assert main(["check", "ok.toml"]) == 2
     assert capsys.readouterr().err == "toolkit check: stopped.\n"
-
-
-WITHOUT = (
-    "import sys; sys.modules[sys.argv[1]] = None; from toolkit.command import main; "
-    "sys.exit(main(sys.argv[2:]))"
-)
-
-
-@pytest.mark.parametrize(
-    ("typed", "package"), [("serve ok.toml", "uvicorn"), ("results", "pandas"), ("export x.csv", "pandas")]
-)
-def test_a_package_that_is_not_installed_is_named_with_what_brings_it(rubble, typed, package):
-    """As after `pip install privacy-survey-toolkit` without its extras."""
-    collected(f"sqlite:///{rubble / 'survey.db'}", Survey.load("ok.toml"))
-    call = [sys.executable, "-c", WITHOUT, package, *shlex.split(typed)]
-    done = subprocess.run(call, capture_output=True, text=True, check=False)
-    assert done.returncode == 2
-    assert done.stderr.startswith(
-        f"toolkit {typed.split()[0]}: this needs the package {package}, which is not installed: "
-    )
-    assert "pip install 'privacy-survey-toolkit[lab,collect,scale]'" in done.stderr
-    assert done.stderr.count("\n") == 1
 
 
 @pytest.mark.usefixtures("rubble")

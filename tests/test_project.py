@@ -4,6 +4,8 @@ import re
 import tomllib
 from pathlib import Path
 
+import pytest
+
 import toolkit
 
 ROOT = Path(__file__).parents[1]
@@ -22,11 +24,28 @@ def test_every_target_that_contributors_are_told_of_exists() -> None:
         assert set(re.findall(r"\bmake ([a-z]+)\b", (ROOT / page).read_text())) <= targets
 
 
-def test_files_that_are_pointed_to_exist() -> None:
-    for page in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "ARCHITECTURE.md"):
-        text = (ROOT / page).read_text()
-        links = [link for link in re.findall(r"\]\(([^)#]+)\)", text) if "://" not in link]
-        assert [link for link in links if not (ROOT / link).exists()] == [], page
+PAGES = [page for page in sorted(ROOT.glob("**/*.md")) if not {".venv", "build"} & set(page.parts)]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_to_files_and_headings_that_exist(page: Path) -> None:
+    """As in a checkout, so in the source distribution, which holds the same files; no link leaves them."""
+    text = re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
+    for link in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in link:
+            continue
+        name, _, heading = link.partition("#")
+        target = (page.parent / name).resolve() if name else page
+        assert target.exists(), link
+        assert target.is_relative_to(ROOT), link
+        if heading:
+            assert heading in headings(target), link
+
+
+def headings(page: Path) -> list[str]:
+    """The names that a page's headings get where it is shown: small letters, spaces as hyphens, no signs."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), flags=re.MULTILINE)
+    return [re.sub(r"[^\w\- ]", "", title.lower()).strip().replace(" ", "-") for title in titles]
 
 
 def test_every_dependency_has_its_reason_in_a_line() -> None:

@@ -1,40 +1,102 @@
-"""What is installed is what was written: a wheel is built, and used in an empty folder where there is no
-checkout.
+"""What is installed is what was written: a source distribution and from it a wheel are built, and the wheel
+is used in an empty folder where there is no checkout.
 """
 
 import os
+import shutil
 import subprocess
 import sys
-import zipfile
+import tarfile
+import venv
 from pathlib import Path
 
 import nbformat
 import pytest
 from nbclient import NotebookClient
 
+import toolkit
+from tests.alone import core_packages
 from tests.needs import lacking
 
 ROOT = Path(__file__).parents[1]
-NEEDED = ("toolkit", "notebooks", "data", "pyproject.toml", "setup.py", "MANIFEST.in", "README.md", "LICENSE")
+MADE = shutil.ignore_patterns(
+    ".git",
+    ".venv",
+    ".*_cache",
+    ".hypothesis",
+    "__pycache__",
+    "build",
+    "*.egg-info",
+    "*.db",
+    ".ipynb_checkpoints",
+)
+BUILD = "import setuptools.build_meta as b, sys; getattr(b, sys.argv[1])(sys.argv[2])"
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """The wheel, unpacked where nothing else is; pip fetches setuptools to build it."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    source.mkdir()
-    for name in NEEDED:
-        subprocess.run(["cp", "-r", ROOT / name, source], check=True)
-    build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, source]
-    done = subprocess.run(build, capture_output=True, text=True, timeout=300, check=False)
+def source(tmp_path_factory):
+    """A copy of the checkout, without what was made in it."""
+    return shutil.copytree(ROOT, tmp_path_factory.mktemp("checkout") / "copy", ignore=MADE)
+
+
+@pytest.fixture(scope="module")
+def setuptools(tmp_path_factory):
+    """The newest setuptools, which pip fetches, as it does when anybody builds a wheel."""
+    folder = tmp_path_factory.mktemp("setuptools")
+    fetch = [sys.executable, "-m", "pip", "install", "--quiet", "--target", folder, "setuptools>=77"]
+    done = subprocess.run(fetch, capture_output=True, text=True, timeout=300, check=False)
     if done.returncode and "No matching distribution found for setuptools" in done.stderr:
         lacking("pip must reach a package index for setuptools, which builds the wheel")
     assert done.returncode == 0, done.stderr
-    (wheel,) = folder.glob("*.whl")
-    with zipfile.ZipFile(wheel) as packed:
-        packed.extractall(folder / "site")
-    return folder / "site"
+    return folder
+
+
+def built(what, setuptools, source, target):
+    call = [sys.executable, "-c", BUILD, f"build_{what}", target]
+    environment = {**os.environ, "PYTHONPATH": str(setuptools)}
+    done = subprocess.run(call, cwd=source, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    (path,) = target.glob("*.whl" if what == "wheel" else "*.tar.gz")
+    return path
+
+
+@pytest.fixture(scope="module")
+def unpacked(source, setuptools, tmp_path_factory):
+    """The source distribution, unpacked."""
+    folder = tmp_path_factory.mktemp("sdist")
+    with tarfile.open(built("sdist", setuptools, source, folder)) as packed:
+        packed.extractall(folder, filter="data")
+    return folder / f"privacy_survey_toolkit-{toolkit.__version__}"
+
+
+@pytest.fixture(scope="module")
+def environment(unpacked, setuptools, tmp_path_factory):
+    """An empty environment with numpy, scipy and the wheel, which is made from the source distribution."""
+    folder = tmp_path_factory.mktemp("wheel")
+    wheel = built("wheel", setuptools, unpacked, folder)
+    venv.create(folder / "venv", with_pip=False, symlinks=True)
+    call = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--python",
+        folder / "venv",
+        "install",
+        "--quiet",
+        "--no-deps",
+        wheel,
+    ]
+    subprocess.run([*call, "--no-index", "--no-compile"], check=True, timeout=120)
+    (site,) = (folder / "venv" / "lib").glob("python*/site-packages")
+    core_packages(site)
+    return folder / "venv"
+
+
+@pytest.fixture(scope="module")
+def installed(environment):
+    """Where the toolkit is in it."""
+    (site,) = (environment / "lib").glob("python*/site-packages")
+    return site
 
 
 @pytest.fixture
@@ -54,6 +116,41 @@ def run(installed, tmp_path):
 
 def alone(installed):
     return {**os.environ, "PYTHONPATH": str(installed)}
+
+
+def test_the_source_distribution_holds_what_the_repository_holds(source, unpacked):
+    files = {path.relative_to(source) for path in source.rglob("*") if path.is_file()}
+    assert {str(file) for file in files if not (unpacked / file).is_file()} == set()
+    for name in ("Makefile", "tests/test_wheel.py", "notebooks/00_start_here.ipynb", "data/campus.toml"):
+        assert (unpacked / name).is_file()
+
+
+def test_in_an_empty_environment_it_is_imported_and_its_command_answers(environment, tmp_path):
+    code = "import toolkit; print(toolkit.__version__, toolkit.__file__)"
+    bare = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    for call, answer in (
+        ([environment / "bin" / "python", "-c", code], f"{toolkit.__version__} {environment}"),
+        ([environment / "bin" / "toolkit", "--help"], "usage: toolkit"),
+    ):
+        told = subprocess.run(call, cwd=tmp_path, env=bare, capture_output=True, text=True, check=False)
+        assert told.returncode == 0, told.stderr
+        assert told.stdout.startswith(answer), told.stdout
+
+
+def test_the_snippets_of_the_readme_run_from_the_wheel_with_its_extras(installed, unpacked, tmp_path):
+    flags = "doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE"
+    code = (
+        "import doctest, sys, toolkit; assert toolkit.__file__.startswith(sys.argv[2]); "
+        f"print(*doctest.testfile(sys.argv[1], module_relative=False, optionflags={flags}))"
+    )
+    call = [sys.executable, "-c", code, unpacked / "README.md", installed]
+    told = subprocess.run(
+        call, cwd=tmp_path, env=alone(installed), capture_output=True, text=True, check=True
+    )
+    failed, tried = map(int, told.stdout.splitlines()[-1].split())
+    assert failed == 0, told.stdout
+    assert tried > 20
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_the_wheel_is_what_runs_and_it_carries_every_file_of_the_package(installed, tmp_path):

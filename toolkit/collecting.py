@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from toolkit.survey.collector import Collector
     from toolkit.survey.spec import Survey
 
@@ -32,14 +34,20 @@ def collect(
     """
     from toolkit.survey.collector import start
 
+    view = _view() if watch and _in_a_notebook() else None
     collector = start(survey, database=database, **options)
-    if watch and _in_a_notebook():
-        from IPython.display import display
-
-        from toolkit.show.widgets.collector_view import CollectorView
-
-        display(CollectorView(collector))  # type: ignore[no-untyped-call]
+    if view is not None:
+        view(collector)
     return collector
+
+
+def _view() -> "Callable[[Collector], None]":
+    """What shows a collection live; fetched before one is started, because a package may be missing."""
+    from IPython.display import display
+
+    from toolkit.show.widgets.collector_view import CollectorView
+
+    return lambda collector: display(CollectorView(collector))  # type: ignore[no-untyped-call]
 
 
 def _in_a_notebook() -> bool:

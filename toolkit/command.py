@@ -38,14 +38,14 @@ def _said(problem: BaseException) -> str:
     """What went wrong, in a sentence; of an error that nobody foresaw kind and place alone, as its message
     might quote data.
     """
+    from toolkit.core.extras import MissingExtraError
     from toolkit.survey.background import CollectError
     from toolkit.survey.store import StoreError
 
     if isinstance(problem, KeyboardInterrupt):
         return "stopped."
-    if isinstance(problem, ModuleNotFoundError):
-        extras = "pip install 'privacy-survey-toolkit[lab,collect,scale]'"
-        return f"this needs the package {problem.name}, which is not installed: {extras} brings all of them."
+    if isinstance(problem, MissingExtraError):
+        return str(problem)
     if isinstance(problem, KeyError) and problem.args:
         return str(problem.args[0])
     if isinstance(problem, ValueError | KeyError | OSError | CollectError | StoreError):

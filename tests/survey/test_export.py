@@ -5,6 +5,7 @@ import pytest
 
 from tests.survey.samples import survey
 from toolkit import warner
+from toolkit.core import extras
 from toolkit.survey.export import codebook, harmless, write
 from toolkit.survey.results import estimate
 
@@ -63,3 +64,10 @@ def test_the_codebook_holds_what_is_needed_to_estimate():
     }
     assert book["epsilon"] == survey().loss.epsilon
     json.dumps(book)
+
+
+def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):
+    monkeypatch.setattr(extras, "find_spec", lambda name: None if name == "pyarrow" else True)
+    with pytest.raises(extras.MissingExtraError, match=r"run pip install 'privacy-survey-toolkit\[scale\]'"):
+        write(pd.DataFrame({"a": [1]}), tmp_path / "reports.parquet")
+    assert list(tmp_path.iterdir()) == []

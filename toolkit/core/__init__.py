@@ -4,6 +4,7 @@ noise.
 
 from toolkit.core.composition import compose, parallel
 from toolkit.core.estimate import Estimate
+from toolkit.core.extras import MissingExtraError
 from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.inference.significance import Significance
@@ -16,6 +17,7 @@ __all__ = [
     "Fit",
     "Interval",
     "Loss",
+    "MissingExtraError",
     "Pure",
     "Significance",
     "Zcdp",

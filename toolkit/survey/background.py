@@ -17,6 +17,7 @@ from tempfile import TemporaryFile
 from typing import IO, Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import check_extras
 
 _START_SECONDS, _STOP_SECONDS, _KILL_SECONDS, _PAUSE = 30.0, 15.0, 5.0, 0.02
 _WINDOWS = os.name == "nt"
@@ -110,7 +111,7 @@ def launch(database: str, options: Mapping[str, Any]) -> Server:
 
 
 def check_system() -> None:
-    """Refuse where no server can be."""
+    """Refuse where no server can be, or where what it needs is not installed."""
     if _WINDOWS:
         refuse(
             "a server needs Linux or macOS",
@@ -118,6 +119,7 @@ def check_system() -> None:
             "run it in the Windows Subsystem for Linux (WSL)",
             CollectError,
         )
+    check_extras("uvicorn", "httptools", "segno")
 
 
 def _start(database: str, options: Mapping[str, Any], end: float) -> None:

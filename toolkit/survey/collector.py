@@ -228,6 +228,7 @@ def start(
         people see the new page from now on, and reports of the earlier one stay good. Questions and designs
         must be the same.
     """
+    background.check_system()
     collector, key = prepare(
         survey, database, rehearsal=rehearsal, amend=amend, public_url=public_url, issuer_key=issuer_key
     )

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import check_extras
 from toolkit.survey.question import Question
 from toolkit.survey.reading.remarks import OPEN_ACCESS, TRIED_OUT
 from toolkit.survey.spec import Survey
@@ -37,6 +38,8 @@ def write(
             repr(target.suffix),
             "nothing was written",
         )
+    if target.suffix == ".parquet":
+        check_extras("pyarrow")
     with _private(target) as file:
         if target.suffix == ".csv":
             frame.map(harmless).to_csv(file, index=False)

@@ -13,6 +13,7 @@ from scipy.special import ndtri
 
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.checks import level as checked_level
+from toolkit.core.extras import extra
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import plan
 from toolkit.survey.question import Question
@@ -74,7 +75,7 @@ class SurveyPlan:
 
     def to_frame(self) -> "pd.DataFrame":
         """One row a question, with margins as numbers."""
-        import pandas as pd
+        pd = extra("pandas")
 
         rows = [
             (one.question, one.guess, one.people, one.margin, one.small, one.small_margin)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.core.estimate import Estimate
+from toolkit.core.extras import extra
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
@@ -42,7 +43,7 @@ def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -
     `reports` : a frame with a column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or
     Ibis; the counting is done there. `by` : plain questions, or "understood".
     """
-    import pandas as pd
+    pd = extra("pandas")
 
     groups = checked_groups(survey, by)
     rows = [

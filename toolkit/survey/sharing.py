@@ -3,6 +3,8 @@
 import io
 from typing import IO, Any
 
+from toolkit.core.extras import extra
+
 _EDGE = 4  # modules of white around the code, which cameras need
 
 
@@ -32,6 +34,4 @@ def qr_text(link: str) -> str:
 
 
 def _code(link: str) -> Any:
-    import segno
-
-    return segno.make(link, error="m", micro=False)
+    return extra("segno").make(link, error="m", micro=False)

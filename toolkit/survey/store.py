@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import NoReturn
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import check_extras
 from toolkit.survey.storage.protocol import Entry, Outcome, State, Store, StoreError
 
 __all__ = ["Entry", "Outcome", "State", "Store", "StoreError", "migrate", "open_store", "settled"]
@@ -36,6 +37,7 @@ def open_store(url: str, *, readonly: bool = False) -> Store:
 
         return sqlite_store(rest[1:], readonly)
     if scheme in ("postgresql", "postgres"):
+        check_extras("psycopg")
         from toolkit.survey.storage.postgres import postgres_store
 
         return postgres_store(url, readonly)

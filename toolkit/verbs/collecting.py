@@ -1,7 +1,6 @@
 """Verbs that open, watch and close a collection."""
 
 import argparse
-from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from toolkit.verbs.common import Options, Verbs, add_verb, collector, complain, say
@@ -100,9 +99,6 @@ def _port(text: str) -> int:
 
 
 def _serve(options: Options) -> int:
-    import_module(
-        "toolkit.survey.serving.process"
-    )  # a package that is missing is named here, and not by a process that dies
     chosen = ("port", "workers", "amend", "rehearsal", "plain_http_beyond_this_machine")
     given = {name: getattr(options, name) for name in (*_SERVE, *chosen)}
     given = {name: value for name, value in given.items() if value is not None}

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolkit.core.checks import is_missing, refuse
+from toolkit.core.extras import extra
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import UNDERSTOOD
 from toolkit.survey.spec import Survey
@@ -36,7 +37,7 @@ def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict
     `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis: the counting is done
     there, and only the counts come here.
     """
-    import narwhals as nw
+    nw = extra("narwhals")
 
     columns = [*by, name]
     chosen = _columns(reports, columns).drop_nulls()
@@ -64,7 +65,7 @@ def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], i
     """How many rows have each combination of values in the columns, what is missing included; without
     columns, all rows.
     """
-    import narwhals as nw
+    nw = extra("narwhals")
 
     if not names:
         count = nw.from_native(reports).lazy().select(nw.len().alias(_COUNT)).collect("pandas")
@@ -75,14 +76,14 @@ def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], i
 
 def has_column(reports: Any, name: str) -> bool:
     """Whether a frame has a column of that name."""
-    import narwhals as nw
+    nw = extra("narwhals")
 
     return name in nw.from_native(reports).lazy().collect_schema().names()
 
 
 def _columns(reports: Any, names: Sequence[str]) -> Any:
     """The named columns of a frame, not computed yet."""
-    import narwhals as nw
+    nw = extra("narwhals")
 
     frame = nw.from_native(reports).lazy()
     missing = [name for name in names if name not in frame.collect_schema().names()]

@@ -13,6 +13,7 @@ from toolkit.core.above import above
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.extras import extra
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import Group
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
@@ -98,7 +99,7 @@ class Results:
         Numbers for further work, shares as 0.25; `to_table` has them as people read them. `n` answered;
         "refused", "missing" and "not asked" are the others, as `Turnout` explains them.
         """
-        import pandas as pd
+        pd = extra("pandas")
 
         rows = [
             {
@@ -137,7 +138,7 @@ class Results:
         95 % interval   11.9 to 49.6 %
         people                     100
         """
-        import pandas as pd
+        pd = extra("pandas")
 
         rows = [
             {"question": question.name, **dict(zip(self.by, row.group, strict=True)), "answer": row.option}

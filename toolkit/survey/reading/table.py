@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from toolkit.core.extras import extra
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
@@ -34,7 +35,7 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
       cheated  understood
     0     yes        True
     """
-    import pandas as pd
+    pd = extra("pandas")
 
     people = [json.loads(body) for body in bodies]
     columns = {

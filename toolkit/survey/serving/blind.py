@@ -28,6 +28,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from toolkit.core.checks import refuse, whole
+from toolkit.core.extras import check_extras
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey, RSAPublicKey
@@ -62,12 +63,14 @@ class Issuer:
 
     @cached_property
     def _key(self) -> "RSAPublicKey":
+        check_extras("cryptography")
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicNumbers
 
         return RSAPublicNumbers(self.e, self.n).public_key()
 
     def verifies(self, message: bytes, signature: bytes, *, salt_bytes: int = SALT_BYTES) -> bool:
         """Is this a signature of the (prepared) message under this key?"""
+        check_extras("cryptography")
         from cryptography.exceptions import InvalidSignature
         from cryptography.hazmat.primitives.asymmetric.padding import MGF1, PSS
         from cryptography.hazmat.primitives.hashes import SHA384
@@ -109,6 +112,7 @@ class IssuerKey:
 
     @classmethod
     def generate(cls, bits: int = 2048) -> "IssuerKey":
+        check_extras("cryptography")
         from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 
         if whole(bits, "bits") not in _SIZES:
@@ -118,6 +122,7 @@ class IssuerKey:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> "IssuerKey":
         """Read the key that `save` wrote."""
+        check_extras("cryptography")
         from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
         from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
@@ -141,6 +146,7 @@ class IssuerKey:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write a new PEM file that only its owner can read; an existing file is never overwritten."""
+        check_extras("cryptography")
         from cryptography.hazmat.primitives import serialization as form
         from cryptography.hazmat.primitives.asymmetric import rsa
 

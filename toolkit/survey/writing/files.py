@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import extra
 from toolkit.survey.writing.strict_json import loads
 
 _MOST_DIGITS = 4000  # a fraction of a fine budget has long parts
@@ -31,9 +32,8 @@ def write(path: str | Path, data: dict[str, Any]) -> None:
 
 
 def _toml(data: dict[str, Any]) -> str:
-    import tomli_w
-
-    return tomli_w.dumps(data)
+    text: str = extra("tomli_w").dumps(data)
+    return text
 
 
 def _suffix(file: Path) -> str:
