@@ -23,7 +23,8 @@ lab: $(READY)  ## open JupyterLab on the first notebook
 app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without code
 	@$(BIN)/voila notebooks/06_privacy_accuracy_sample_size.ipynb $(APP_OPTIONS)
 
-# Files stay together in one process, and three of them share two cores, as tests often wait; T=tests/budget runs a part, without the notebooks.
+# Files stay together in one process; three share two cores, as tests often wait for a browser or a server.
+# T=tests/budget runs a part, without the notebooks.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part

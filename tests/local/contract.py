@@ -171,9 +171,8 @@ def check_intervals_hold_their_level_by_enumeration(design: Design) -> None:
     if len(design.options) > 2:
         least.pop("bayes", None)
     tallies = list(surveys(design, n))
-    laws = [
-        np.array([law(design, shares, counts) for counts in tallies]) for shares in prevalences(design)[:2]
-    ]
+    guesses = prevalences(design)[:2]
+    laws = [np.array([law(design, shares, counts) for counts in tallies]) for shares in guesses]
     covered = [dict.fromkeys(least, 0.0) for _ in laws]
     for i in np.flatnonzero(np.max(laws, axis=0) > 1e-6):
         estimate = design.estimate_counts(tallies[i])
