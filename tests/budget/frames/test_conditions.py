@@ -271,6 +271,7 @@ def test_a_missing_whole_number_lies_in_no_range(engine):
     frame = Frame(make({"year": years}))
     met = condition(frame, {"year": between(-1, 9)}).mask()
     assert list(np.flatnonzero(met)) == [0, 2]
+    assert list(np.flatnonzero(condition(frame, {"year": [0, 7]}).mask())) == [0]
 
 
 def test_moments_of_a_zone_lie_in_no_range_of_moments_without_one():
