@@ -6,8 +6,8 @@ sensitivity of the form
 
     reach(k) = max over t = 0 ... k + 1 of x(high + t) - x(low - k + t), divided by `divisor`,
 
-the largest move that one person can cause in a table that differs from this one in at most k people ("replace",
-n public). Tests compare it with all tables, all neighbours, on small domains.
+the largest move that one person can cause in a table that differs from this one in at most k people
+("replace", n public). Tests compare it with all tables and all neighbours on small domains.
 """
 
 from collections.abc import Sequence

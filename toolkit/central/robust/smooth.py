@@ -2,8 +2,8 @@
 which changes by at most a factor between neighbours.
 
 Both depend on the data, so neither may be shown, nor may noise be scaled to the local one: a scale of 0 tells
-that the values agree. The functions here are for lessons, for planning with assumed data, and for the releases
-of `toolkit.central.robust.releases`, which keep them to themselves. All is for "replace": n is public.
+that the values agree. The functions here are for lessons and for planning with assumed data; the releases of
+`toolkit.central.robust.releases` keep what they compute to themselves. All is for "replace": n is public.
 
 References: Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data analysis (2007).
 """
@@ -82,11 +82,11 @@ def smooth_sensitivity(
         reaches = reaches_by_brute_force(statistic, list(values), _domain(domain))
         return max(reach * ratio**k for k, reach in enumerate(reaches))
     listed = _exact(values) if isinstance(ratio, Fraction) else _floats(values)
-    found, ordered, (low, high) = _prepared(statistic, listed, bounds, rank, trim)
-    if not isinstance(ratio, Fraction):
-        low, high = float(low), float(high)
-    largest = _largest(lambda k: found.reach(ordered, low, high, k), found.n, ratio) / found.divisor
-    return largest if isinstance(ratio, Fraction) else float(largest)
+    found, ordered, ends = _prepared(statistic, listed, bounds, rank, trim)
+    if isinstance(ratio, Fraction):
+        return _largest(lambda k: found.reach(ordered, *ends, k), found.n, ratio) / found.divisor
+    low, high = map(float, ends)
+    return float(_largest(lambda k: found.reach(ordered, low, high, k), found.n, ratio)) / found.divisor
 
 
 def reaches(
