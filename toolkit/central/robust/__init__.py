@@ -2,6 +2,8 @@
 
 from toolkit.central.robust.estimators import Huber, Logistic, Mean, Median, Tukey
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
+from toolkit.central.robust.ranks import RankStatistic
+from toolkit.central.robust.releases import SmoothSensitivity
 from toolkit.central.robust.smooth import local_sensitivity, reaches, smooth_sensitivity
 
 __all__ = [
@@ -11,6 +13,8 @@ __all__ = [
     "Mean",
     "Median",
     "Quantile",
+    "RankStatistic",
+    "SmoothSensitivity",
     "Tukey",
     "local_sensitivity",
     "reaches",
