@@ -5,7 +5,7 @@ Nothing that depends on a local or a smooth sensitivity is told: no standard err
 
 import math
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,14 +14,15 @@ from toolkit.budget.frames.missing import settled
 from toolkit.budget.keeper import Keeper
 from toolkit.central import statistics
 from toolkit.central.release import chosen
-from toolkit.central.robust.estimators import Huber
-from toolkit.central.robust.inverse import InverseSensitivity
-from toolkit.central.robust.releases import SmoothSensitivity, Summary
 from toolkit.central.selection import Exponential
 from toolkit.central.steps import QUANTILE_BITS, Bounds
 from toolkit.core.checks import Number, choice, exact, probability, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, check_rng
+
+if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
+    from toolkit.central.robust.estimators import Huber
+    from toolkit.central.robust.releases import SmoothSensitivity, Summary
 
 
 class RobustVerbs(Keeper):
@@ -101,7 +102,7 @@ class RobustVerbs(Keeper):
         self,
         column: str | int,
         *,
-        estimator: Huber,
+        estimator: "Huber",
         bounds: Any,
         epsilon: Number,
         step: Number | None = None,
@@ -114,6 +115,9 @@ class RobustVerbs(Keeper):
         given); missing values are left out. Of a skewed column it is neither the median nor the mean: it is
         the target itself that the estimate names.
         """
+        from toolkit.central.robust.estimators import Huber
+        from toolkit.central.robust.inverse import InverseSensitivity
+
         if not isinstance(estimator, Huber):
             refuse(
                 "`estimator` must be a Huber",
@@ -174,6 +178,8 @@ class RobustVerbs(Keeper):
                 repr(self.neighbors),
                 "its sensitivity is known for a public number of rows; quantile and location need none",
             )
+        from toolkit.central.robust.releases import SmoothSensitivity
+
         rows = len(self._frame)
         trim = {} if share is None else {"trim": math.floor(share * rows)}
         mechanism = SmoothSensitivity.for_epsilon(epsilon, statistic, n=rows, bounds=bounds, **trim)
@@ -191,6 +197,6 @@ class RobustVerbs(Keeper):
         return self._told(mechanism.draw(summary, source), label, how, (note,))
 
 
-def _summary(mechanism: SmoothSensitivity, found: Column, fill: float) -> Summary:
+def _summary(mechanism: "SmoothSensitivity", found: Column, fill: float) -> "Summary":
     values = found.floats()
     return mechanism.summary(np.where(np.isnan(values), fill, values))
