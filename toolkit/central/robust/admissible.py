@@ -144,7 +144,7 @@ class SmoothLaplace:
 
     @property
     def smoothness(self) -> Fraction:
-        return Fraction(self.loss.amount) / (2 * _log_up(2 / self.loss.slack))
+        return Fraction(self.loss.amount) / (2 * log_up(2 / self.loss.slack))
 
     @property
     def factor(self) -> Fraction:
@@ -192,12 +192,12 @@ class SmoothGaussian:
 
     @property
     def smoothness(self) -> Fraction:
-        return Fraction(self.loss.amount) / (4 * (self.dimension + _log_up(2 / self.loss.slack)))
+        return Fraction(self.loss.amount) / (4 * (self.dimension + log_up(2 / self.loss.slack)))
 
     @property
     def squared(self) -> Fraction:
         """c**2: 50 ln(2 / delta) / epsilon**2, rounded up."""
-        return 50 * _log_up(2 / self.loss.slack) / Fraction(self.loss.amount) ** 2
+        return 50 * log_up(2 / self.loss.slack) / Fraction(self.loss.amount) ** 2
 
     @property
     def sd(self) -> float:
@@ -224,7 +224,7 @@ def _check_proper(loss: Approx) -> None:
         )
 
 
-def _log_up(number: Fraction) -> Fraction:
+def log_up(number: Fraction) -> Fraction:
     """ln, rounded up at the thirtieth digit."""
     context = Context(prec=40)
     value = context.ln(context.divide(Decimal(number.numerator), Decimal(number.denominator)))
