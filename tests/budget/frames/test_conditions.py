@@ -285,3 +285,17 @@ def test_a_number_too_long_for_64_bits_is_no_reason_to_fail():
     frame = Frame(pl.DataFrame({"x": pl.Series([1, 2**100, None], dtype=pl.Int128)}))
     met = condition(frame, {"x": between(0, 5)}).mask()
     assert list(np.flatnonzero(met)) == [0]
+
+
+def test_dates_of_arrow_are_found_whatever_they_are_held_in():
+    born = [dt.date(2000, 1, 1), None, dt.date(2000, 1, 2)]
+    for kind in (pa.date32(), pa.date64()):
+        frame = Frame(pa.table({"born": pa.array(born, kind)}))
+        assert list(np.flatnonzero(condition(frame, {"born": dt.date(2000, 1, 2)}).mask())) == [2]
+        met = condition(frame, {"born": between(dt.date(2000, 1, 1), dt.date(2000, 1, 1))}).mask()
+        assert list(np.flatnonzero(met)) == [0]
+
+
+def test_a_missing_category_of_numbers_is_no_number():
+    frame = Frame(pd.DataFrame({"year": pd.Categorical([0, None, 5])}))
+    assert list(np.flatnonzero(condition(frame, {"year": between(-1, 9)}).mask())) == [0, 2]

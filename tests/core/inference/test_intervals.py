@@ -238,3 +238,7 @@ def test_a_design_whose_reports_speak_against_the_option_has_the_intervals_of_th
     for method in ("exact", "wilson"):
         assert np.array(one.limits(0.9, method)) == pytest.approx(np.array(other.limits(0.9, method)))
         assert np.array(one.tails(0.3, method)) == pytest.approx(np.array(other.tails(0.3, method)))
+
+
+def test_without_a_degree_of_freedom_a_mean_has_no_interval() -> None:
+    assert np.isnan([*Student(1.0, 0.5, 0).interval(0.95, "t")]).all()

@@ -167,3 +167,8 @@ def test_codes_of_every_width_are_counted_alike_and_labels_that_are_numbers_stay
         tally(np.array([], dtype=np.int64), ("a", "b", "c"), "reports")
     with pytest.raises(ValueError, match="1 missing of 3"):
         tally(np.ma.MaskedArray([0, 1, 2], mask=[False, True, False]), ("a", "b", "c"), "reports")
+
+
+def test_a_table_of_codes_is_no_list_of_reports() -> None:
+    with pytest.raises(ValueError, match="must be one-dimensional"):
+        tally(np.zeros((2, 2), dtype=np.intp), ("no", "yes"), "reports")

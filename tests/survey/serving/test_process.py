@@ -1,10 +1,12 @@
 """The process: how it starts, where it listens, what it says, how it ends."""
 
 import json
+import logging
 import signal
 import socket
 import sqlite3
 import ssl
+import stat
 import subprocess
 import sys
 import time
@@ -484,3 +486,12 @@ def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(
             for _ in range(50):
                 stack.enter_context(line(said["port"]))
             assert page_in(said["port"], context, 5) == (200, True)
+
+
+def test_the_log_is_for_its_owner_alone_and_so_is_the_one_that_follows_it(tmp_path):
+    handler = process_module._OwnersFile(tmp_path / "log", maxBytes=100, backupCount=1)
+    for _ in range(5):
+        handler.emit(logging.LogRecord("toolkit", logging.WARNING, "", 0, "x" * 40, (), None))
+    handler.close()
+    assert {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()} == {0o600}
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["log", "log.1"]

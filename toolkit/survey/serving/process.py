@@ -23,6 +23,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from io import TextIOWrapper
 from pathlib import Path
 from typing import Any
 
@@ -261,12 +262,21 @@ def _announcement(
     return announce
 
 
+class _OwnersFile(logging.handlers.RotatingFileHandler):
+    """A file that only its owner can read, from the beginning, and so is the one that follows a full one."""
+
+    def _open(self) -> TextIOWrapper:
+        def opener(path: str, flags: int) -> int:
+            return os.open(path, flags, 0o600)
+
+        return open(self.baseFilename, self.mode, encoding="utf-8", opener=opener)
+
+
 def _log_to(path: Path) -> None:
     """From now on warnings go to a file, which only its owner can read; nothing of a request is in them."""
     path.unlink(missing_ok=True)
-    handler = logging.handlers.RotatingFileHandler(path, maxBytes=_LOG_BYTES, backupCount=1)
+    handler = _OwnersFile(path, maxBytes=_LOG_BYTES, backupCount=1)
     handler.setFormatter(logging.Formatter("%(asctime)s %(message)s", "%Y-%m-%d %H:%M:%S"))
-    path.chmod(0o600)
     logging.getLogger("toolkit").addHandler(handler)
 
 
