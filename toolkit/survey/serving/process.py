@@ -269,7 +269,7 @@ class _OwnersFile(logging.handlers.RotatingFileHandler):
         def opener(path: str, flags: int) -> int:
             return os.open(path, flags, 0o600)
 
-        return open(self.baseFilename, self.mode, encoding="utf-8", opener=opener)
+        return open(self.baseFilename, "a", encoding="utf-8", opener=opener)
 
 
 def _log_to(path: Path) -> None:
