@@ -24,7 +24,7 @@ app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without
 	@$(BIN)/voila notebooks/06_privacy_accuracy_sample_size.ipynb $(APP_OPTIONS)
 
 # Files stay together on one core; T=tests/budget runs a part, without the notebooks.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 2 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
 	@$(PYTEST) $(PYTEST_OPTIONS) $(T)

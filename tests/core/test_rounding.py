@@ -37,6 +37,7 @@ def exp_between(exponent: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(total, scale), Fraction(total + 10**13, scale)
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=22))
 @example(
     Fraction(4620070491, 276700000)
@@ -105,6 +106,7 @@ def test_integer_rows_are_exact_where_a_common_denominator_fits(rows: list[list[
         assert denominator == 2**32
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.fractions(min_value=0, max_denominator=10**60), max_size=30),
     st.sampled_from([1, 10**400, Fraction(1, 10**400)]),

@@ -78,6 +78,7 @@ def test_the_distribution_is_recovered() -> None:
     assert np.all(np.abs(cumulative.value - np.cumsum(truth)) < 5 * cumulative.se + 1e-12)
 
 
+@pytest.mark.slow
 def test_bands_of_quantiles_hold_their_level() -> None:
     """120 surveys of 2000 people, fixed seed, nominal 90 %: four standard errors of a coverage are 11 %.
 
@@ -148,6 +149,7 @@ def _distance(shares: np.ndarray, edges: np.ndarray, answers: np.ndarray) -> flo
 PUBLISHED = {0.5: 0.0191, 1.0: 0.0124, 2.0: 0.0068}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", PUBLISHED)
 def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon: float) -> None:
     """Sixteen surveys with fixed seeds; seen are 0.86, 0.79 and 0.66 times the published distance."""
@@ -162,6 +164,7 @@ def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon:
     assert np.mean(distances) < 1.05 * PUBLISHED[epsilon]
 
 
+@pytest.mark.slow
 def test_the_same_reports_always_give_the_same_band() -> None:
     reports = SMALL.randomize(np.arange(5).repeat(30), np.random.default_rng(1))
     first, second = SMALL.estimate(reports), SMALL.estimate(reports)
@@ -169,6 +172,7 @@ def test_the_same_reports_always_give_the_same_band() -> None:
     assert np.array_equal(first.interval().low, second.interval().low)
 
 
+@pytest.mark.slow
 def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None:
     """Against the spread of 500 surveys of real reports; 36 % is 4 standard errors of the ratio of two such
     variances.

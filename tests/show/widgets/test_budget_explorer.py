@@ -22,6 +22,7 @@ def explorer():
     return show.explore_budget(0.5, questions=3, years=2, prior=0.2)
 
 
+@pytest.mark.slow
 def test_every_total_is_what_the_answers_compose_to():
     table = budget_table()
     for place in range(0, len(EPSILONS), 7):
