@@ -184,6 +184,7 @@ def sentence(extra: str) -> str:
     return f" must be installed for this, got none: run pip install 'privacy-survey-toolkit[{extra}]'."
 
 
+@pytest.mark.slow
 def test_every_public_name_is_there_and_pictures_say_what_they_need(alone) -> None:
     found = alone(NAMES)
     assert found.pop(".show") == f"MissingExtraError: matplotlib{sentence('lab')}"

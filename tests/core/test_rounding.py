@@ -11,6 +11,7 @@ from toolkit.core.rounding import apportion, best_below, exp_below, float_up, in
 shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=1, max_value=30, max_denominator=50), st.integers(1, 6), st.integers(8, 120))
 def test_best_below_is_the_largest_fraction_within_the_limit(
     target: Fraction, others: int, limit: int

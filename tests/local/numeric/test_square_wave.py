@@ -62,6 +62,7 @@ def test_epsilon_is_just_below_the_one_asked_for(epsilon: float | str) -> None:
     assert wave.epsilon > 0.9999 * Pure(epsilon).epsilon
 
 
+@pytest.mark.slow
 def test_the_distribution_is_recovered() -> None:
     """A hundred thousand reports, fixed seed: each of 11 shares within five of its bootstrap standard
     errors.
@@ -203,6 +204,7 @@ def test_the_grid_is_fine_and_meets_whole_numbers_where_it_can(bounds: tuple, po
     assert points == 65 or set(range(bounds[1] + 1)) <= set(wave.points.tolist())
 
 
+@pytest.mark.slow
 def test_quantiles_of_numbers_between_the_points_are_near_the_truth() -> None:
     """Fixed seed: the quartiles of Beta(2, 5), within five bootstrap standard errors and half a step."""
     wave, rng = square_wave((0, 1), 2.0), np.random.default_rng(8)
