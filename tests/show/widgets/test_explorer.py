@@ -13,6 +13,7 @@ import pytest
 import traitlets
 from PIL import Image
 
+from tests.slowly import slowly
 from toolkit import Approx, Ledger, show
 from toolkit.show.widgets.explorer import STATIC, Between, Explorer, OneOf, Whole, browser_code
 
@@ -46,7 +47,8 @@ class Small(Explorer):
 
 def pytest_generate_tests(metafunc):
     if "make" in metafunc.fixturenames:
-        metafunc.parametrize("make", EXPLORERS.values(), ids=EXPLORERS)
+        slow = EXPLORERS["tradeoff"], EXPLORERS["mechanism"]
+        metafunc.parametrize("make", slowly(EXPLORERS.values(), slow), ids=EXPLORERS)
 
 
 @pytest.mark.slow
