@@ -34,4 +34,4 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
 fi
 say "Setting up $venv with pip; the first time takes a minute or two ..."
 "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install --quiet --disable-pip-version-check --constraint constraints.txt --editable "$extras"
+"$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check --constraint constraints.txt --editable "$extras"

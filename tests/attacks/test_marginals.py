@@ -54,3 +54,9 @@ def test_noise_leaves_nothing_certain_and_fewer_people_in_their_place():
 def test_a_table_of_another_shape_is_refused():
     with pytest.raises(ValueError, match="the shape of its axes"):
         from_marginals({(0,): [1, 2, 3]}, (2, 2))
+
+
+def test_tables_that_contradict_each_other_leave_every_guess_within_its_limits():
+    block = from_marginals({(0,): [3, 0], (1,): [0, 1]}, (2, 2))
+    assert np.all((block.low <= block.guess) & (block.guess <= block.high))
+    assert block.high.max() >= 3  # as many as any table says

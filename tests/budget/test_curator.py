@@ -527,3 +527,15 @@ def test_a_caller_who_wants_errors_of_numpy_is_told_nothing_of_the_data() -> Non
     with np.errstate(all="raise"):
         found = curator(data, "replace").mean("pay", bounds=(0, 1e-5), missing=0, epsilon=1)
     assert found.n == 20
+
+
+def test_a_warning_that_the_data_cause_does_not_come_out():
+    def loud(row):
+        warnings.warn(f"age {row['age']}", stacklevel=1)
+        return True
+
+    curator = Curator(pd.DataFrame({"age": [30, 40]}), Ledger(Pure(1)), neighbors="replace")
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        curator.count(loud, epsilon="1/2")
+    assert heard == []

@@ -18,6 +18,7 @@ import pytest
 
 from tests.budget.hostile import CELLS
 from toolkit import MISSING, Curator, Ledger, Pure, between
+from toolkit.central.robust import Huber
 
 CALLS: dict[str, Callable[[Curator], Any]] = {
     "count": lambda c: c.count({"x": 1}, epsilon=1),
@@ -39,6 +40,11 @@ CALLS: dict[str, Callable[[Curator], Any]] = {
     "histogram of what raises": lambda c: c.histogram("x", options=[1, CELLS["raises"]], epsilon=1),
     "histogram between edges": lambda c: c.histogram("x", edges=iter([0, 1, 2]), epsilon=1),
     "median": lambda c: c.median("x", bounds=(0, 2), epsilon=1),
+    "median with smooth noise": lambda c: c.median("x", bounds=(0, 2), epsilon=1, method="smooth", missing=1),
+    "location": lambda c: c.location("x", estimator=Huber(1), bounds=(0, 2), epsilon=1),
+    "trimmed mean": lambda c: c.trimmed_mean("x", trim=0.1, bounds=(0, 2), missing=1, epsilon=1),
+    "iqr": lambda c: c.iqr("x", bounds=(0, 2), missing=1, epsilon=1),
+    "iqr, dropped": lambda c: c.iqr("x", bounds=(0, 2), missing="drop", epsilon=1),
     "quantile of many digits": lambda c: c.quantile(
         "x", "0.123456789123456789123456789", bounds=(0, 2), epsilon=1
     ),

@@ -10,7 +10,7 @@ import pytest
 from toolkit.budget import record
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.budget.record import RecordError
-from toolkit.budget.schema import APPLICATION, VERSION, marks
+from toolkit.budget.schema import APPLICATION, VERSION, create, marks
 from toolkit.core.loss import Approx, Pure
 
 # The tables as version 1 made them, to the letter.
@@ -136,3 +136,12 @@ def test_a_file_of_a_later_version_is_refused(tmp_path: Path) -> None:
         database.execute(f"PRAGMA user_version = {VERSION + 1}")
     with pytest.raises(RecordError, match="a later version made it"):
         Ledger.open(path)
+
+
+def test_whoever_comes_second_makes_nothing_and_changes_nothing(tmp_path):
+    """Two processes may both have found the file empty; the second finds it made when its turn comes."""
+    with closing(sqlite3.connect(tmp_path / "ledger.db", isolation_level=None)) as database:
+        create(database, Pure(1), "replace")
+        before = list(database.iterdump())
+        create(database, Pure(2), None)
+        assert list(database.iterdump()) == before

@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.stats import beta
 
 from toolkit import crosswise, forced, k_ary, kuk, warner
-from toolkit.local.anchor import attention, attention_counts, corrected, corrected_counts
+from toolkit.local.anchor import _interval_basis, attention, attention_counts, corrected, corrected_counts
 from toolkit.local.compliance import Compliance
 
 # R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with
@@ -150,3 +151,21 @@ def test_what_cannot_be_corrected_is_refused():
         attention(CWISE, [True, False], truth="perhaps")
     with pytest.raises(ValueError, match="an even row"):
         attention(forced("1/2", "1/4"), [True, False])
+
+
+def test_a_report_that_both_give_alike_does_not_speak_for_those_who_follow():
+    row = np.array([1 / 2, 1 / 3, 1 / 6])
+    basis = _interval_basis(np.array([5, 3, 2]), row, row, 0.5, 0.1)
+    assert np.allclose(basis.without_range, 1 / 3)  # the first report alone
+
+
+@pytest.mark.parametrize("counts", [[833, 167], [667, 333], [60, 40]])
+def test_the_exact_interval_of_the_share_who_follow_is_that_of_the_share_of_noes(counts):
+    """Clopper and Pearson's limits for the share of noes, 1/2 for nobody and 5/6 for all who follow."""
+    no, yes = counts
+    low, high = beta.ppf(0.025, no, yes + 1), beta.ppf(0.975, no + 1, yes)
+    found = attention_counts(forced("1/6", "1/6"), counts)
+    limits = np.clip((np.array([low, high]) - 1 / 2) * 3, 0, 1)
+    assert np.allclose([*found.interval(method="exact")], limits, atol=1e-9)
+    for method in ("wilson", "exact", "bayes", "wald"):
+        assert found.interval(method=method).low < found.value < found.interval(method=method).high + 1e-3

@@ -68,6 +68,12 @@ def test_a_simulated_test_of_a_curator_has_its_size_and_power(sides):
         )
 
 
+def test_many_numbers_of_people_have_the_margins_of_each():
+    curated = Curated(Case(warner, 0.1, 0.95).accuracy(1.0).without_noise(), 3.0)
+    sizes = np.array([20, 300, 4000])
+    assert curated.margin(sizes).tolist() == [curated.margin(n) for n in (20, 300, 4000)]
+
+
 def test_the_variances_of_both_sources_add_up():
     direct = Case(warner, 0.1, 0.95).accuracy(1.0).without_noise()
     assert Curated(direct, 3.0).variance(50).item() == pytest.approx(0.09 / 50 + 2 * (3 / 50) ** 2, rel=1e-12)

@@ -7,7 +7,7 @@ from operator import attrgetter
 from typing import Protocol, runtime_checkable
 
 from toolkit.core.checks import refuse
-from toolkit.core.loss import Approx, Loss, Pure, Zcdp, shown
+from toolkit.core.loss import Approx, AsymptoticPromise, Loss, Pure, Zcdp, shown
 
 _DIGITS = 2**256  # sums stay exact while their denominator is below this
 _GRAIN = (
@@ -49,6 +49,8 @@ def converted(loss: Loss, ceiling: Loss) -> Loss:
     >>> converted(Pure(0.5), ceiling=Zcdp(1)), converted(Pure(0.5), ceiling=Approx(1, 1e-6))
     (Zcdp(0.125), Approx(0.5, 0.0))
     """
+    if isinstance(loss, AsymptoticPromise):
+        refuse("a charge must be a proven loss", loss, loss.reason, BudgetError)
     if not isinstance(loss, Pure | Approx | Zcdp):
         refuse(
             "a charge must be Pure, Approx or Zcdp",

@@ -1,37 +1,27 @@
 """`Curator`: a frame and a ledger. Every statistic is charged before anything of the frame is read."""
 
 import math
-import warnings
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from functools import partial
 from typing import Any
 
-import numpy as np
-
 from toolkit.budget.frames import cells
-from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.conditions import Where, condition, listed_once, options_of
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.missing import clamped_sums, settled, sums_within
-from toolkit.budget.ledger import Ledger
+from toolkit.budget.robust import RobustVerbs
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
 from toolkit.central.ratio import Composed, from_moments
-from toolkit.central.release import SEEDED
 from toolkit.central.selection import Exponential
 from toolkit.central.statistics import Statistic
-from toolkit.central.steps import QUANTILE_BITS, SQUARE_BITS, Bounds, Sums
-from toolkit.core.checks import Number, positive, probability, refuse
-from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.central.steps import SQUARE_BITS, Bounds, Sums
+from toolkit.core.checks import Number, positive, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng, check_rng
 
-_LONGEST_LABEL = 200
 
-
-class Curator:
+class Curator(RobustVerbs):
     """Releases statistics of a confidential frame under the budget of a ledger.
 
     Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is
@@ -60,9 +50,6 @@ class Curator:
     >>> curator.ledger.remaining
     Pure(0.25)
     """
-
-    def __init__(self, frame: Any, ledger: Ledger, neighbors: str) -> None:
-        self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
 
     def count(self, where: Where | None = None, *, epsilon: Number, rng: Rng = None) -> Estimate:
         """How many rows meet a condition: {"degree": "law", "year": [1, 2], "age": between(30, 39), "pay":
@@ -166,47 +153,6 @@ class Curator:
             read = self._numbers(column).floats
         return replace(self._release(statistic, read, epsilon, label, rng), labels=labels)
 
-    def quantile(
-        self,
-        column: str | int,
-        q: Number,
-        *,
-        bounds: Any,
-        epsilon: Number,
-        step: Number | None = None,
-        rng: Rng = None,
-    ) -> Estimate:
-        """The value below which a share q of the column's values lie, chosen by the exponential mechanism.
-
-        Candidates are multiples of `step` (2**-16 of the bounds' distance if not given) between the bounds;
-        missing values are left out. `q` is read as the nearest fraction with a denominator of at most 2**20.
-        How far its rank may be off is in the notes: in the column's unit that depends on the data.
-        """
-        share = statistics.rank_unit(probability(q, "q"))
-        limits = Bounds.of(bounds, QUANTILE_BITS)
-        limits = limits if step is None else limits.with_step(step)
-        found, label = self._numbers(column), f"{float(share):g} quantile of {self._frame.name(column)}"
-        statistic = statistics.rank_scores(limits, share, self.neighbors)
-        mechanism, source = (
-            Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity),
-            check_rng(rng),
-        )
-        scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()))
-        place = mechanism.choose(range(len(scores)), scores, rng=source)
-        reach = 2 / mechanism.epsilon * (math.log(len(scores)) + math.log(20))
-        note = (
-            f"with probability 95 % at most {math.ceil(reach):,} of the values lie between it and the "
-            "true quantile"
-        )
-        value = float(min(max((limits.least + place) * limits.step, limits.low), limits.high))
-        return self._told(_chosen(value, mechanism.loss, rng), label, "missing left out", (note,))
-
-    def median(
-        self, column: str | int, *, bounds: Any, epsilon: Number, step: Number | None = None, rng: Rng = None
-    ) -> Estimate:
-        """The quantile at one half."""
-        return self.quantile(column, "1/2", bounds=bounds, epsilon=epsilon, step=step, rng=rng)
-
     def choose(
         self,
         candidates: Iterable[Any],
@@ -239,34 +185,6 @@ class Curator:
 
         scores = self._paid(mechanism, "choice", scored)
         return listed[mechanism.choose(range(len(listed)), scores, rng=source)]
-
-    def _numbers(self, column: str | int) -> Column:
-        return self._frame.column(column).adds_up(f"column {self._frame.name(column)}")
-
-    def _public_n(self) -> int | None:
-        return len(self._frame) if self.neighbors == "replace" else None
-
-    def _paid(
-        self, mechanism: Laplace | Composed | Exponential, label: str, compute: Callable[[], Any]
-    ) -> Any:
-        """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge
-        remains.
-        """
-        short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
-        self.ledger.charge(mechanism, short, neighbors=self.neighbors)
-        try:
-            with warnings.catch_warnings(), np.errstate(all="ignore"):
-                warnings.simplefilter("ignore")
-                return compute()
-        except Exception:
-            failed = True
-        if failed:  # outside of `except`, so that the error, which may quote data, is not chained
-            refuse(
-                "a frame must be readable by its engine",
-                "a failure that is not told",
-                "the charge remains",
-                RuntimeError,
-            )
 
     def _release(
         self,
@@ -305,22 +223,6 @@ class Curator:
         noisy = mechanism.release(self._paid(mechanism, label, computed), rng=source)
         return self._told(from_moments(noisy, limits), label, how)
 
-    def _told(self, estimate: Estimate, label: str, how: str, notes: tuple[str, ...] = ()) -> Estimate:
-        names = (label,) if len(estimate.labels) == 1 else estimate.labels
-        method = ", ".join(
-            part
-            for part in (label, how, f"{estimate.method} mechanism", f"neighbors: {self.neighbors}")
-            if part
-        )
-        return replace(
-            estimate, labels=names, n=self._public_n(), method=method, notes=(*estimate.notes, *notes)
-        )
-
-    def __repr__(self) -> str:
-        return (
-            f"<Curator: columns {', '.join(self._frame.names)}; neighbors: {self.neighbors}; {self.ledger!r}>"
-        )
-
 
 def _score(score: Callable[[Any, Any], Any], table: Any, candidate: Any) -> float:
     try:
@@ -330,18 +232,3 @@ def _score(score: Callable[[Any, Any], Any], table: Any, candidate: Any) -> floa
         return number if math.isfinite(number) else 0
     except Exception:
         return 0
-
-
-def _chosen(value: float, loss: Loss, rng: Rng) -> Estimate:
-    """A point chosen by the exponential mechanism: its error is one of rank, not of value."""
-    return Estimate(
-        value=value,
-        se=math.nan,
-        labels=("value",),
-        cov=np.full((1, 1), math.nan),
-        n=None,
-        loss=loss,
-        covers="noise, in ranks",
-        method="Exponential",
-        notes=() if rng is None else (SEEDED,),
-    )

@@ -3,6 +3,7 @@ paid for.
 """
 
 import html
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import cast
@@ -51,6 +52,25 @@ def released(
         method=method,
         notes=() if rng is None else (SEEDED,),
         basis=NoiseBasis(number, law),
+    )
+
+
+def chosen(
+    value: float, loss: Loss, covers: str, method: str, rng: Rng, notes: tuple[str, ...] = ()
+) -> Estimate:
+    """A number whose error in its own unit depends on the data, and is not told: no standard error, no
+    interval.
+    """
+    return Estimate(
+        value=value,
+        se=math.nan,
+        labels=("value",),
+        cov=np.full((1, 1), math.nan),
+        n=None,
+        loss=loss,
+        covers=covers,
+        method=method,
+        notes=(*notes, *(() if rng is None else (SEEDED,))),
     )
 
 

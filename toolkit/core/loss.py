@@ -16,7 +16,7 @@ import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.rounding import float_up, log_up
@@ -224,6 +224,29 @@ class Zcdp:
 
 
 Loss: TypeAlias = Pure | Approx | Zcdp
+
+
+@dataclass(frozen=True)
+class AsymptoticPromise:
+    """Epsilon and delta that hold as n grows, for well-behaved populations.
+
+    A ledger refuses it: what it promises depends on the data, and there is no n from which on it holds for
+    all of them.
+
+    >>> str(AsymptoticPromise(1.0, 1e-6))
+    'ε = 1, δ = 1e-06 as n → ∞'
+    """
+
+    epsilon: float
+    delta: float
+
+    reason: ClassVar[str] = (
+        "it holds as n → ∞ for well-behaved populations; an opponent's data break it at any n, so that no n "
+        "is enough"
+    )
+
+    def __str__(self) -> str:
+        return f"ε = {self.epsilon:g}, δ = {self.delta:g} as n → ∞"
 
 
 def shown(amount: Amount) -> str:

@@ -44,10 +44,11 @@ class Curated:
     def variance(self, n: Any) -> Array:
         return np.asarray(self.direct.variance(n) + 2 * self.scale(n) ** 2)
 
-    def margin(self, n: Any) -> float:
+    def margin(self, n: Any) -> Any:
         """Half the width of the interval of the given level, of the option with the widest."""
-        widest = np.sqrt(self.direct.variance(n).max())
-        return float(quantile((1 - self.direct.level) / 2, widest, self.scale(n)))
+        widest = np.sqrt(self.direct.variance(n).max(axis=-1))
+        found = quantile((1 - self.direct.level) / 2, widest, self.scale(n))
+        return float(found) if np.ndim(n) == 0 else found
 
     def power(self, n: Any) -> float:
         """Probability that the test tells `detect` from `prevalence`, by the option that tells best."""
@@ -59,15 +60,15 @@ class Curated:
         return float(np.where(shift > 0, tail(edge - shift, after, self.scale(n)), 0).max())
 
 
-def tail(x: Any, sd: Any, scale: float) -> Array:
+def tail(x: Any, sd: Any, scale: Any) -> Array:
     """Probability that a normal number of this standard deviation plus a Laplace number of this scale is
-    above x.
+    above x; scales are all zero, or none is.
 
     >>> float(tail(0.0, 1.0, 1.0)), round(float(tail(3.0, 0.0, 1.0)), 4)
     (0.5, 0.0249)
     """
     x, sd = np.broadcast_arrays(np.asarray(x, dtype=np.float64), np.asarray(sd, dtype=np.float64))
-    if scale == 0:
+    if not np.any(scale):
         with np.errstate(divide="ignore", invalid="ignore"):
             return np.asarray(np.nan_to_num(ndtr(-x / sd)))
     ratio = np.maximum(sd / scale, _LEAST)
@@ -82,11 +83,11 @@ def tail(x: Any, sd: Any, scale: float) -> Array:
     return np.asarray(np.where(x < 0, 1 - above, above))
 
 
-def quantile(size: float, sd: Any, scale: float) -> Array:
+def quantile(size: float, sd: Any, scale: Any) -> Array:
     """The x that the sum passes with probability `size`: by halving, from above."""
     if size > 0.5:
         return -quantile(1 - size, sd, scale)
-    low = np.zeros(np.shape(sd))
+    low = np.zeros(np.broadcast_shapes(np.shape(sd), np.shape(scale)))
     high = ndtri(1 - size / 2) * np.asarray(sd) + scale * np.log(1 / size)
     for _ in range(60):
         middle = (low + high) / 2

@@ -262,3 +262,26 @@ def test_the_largest_unsigned_numbers_and_short_floats_are_found_in_every_engine
         assert np.flatnonzero(condition(frame, where).mask()).tolist() == [0], where
     assert np.flatnonzero(condition(frame, {"id": between(2**63, LARGE)}).mask()).tolist() == [0, 1]
     assert options_of(frame.column("id"), "id", [LARGE - 1, LARGE]).codes().tolist() == [1, 0, -1]
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow"])
+def test_a_missing_whole_number_lies_in_no_range(engine):
+    years = pd.Series([0, None, 5], dtype="Int64") if engine == "pandas" else [0, None, 5]
+    make = {"pandas": pd.DataFrame, "polars": pl.DataFrame, "pyarrow": pa.table}[engine]
+    frame = Frame(make({"year": years}))
+    met = condition(frame, {"year": between(-1, 9)}).mask()
+    assert list(np.flatnonzero(met)) == [0, 2]
+    assert list(np.flatnonzero(condition(frame, {"year": [0, 7]}).mask())) == [0]
+
+
+def test_moments_of_a_zone_lie_in_no_range_of_moments_without_one():
+    noon = dt.datetime(2020, 1, 1, 12)
+    frame = Frame(pd.DataFrame({"came": pd.Series([noon, noon.replace(tzinfo=dt.UTC)], dtype=object)}))
+    met = condition(frame, {"came": between(noon, noon + dt.timedelta(hours=1))}).mask()
+    assert list(np.flatnonzero(met)) == [0]
+
+
+def test_a_number_too_long_for_64_bits_is_no_reason_to_fail():
+    frame = Frame(pl.DataFrame({"x": pl.Series([1, 2**100, None], dtype=pl.Int128)}))
+    met = condition(frame, {"x": between(0, 5)}).mask()
+    assert list(np.flatnonzero(met)) == [0]

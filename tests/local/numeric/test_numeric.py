@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from scipy.stats import binom
+from scipy.stats import t as student
 
 from tests.local.channel import channel, follows, largest_ratio, law_of
 from toolkit import Pure
@@ -370,3 +371,22 @@ def test_an_estimate_at_a_bound_is_within_bounds() -> None:
         assert not any("out of bounds" in note for note in found.notes)
     assert bit.estimate_counts([4, 1]).value < 0
     assert bit.estimate_counts([4, 1]).notes != ()
+
+
+def test_the_interval_of_a_mean_has_one_degree_of_freedom_less_than_there_are_people() -> None:
+    made = numeric.local_laplace((0, 10), 1.0)
+    found = made.estimate(made.randomize([1, 2, 3, 4, 9], rng=np.random.default_rng(5)))
+    low, high = found.interval(method="t")
+    assert (high - low) / 2 / found.se == pytest.approx(student.ppf(0.975, 4), rel=1e-9)
+
+
+@pytest.mark.parametrize("name", FINITE)
+@pytest.mark.parametrize("respondents", ["sample", "fixed"])
+def test_without_a_spread_the_variance_is_the_largest_of_any_spread(name: str, respondents: str) -> None:
+    made = FINITE[name]
+    low, high = map(float, made.bounds)
+    for share in (0.1, 0.5, 0.8):
+        mean, widest = low + share * (high - low), (high - low) * math.sqrt(share * (1 - share))
+        largest = made.variance(mean, 7, respondents=respondents)
+        given = [made.variance(mean, 7, sd=widest * part / 4, respondents=respondents) for part in range(5)]
+        assert largest == pytest.approx(max(given), rel=1e-12)

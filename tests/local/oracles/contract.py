@@ -5,6 +5,7 @@ enumerated.
 import itertools
 import json
 import math
+from collections import defaultdict
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -114,6 +115,14 @@ def check_unbiased_by_enumeration(oracle: Oracle) -> None:
         assert np.allclose(mean, focus(oracle, truth), atol=1e-12)
 
 
+def sums_of_two(reports: list) -> dict[tuple, float]:
+    """Every sum of the supports of two independent reports, with its probability."""
+    found: dict[tuple, float] = defaultdict(float)
+    for (a, chance), (b, other) in itertools.product(reports, repeat=2):
+        found[tuple(a + b)] += chance * other
+    return found
+
+
 def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
     """Theory for both kinds of respondents, and the mean of the estimated covariances over all pairs of
     reports.
@@ -131,10 +140,10 @@ def check_variances_and_covariances_by_enumeration(oracle: Oracle) -> None:
             assert np.allclose(claimed, focus(oracle, np.diag(exact)) / 7, atol=1e-12)
         if len(reports) <= 64:
             mean_cov, mean_square = np.zeros((k, k)), 0.0
-            for (a, chance_a), (b, chance_b) in itertools.product(reports, repeat=2):
-                estimate = oracle.estimate_counts(a + b, 2)
-                mean_square = mean_square + chance_a * chance_b * np.atleast_1d(estimate.se) ** 2
-                mean_cov = mean_cov + chance_a * chance_b * estimate.cov
+            for counts, chance in sums_of_two(reports).items():
+                estimate = oracle.estimate_counts(np.array(counts), 2)
+                mean_square = mean_square + chance * np.atleast_1d(estimate.se) ** 2
+                mean_cov = mean_cov + chance * estimate.cov
             expected = survey[1:, 1:] / 2 if k == 2 else survey / 2
             assert np.allclose(mean_cov[: len(expected), : len(expected)], expected, atol=1e-9)
             assert np.allclose(mean_square, np.diag(expected), atol=1e-9)

@@ -27,6 +27,7 @@ from toolkit.local.shuffling.amplification import (
     CLAIM,
     Shuffled,
     _pairs,
+    blanket,
     clones_2021,
     clones_2023,
     local_epsilon,
@@ -206,6 +207,19 @@ def test_a_small_delta_is_taken_as_it_was_written(design, delta):
 
 def test_a_large_delta_needs_no_epsilon():
     assert shuffled(warner(epsilon=0.5), 10**5, 0.1).epsilon == 0
+
+
+@pytest.mark.parametrize(
+    ("k", "n", "delta"),
+    [(3, 100, 0.04456310047360012), (4, 1000, 0.01281954438682016), (6, 100, 0.034776348403414835)],
+)
+def test_nothing_is_claimed_by_the_rough_search_alone(k, n, delta):
+    """Deltas that only just do not suffice for an epsilon of 0, where the search with few summands says that
+    they do.
+    """
+    design = k_ary(k, epsilon=1.0)
+    proven = all(blanket(pair, n, delta)(0.0) <= delta for pair in _pairs(design))
+    assert proven or shuffled(design, n, delta).epsilon > 0
 
 
 def test_the_result_says_when_it_may_be_claimed_and_what_is_left_if_the_shuffler_fails():

@@ -150,7 +150,7 @@ def _cell(epsilon: float, prevalence: float, locals_: list[float]) -> dict[str, 
     local = Case(warner, prevalence, 0.95).accuracy(epsilon)
     return {
         "direct": local.without_noise().margin(np.array(SIZES)).tolist(),
-        "central": [Curated(local.without_noise(), 1 / epsilon).margin(n) for n in SIZES],
+        "central": Curated(local.without_noise(), 1 / epsilon).margin(np.array(SIZES)).tolist(),
         "shuffled": [
             local.with_noise(_noise(alone)).margin(n) for n, alone in zip(SIZES, locals_, strict=True)
         ],

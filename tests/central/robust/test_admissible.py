@@ -1,0 +1,122 @@
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+from scipy.integrate import quad
+from scipy.stats import norm
+
+from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
+from toolkit.core.loss import Pure
+
+
+def worst_log_ratio(t: float, a: float, c: float) -> float:
+    """Of f + c S Z on a fine grid of outputs, for shifts up to the smaller S and scales e**-t to e**t
+    apart.
+    """
+    z = np.concatenate([np.linspace(-60, 60, 12_001), np.geomspace(60, 1e9, 200)])
+    worst = 0.0
+    for r, share in product(np.exp(np.linspace(-t, t, 21)), (-1, -0.5, 0, 0.5, 1)):
+        shift = share * min(1, r)
+        one = -math.log(c) - a * np.log1p(np.abs(z) / c)
+        other = -math.log(c * r) - a * np.log1p(np.abs(z - shift) / (c * r))
+        worst = max(worst, float(np.abs(one - other).max()))
+    return worst
+
+
+@pytest.mark.parametrize("epsilon", [0.5, 1, 2])
+def test_the_power_law_uses_its_epsilon_up_exactly_and_never_more(epsilon: float) -> None:
+    for m in (3, 6, 20):
+        law = PowerLaw(Pure(epsilon), m)
+        worst = worst_log_ratio(epsilon / m, m + 1, float(law.factor))
+        assert worst <= epsilon * (1 + 1e-12)
+        assert worst == pytest.approx(epsilon, abs=1e-3)
+
+
+def test_the_mutant_of_a_summary_elsewhere_is_caught() -> None:
+    """a = epsilon / t and c = 1 / t look as good; at epsilon = 0.5 they cost 0.527."""
+    epsilon = 0.5
+    t = epsilon / 6
+    assert worst_log_ratio(t, epsilon / t, 1 / t) == pytest.approx(0.527, abs=1e-3)
+
+
+def test_the_power_law_has_its_moments_and_quantiles() -> None:
+    for epsilon, m in ((1, 6), (0.5, 3), (2, 9)):
+        law = PowerLaw(Pure(epsilon), m)
+        mass = 2 * quad(lambda z, law=law: float(law.density(z)), 0, np.inf)[0]
+        square = 2 * quad(lambda z, law=law: z * z * float(law.density(z)), 0, np.inf, limit=200)[0]
+        assert mass == pytest.approx(1, abs=1e-8)
+        assert math.sqrt(square) == pytest.approx(law.sd, rel=1e-4)
+        inside = 2 * quad(lambda z, law=law: float(law.density(z)), 0, law.reach(0.95))[0]
+        assert inside == pytest.approx(0.95, abs=1e-8)
+
+
+@pytest.mark.parametrize(("share", "sd"), [("1/20", 1.690), ("1/10", 2.037), ("1/6", 2.656), ("1/4", 3.849)])
+def test_standard_deviations_in_units_of_the_smooth_sensitivity(share: str, sd: float) -> None:
+    """At epsilon = 1, for t a share of it; computed elsewhere by integration."""
+    assert PowerLaw.for_epsilon(1, t=share).sd == pytest.approx(sd, abs=6e-4)
+
+
+def laplace_delta(epsilon: float, scale: float, other: float, shift: float) -> float:
+    """Of two Laplace laws: the integral of (p - e**epsilon q)+, on a fine grid."""
+    z = np.linspace(-80 * scale, 80 * scale, 800_001)
+    p = np.exp(-np.abs(z) / scale) / (2 * scale)
+    q = np.exp(-np.abs(z - shift) / other) / (2 * other)
+    return float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * (z[1] - z[0]))
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (1, 1e-6), (2, 1e-4)])
+def test_smooth_laplace_noise_keeps_its_delta_at_the_worst_allowed_pair(epsilon: float, delta: float) -> None:
+    law = SmoothLaplace.for_loss(epsilon, delta)
+    t, scale = float(law.smoothness), float(law.factor)
+    found = max(
+        laplace_delta(epsilon, scale, scale * r, shift * min(1, r))
+        for r, shift in product((math.exp(-t), 1.0, math.exp(t)), (0, 1))
+    )
+    assert found <= 0.07 * delta
+    assert t == pytest.approx(epsilon / (2 * math.log(2 / delta)))
+
+
+def test_smooth_laplace_at_one_in_a_million_is_as_computed_elsewhere() -> None:
+    law = SmoothLaplace.for_loss(1, 1e-6)
+    scale, r = float(law.factor), math.exp(-float(law.smoothness))
+    assert laplace_delta(1, scale, scale * r, r) == pytest.approx(4.1e-9, rel=0.05)
+
+
+def test_smooth_gaussian_noise_keeps_its_delta_at_the_worst_allowed_pair() -> None:
+    """In one dimension, by integration: 3.2e-10 where 1e-4 is promised."""
+    law = SmoothGaussian.for_loss(1, 1e-4)
+    z = np.linspace(-40, 40, 400_001)
+    t, c = float(law.smoothness), law.sd
+    p = norm.pdf(z)
+    found = max(
+        float(np.maximum(p - math.e * norm.pdf(z, s * min(1, r) / c, r), 0).sum() * (z[1] - z[0]))
+        for r, s in product((math.exp(-t), 1.0, math.exp(t)), (0, 1))
+    )
+    assert found == pytest.approx(3.2e-10, rel=0.1)
+
+
+def test_what_is_not_proven_is_refused() -> None:
+    for call, message in (
+        (lambda: PowerLaw.for_epsilon(1, t="1/2"), "must be below epsilon / 2"),
+        (lambda: PowerLaw.for_epsilon(1, t=2), "must be below epsilon / 2"),
+        (lambda: PowerLaw.for_epsilon(1, t=0), "`t` must be above 0"),
+        (lambda: PowerLaw.for_epsilon(1, t="2/7"), "must be whole"),
+        (lambda: PowerLaw.for_epsilon(0), "`epsilon` must be above 0"),
+        (lambda: SmoothLaplace.for_loss(1, 0), "`delta` must lie between"),
+        (lambda: SmoothLaplace.for_loss(100, 1e-6), "`epsilon` must be moderate"),
+        (lambda: SmoothGaussian.for_loss(300, 1e-6), "`epsilon` must be moderate"),
+        (lambda: SmoothGaussian.for_loss(1, 1), "`delta` must lie between"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_tails_are_enclosed_between_floats_of_the_law() -> None:
+    scales = (Fraction(7, 3),)
+    for law in (PowerLaw.for_epsilon(1), SmoothLaplace.for_loss(1, 1e-6), SmoothGaussian.for_loss(1, 1e-6)):
+        for level in (0.5, 0.95, 0.999):
+            low, high = law.tail(Fraction(law.reach(level)) * scales[0], scales)(64)
+            assert low / 2**64 == pytest.approx(1 - level, rel=1e-9)
+            assert 0 <= high - low <= 8

@@ -1,0 +1,107 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from toolkit.budget.charges import BudgetError
+from toolkit.budget.ledger import Ledger
+from toolkit.central.noise.calibration import gaussian_delta
+from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu, normal_delta, radius
+from toolkit.central.robust.estimators import Huber, Mean
+from toolkit.central.robust.smooth import smooth_sensitivity
+from toolkit.core.loss import Approx, AsymptoticPromise, Pure, Zcdp
+
+RELEASE = AvellaMedina(Huber(1.345), 1, 1e-6)
+
+
+def clusters(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """Two clusters at -3 and 3 with one value between, and the same after one of the left has gone right."""
+    values = np.concatenate([np.full((n - 1) // 2, -3.0), [0.0], np.full(n - 1 - (n - 1) // 2, 3.0)])
+    other = values.copy()
+    other[0] = 3.0
+    return values, other
+
+
+@pytest.mark.parametrize(("n", "delta"), [(50, 0.8), (500, 0.9), (2000, 0.95)])
+def test_chosen_data_break_the_promise_at_every_n(n: int, delta: float) -> None:
+    """1e-6 was promised."""
+    assert RELEASE.exact_delta(*clusters(n)) > delta
+
+
+def test_ordinary_data_break_it_when_few_and_not_when_many() -> None:
+    """One value replaced by one far out: at n = 10 every normal sample is enough, at 500 none of five."""
+    rng = np.random.default_rng(1)
+    for n, breaks in ((10, True), (500, False)):
+        for _ in range(5):
+            values = np.sort(rng.normal(size=n))
+            worst = max(
+                RELEASE.exact_delta(values, np.append(np.delete(values, i), x))
+                for i in (0, n // 2, n - 1)
+                for x in (-1e3, 0.0, 1e3)
+            )
+            assert (worst > 1e-6) == breaks
+
+
+@pytest.mark.parametrize("ceiling", [Pure(10), Approx(10, 0.1), Zcdp(10)])
+def test_a_ledger_refuses_it_with_the_reason(ceiling: Pure | Approx | Zcdp) -> None:
+    ledger = Ledger(ceiling)
+    for asked in (RELEASE, RELEASE.loss, AsymptoticPromise(0.1, 0)):
+        with pytest.raises(BudgetError, match=r"must be a proven loss, got .* break it at any n"):
+            ledger.charge(asked, "a location", neighbors="replace")
+    with pytest.raises(BudgetError, match="a proven loss"):
+        ledger.release(RELEASE, [1.0, 2.0], rng=np.random.default_rng(1))
+    assert ledger.entries() == ()
+
+
+def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
+    """400 draws: their mean is within 4.5 standard errors."""
+    values, rng = np.random.default_rng(2).normal(size=200), np.random.default_rng(3)
+    with pytest.raises(ValueError, match="must be a Generator"):
+        RELEASE.release(values)
+    mean, sd = RELEASE.law(values)
+    drawn = [RELEASE.release(values, rng) for _ in range(400)]
+    assert abs(np.mean(drawn) - mean) < 4.5 * sd / 20
+    with pytest.raises(ValueError, match="psi must be bounded"):
+        AvellaMedina(Mean(), 1, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ((0, 1), (0.5, 1)),
+        ((0, 1), (0, 2)),
+        ((0, 2), (0, 1)),
+        ((0, 1), (1, 1.2)),
+        ((3, 1), (0, 0.7)),
+        ((0, 1), (0, 1)),
+    ],
+)
+def test_the_delta_of_two_normal_laws_is_the_integral(
+    first: tuple[float, float], second: tuple[float, float]
+) -> None:
+    z = np.linspace(-40, 40, 800_001)
+    for epsilon in (0.1, 1.0):
+        surplus = norm.pdf(z, *first) - math.exp(epsilon) * norm.pdf(z, *second)
+        expected = np.maximum(surplus, 0).sum() * (z[1] - z[0])
+        assert normal_delta(epsilon, first, second) == pytest.approx(float(expected), abs=1e-7)
+
+
+def test_with_equal_spread_it_is_the_gaussian_mechanisms() -> None:
+    assert normal_delta(1, (0, 4), (1, 4)) == pytest.approx(
+        float(gaussian_delta(Fraction(1), Fraction(4))[0]), rel=1e-9
+    )
+
+
+def test_the_bound_of_chaudhuri_and_hsu_holds_on_most_samples_but_says_little_of_a_median() -> None:
+    """Uniform values, n = 1,000, eta = 0.05, beta = 0.1: a gap of twice the radius may open, so that gamma /
+    n is at least that; the true smooth sensitivity is near 0.003, half of the one of an odd number of values.
+    """
+    n, eta = 1000, 0.05
+    bound = chaudhuri_hsu(gamma=2 * radius(n, eta) * n, n=n, beta=0.1, eta=eta, diameter=1)
+    assert bound == pytest.approx(0.34, abs=0.01)
+    rng = np.random.default_rng(4)
+    found = [smooth_sensitivity("median", rng.random(n), bounds=(0, 1), beta=0.1) for _ in range(40)]
+    assert max(found) < bound
+    assert np.mean(found) == pytest.approx(0.0057 / 2, rel=0.1)

@@ -1,0 +1,34 @@
+from itertools import product
+
+from toolkit.central.robust.brute import (
+    distance,
+    local_by_brute_force,
+    neighbours,
+    reaches_by_brute_force,
+    tables,
+)
+
+
+def test_tables_and_neighbours_are_those_of_all_ordered_ones() -> None:
+    domain = [0, 1, 5]
+    assert set(tables(domain, 3)) == {tuple(sorted(table)) for table in product(domain, repeat=3)}
+    for table in tables(domain, 3):
+        assert set(neighbours(table, domain)) == {
+            tuple(sorted(other))
+            for other in product(domain, repeat=3)
+            if sum(a != b for a, b in zip(table, other, strict=True)) == 1
+        }
+
+
+def test_the_distance_is_the_least_number_of_replacements() -> None:
+    for one, other in product(tables([0, 1, 2], 3), repeat=2):
+        assert distance(one, other) == min(
+            sum(a != b for a, b in zip(one, order, strict=True))
+            for order in product([0, 1, 2], repeat=3)
+            if tuple(sorted(order)) == other
+        )
+
+
+def test_the_reach_of_the_sum_is_the_width_once_everybody_may_differ() -> None:
+    assert local_by_brute_force(sum, [1, 1], [0, 1, 4]) == 3
+    assert reaches_by_brute_force(sum, [1, 1], [0, 1, 4]) == [3, 4, 4]

@@ -1,0 +1,122 @@
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare
+
+from toolkit.budget.ledger import Ledger
+from toolkit.central.robust.brute import neighbours, tables
+from toolkit.central.robust.estimators import Huber, Mean, Tukey
+from toolkit.central.robust.inverse import InverseSensitivity, Quantile
+from toolkit.core.loss import Pure, Zcdp
+
+
+@pytest.mark.parametrize("statistic", ["median", Quantile("1/5"), Huber("3/2"), np.mean], ids=str)
+@pytest.mark.parametrize("n", [4, 5])
+def test_no_table_is_told_from_its_neighbours_beyond_epsilon(n: int, statistic: Any) -> None:
+    """The law itself, on all tables of 5 values and all their neighbours."""
+    domain = range(5)
+    mechanism = InverseSensitivity.for_epsilon(1, statistic, bounds=(0, 4), step=1)
+    laws = {table: mechanism.probabilities(np.array(table, dtype=float)) for table in tables(domain, n)}
+    worst = max(
+        np.abs(np.log(laws[table] / laws[near])).max() for table in laws for near in neighbours(table, domain)
+    )
+    assert 0.4 < worst <= 1 + 1e-12
+
+
+def test_draws_follow_the_law() -> None:
+    """Chi-square on 2,000 seeded draws from 9 candidates; a false alarm has probability 1e-4."""
+    mechanism = InverseSensitivity.for_epsilon(1, Huber(2), bounds=(0, 8), step=1)
+    rng, values = np.random.default_rng(3), [1.0, 2.0, 2.0, 7.0, 8.0]
+    scores, law = -mechanism.lengths(values), mechanism.probabilities(values)
+    drawn = [int(float(mechanism.choose(scores, rng))) for _ in range(2000)]
+    assert chisquare(np.bincount(drawn, minlength=9), 2000 * law).pvalue > 1e-4
+
+
+def test_a_tie_is_returned() -> None:
+    """30 % of the values agree, the median among them: gaps of positive width could never return it."""
+    values = np.concatenate([np.linspace(0, 40, 350), np.full(300, 50.0), np.linspace(60, 100, 350)])
+    for statistic in ("median", Huber(10)):
+        found = InverseSensitivity.for_epsilon(1, statistic, bounds=(0, 100), step=1)
+        assert found.probabilities(values)[50] > 0.9
+
+
+def test_missing_values_are_left_out_and_an_empty_column_is_answered_evenly() -> None:
+    mechanism = InverseSensitivity.for_epsilon(1, Huber(2), bounds=(0, 9), step=1)
+    assert np.array_equal(mechanism.lengths([1.0, np.nan, 9.0]), mechanism.lengths([1.0, 9.0]))
+    assert np.allclose(mechanism.probabilities(np.array([np.nan, np.nan])), 0.1)
+    assert np.allclose(mechanism.probabilities(np.array([])), 0.1)
+    assert np.isfinite(mechanism.lengths([np.inf, -np.inf, 1e308])).all()
+
+
+def test_a_huber_location_is_found_between_mean_and_median() -> None:
+    """30,000 values: at epsilon 100 the release is within a step or two of the zero of the scores."""
+    values = np.random.default_rng(2).lognormal(np.log(30_000), 0.75, 30_001)
+    mechanism = InverseSensitivity.for_epsilon(100, Huber(20_000), bounds=(0, 10**6), step=4)
+    found = float(mechanism.release(values))
+    assert np.median(values) + 1000 < found < values.mean() - 1000
+    assert abs(np.clip(values - found, -20_000, 20_000).mean()) < 8
+
+
+def test_the_fifth_of_a_column_is_cheaper_than_its_epsilon_in_concentrated_privacy() -> None:
+    ledger = Ledger(Zcdp(1))
+    ledger.charge(InverseSensitivity.for_epsilon(1, "median", bounds=(0, 1)), neighbors="replace")
+    assert ledger.spent == Zcdp("1/8")
+
+
+def test_a_release_says_its_loss_and_no_error_and_the_repr_holds_no_data() -> None:
+    mechanism = InverseSensitivity.for_epsilon("1/2", Huber(3), bounds=(0, 10), step=1)
+    one, other = (mechanism.release(values) for values in ([1.0, 2.0, 3.0], [0.0, 0.0, 10.0]))
+    assert one.loss == Pure("1/2")
+    assert (one.notes, one.method, one.covers) == (other.notes, other.method, other.covers)
+    assert np.isnan(one.se)
+    assert "Huber(3) location" in one.notes[0]
+    assert repr(mechanism) == "<InverseSensitivity of Huber(3) between 0 and 10; ε = 0.5>"
+    assert any("seeded" in note for note in mechanism.release([1.0], np.random.default_rng(1)).notes)
+
+
+def test_the_note_is_true() -> None:
+    """Candidates beyond the length that is told have a probability of at most 5 %, on hard data."""
+    for values in ([], [5.0] * 3, [0.0, 10.0] * 20, np.linspace(0, 10, 500)):
+        for epsilon in (0.1, 1, 5):
+            mechanism = InverseSensitivity.for_epsilon(epsilon, "median", bounds=(0, 10), step="1/100")
+            reach = int(mechanism.note.split("at most ")[1].split(" people")[0].replace(",", ""))
+            lengths, law = mechanism.lengths(values), mechanism.probabilities(values)
+            assert law[lengths > reach].sum() <= 0.05
+
+
+@pytest.mark.slow
+def test_a_median_of_a_million_takes_at_most_three_sorts() -> None:
+    values = np.random.default_rng(1).lognormal(np.log(30_000), 0.75, 10**6)
+    mechanism = InverseSensitivity.for_epsilon(1, "median", bounds=(0, 10**6))
+
+    def least(run: Any) -> float:
+        times = []
+        for _ in range(3):
+            start = time.perf_counter()
+            run()
+            times.append(time.perf_counter() - start)
+        return min(times)
+
+    assert least(lambda: mechanism.release(values)) < 3 * least(lambda: np.sort(values))
+
+
+def test_bad_arguments_are_refused_with_the_reason() -> None:
+    for call, error, message in (
+        (lambda: InverseSensitivity.for_epsilon(0, "median", bounds=(0, 1)), ValueError, "above 0"),
+        (lambda: InverseSensitivity.for_epsilon(1, "mode", bounds=(0, 1)), TypeError, "must be a Quantile"),
+        (
+            lambda: InverseSensitivity.for_epsilon(1, Tukey(3), bounds=(0, 1)),
+            TypeError,
+            "a monotone",
+        ),
+        (lambda: InverseSensitivity.for_epsilon(1, Mean(), bounds=(0, 1)), TypeError, "must be a Quantile"),
+        (lambda: InverseSensitivity.for_epsilon(1, Huber, bounds=(0, 1)), TypeError, "must be a Quantile"),
+        (lambda: InverseSensitivity.for_epsilon(1, "median", bounds=(1, 0)), ValueError, "must be below"),
+        (lambda: InverseSensitivity.for_epsilon(1, "median", bounds=None), ValueError, "two finite numbers"),
+        (lambda: Quantile(2), ValueError, "between 0 and 1"),
+        (lambda: Huber(0), ValueError, "`k` must be above 0"),
+    ):
+        with pytest.raises(error, match=message):
+            call()

@@ -1,0 +1,102 @@
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+import pytest
+
+from toolkit.central.robust.brute import Table, distance, neighbours, tables
+from toolkit.central.robust.lengths import function_lengths, huber_lengths, quantile_lengths
+from toolkit.central.steps import Bounds
+
+
+def scores(table: Table, half: int, reach: int) -> int:
+    return sum(min(max(2 * value - half, -reach), reach) for value in table)
+
+
+def is_huber(table: Table, v: int, reach: int) -> bool:
+    return scores(table, 2 * v + 1, reach) <= 0 <= scores(table, 2 * v - 1, reach)
+
+
+def is_quantile(table: Table, v: int, q: Fraction) -> bool:
+    below, above = sum(x < v for x in table), sum(x > v for x in table)
+    return below <= q * len(table) and above <= (1 - q) * len(table)
+
+
+def steps(table: Table) -> np.ndarray:
+    return np.array(table, dtype=np.int64)
+
+
+@pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)])
+@pytest.mark.parametrize(("span", "n"), [(5, 3), (4, 4), (3, 5), (4, 1), (3, 0)])
+def test_the_length_of_a_quantile_is_the_true_distance_on_all_tables(span: int, n: int, q: Fraction) -> None:
+    every = tables(range(span + 1), n)
+    for table in every:
+        expected = [
+            min(distance(table, other) for other in every if is_quantile(other, v, q))
+            for v in range(span + 1)
+        ]
+        assert quantile_lengths(steps(table), span, q).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("span", "n", "reach"), [(5, 4, 4), (4, 5, 3), (6, 3, 20), (5, 3, 1), (4, 1, 2), (3, 0, 2), (2, 6, 1)]
+)
+def test_the_length_of_a_huber_location_is_the_true_distance_on_all_tables(
+    span: int, n: int, reach: int
+) -> None:
+    every = tables(range(span + 1), n)
+    for table in every:
+        expected = [
+            min(distance(table, other) for other in every if is_huber(other, v, reach))
+            for v in range(span + 1)
+        ]
+        assert huber_lengths(steps(table), span, reach).tolist() == expected
+
+
+def test_one_person_who_is_replaced_comes_or_goes_moves_no_length_by_more_than_one() -> None:
+    span = 4
+    every = [table for n in range(6) for table in tables(range(span + 1), n)]
+    for length in (
+        *(partial(quantile_lengths, span=span, q=q) for q in (Fraction(1, 2), Fraction(1, 3))),
+        *(partial(huber_lengths, span=span, reach=reach) for reach in (1, 3, 6)),
+    ):
+        found = {table: length(steps(table)) for table in every}
+        for table in (table for table in every if table):
+            near = {
+                *neighbours(table, range(span + 1)),
+                *(table[:i] + table[i + 1 :] for i in range(len(table))),
+            }
+            assert all(np.abs(found[table] - found[other]).max() <= 1 for other in near)
+
+
+def test_a_median_as_a_function_has_the_lengths_of_the_median() -> None:
+    """For odd n the two agree: the middle value is a function, and the only value that is a median."""
+    bounds = Bounds.of((0, 5)).with_step(1)
+    for table in tables(range(6), 3):
+        found = function_lengths(np.array(table, dtype=float), bounds, lambda x: float(np.median(x)), 9)
+        assert found.tolist() == quantile_lengths(steps(table), 5, Fraction(1, 2)).tolist()
+
+
+def test_the_mean_as_a_function_has_the_true_distance_and_is_cut_at_the_most() -> None:
+    bounds = Bounds.of((0, 4)).with_step(1)
+    every = tables(range(5), 3)
+    for table in every:
+        expected = [
+            min(
+                distance(table, other)
+                for other in every
+                if abs(Fraction(sum(other), 3) - v) <= Fraction(1, 2)
+            )
+            for v in range(5)
+        ]
+        found = function_lengths(np.array(table, dtype=float), bounds, lambda x: float(np.mean(x)), 9)
+        assert found.tolist() == expected
+        cut = function_lengths(np.array(table, dtype=float), bounds, lambda x: float(np.mean(x)), 1)
+        assert cut.tolist() == np.minimum(expected, 2).tolist()
+
+
+def test_a_function_that_fails_or_is_not_finite_counts_as_the_lower_bound() -> None:
+    bounds = Bounds.of((0, 4)).with_step(1)
+    for function in (lambda _: 1 / 0, lambda _: float("nan"), lambda _: "a"):
+        found = function_lengths(np.array([1.0, 2.0]), bounds, function, 9)
+        assert found.tolist() == [0, 3, 3, 3, 3]

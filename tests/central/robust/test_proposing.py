@@ -1,0 +1,67 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from toolkit.central.robust.brute import neighbours, tables
+from toolkit.central.robust.proposing import ProposeTestRelease
+from toolkit.central.robust.ranks import RankStatistic
+from toolkit.central.robust.smooth import reaches
+from toolkit.central.steps import Bounds
+from toolkit.core.loss import Approx
+
+GRID = Bounds.of((0, 6)).with_step(1)
+
+
+def small(proposed: float, n: int = 4) -> ProposeTestRelease:
+    return ProposeTestRelease(RankStatistic.named("median", n), GRID, proposed, 1, "1/100")
+
+
+@pytest.mark.parametrize("proposed", [0.5, 1, 2.5, 3])
+def test_the_distance_is_the_first_reach_beyond_the_proposal_and_moves_by_one_at_most(
+    proposed: float,
+) -> None:
+    made, found = small(proposed), {}
+    for table in tables(range(7), 4):
+        found[table] = made.distance(table)
+        listed = reaches("median", table, bounds=(0, 6), most=5)
+        beyond = [k for k, reach in enumerate(listed) if reach > Fraction(proposed)]
+        assert found[table] == (beyond[0] if beyond else 5)
+    for table, far in found.items():
+        assert max(abs(far - found[near]) for near in neighbours(table, range(7))) <= 1
+
+
+def test_where_the_proposal_does_not_hold_the_test_passes_with_less_than_delta() -> None:
+    """The noise is a whole number, above the threshold with probability e**-(epsilon (threshold + 1)) / (1 +
+    e**-epsilon).
+    """
+    for epsilon, delta in ((1, "1/100"), ("1/2", "1e-6"), (3, "1/10")):
+        made = ProposeTestRelease(RankStatistic.named("median", 3), GRID, 1, epsilon, delta)
+        share = float(Fraction(epsilon))
+        passes = math.exp(-share * (made.threshold + 1)) / (1 + math.exp(-share))
+        assert passes < Fraction(delta)
+        assert made.loss == Approx(2 * Fraction(epsilon), delta)
+
+
+def test_a_dense_sample_passes_and_a_sparse_one_does_not() -> None:
+    median = RankStatistic.named("median", 1001)
+    made = ProposeTestRelease(median, Bounds.of((0, 100)), 5, 1, "1e-6")
+    rng = np.random.default_rng(1)
+    dense, sparse = np.linspace(0, 100, 1001), np.repeat([0.0, 100.0], [500, 501])
+    drawn = [float(made.release(dense, rng)) for _ in range(50)]
+    assert abs(np.mean(drawn) - 50) < 4.5 * math.sqrt(2) * 5 / math.sqrt(50)
+    assert all(math.isnan(float(made.release(sparse, rng))) for _ in range(50))
+
+
+def test_bad_arguments_are_refused() -> None:
+    for message, change in (
+        ("`proposed` must be above 0", {"proposed": 0}),
+        ("`epsilon` must be above 0", {"epsilon": 0}),
+        ("`delta` must lie between", {"delta": 0}),
+    ):
+        options = {"proposed": 1, "epsilon": 1, "delta": "1/2"} | change
+        with pytest.raises(ValueError, match=message):
+            ProposeTestRelease(RankStatistic.named("median", 3), GRID, **options)
+    with pytest.raises(ValueError, match="there must be 4 values"):
+        small(1).release([1.0])

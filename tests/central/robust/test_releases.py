@@ -1,0 +1,192 @@
+import math
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import chisquare, norm
+
+from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
+from toolkit.central.robust.brute import neighbours, tables
+from toolkit.central.robust.ranks import RankStatistic
+from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity, several
+from toolkit.central.robust.smooth import smooth_sensitivity
+from toolkit.central.steps import Bounds
+from toolkit.core.loss import Approx, Pure
+from toolkit.core.sampling.enclosure import exp_enclosure
+
+SPAN = 6
+GRID = Bounds.of((0, SPAN)).with_step(1)
+KINDS: dict[str, tuple[str, int, dict[str, int]]] = {
+    "median": ("median", 3, {}),
+    "midpoint": ("median", 4, {}),
+    "trimmed": ("trimmed", 4, {"trim": 1}),
+    "quartiles": ("iqr", 4, {}),
+}
+
+
+def mechanism(kind: str, epsilon: Any = 1) -> SmoothSensitivity:
+    name, n, options = KINDS[kind]
+    return SmoothSensitivity(RankStatistic.named(name, n, **options), GRID, PowerLaw.for_epsilon(epsilon))
+
+
+def law(release: SmoothSensitivity, table: tuple[int, ...]) -> np.ndarray:
+    """Probabilities of the whole numbers -60 ... 60, the ends with all beyond them."""
+    found = release.summary_of(np.array(table, dtype=np.int64))
+    width, power = float(release.law.factor * found.smooth), release.law.m
+    edges = np.arange(-60, 60) + 0.5 - float(found.value)
+    tails = (width / (width + np.abs(edges))) ** power / 2
+    upto = np.where(edges < 0, tails, 1 - tails)
+    return np.diff(np.concatenate([[0], upto, [1]]))
+
+
+@pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2])
+@pytest.mark.parametrize("kind", KINDS)
+def test_no_table_is_told_from_its_neighbours_beyond_epsilon(kind: str, epsilon: Any) -> None:
+    """The law on the grid itself, on all tables of 7 values and all neighbours; and the half of it is too
+    little.
+    """
+    release = mechanism(kind, epsilon)
+    laws = {table: law(release, table) for table in tables(range(SPAN + 1), release.statistic.n)}
+    worst = max(
+        float(np.abs(np.log(laws[table] / laws[near])).max())
+        for table in laws
+        for near in neighbours(table, range(SPAN + 1))
+    )
+    assert 0.5 * epsilon < worst <= epsilon + 1e-9
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_statistic_and_sensitivity_are_exact_and_between_neighbours_as_the_law_needs(kind: str) -> None:
+    release = mechanism(kind)
+    name, _, options = KINDS[kind]
+    least = Fraction(exp_enclosure(release.law.smoothness, 100)[0], 2**100)  # not above e**-t
+    assert least < release.ratio < 1
+    found = {}
+    for table in tables(range(SPAN + 1), release.statistic.n):
+        found[table] = release.summary_of(np.array(table, dtype=np.int64))
+        expected = smooth_sensitivity(name, table, bounds=(0, SPAN), q=release.ratio, **options)
+        floor = Fraction(1, release.statistic.divisor)
+        assert 0 <= found[table].smooth - max(expected, floor) <= Fraction(1, 2**128)
+    for table, one in found.items():
+        for near in neighbours(table, range(SPAN + 1)):
+            other = found[near]
+            assert abs(one.value - other.value) <= min(one.smooth, other.smooth)
+            assert one.smooth * least <= other.smooth
+
+
+def test_draws_follow_the_law_on_the_grid() -> None:
+    """Chi-square on 3,000 seeded draws, tails pooled; a false alarm has probability 1e-4."""
+    release, table, rng = mechanism("median"), (1, 2, 5), np.random.default_rng(4)
+    summary = release.summary_of(np.array(table))
+    drawn = np.array([float(release.draw(summary, rng)) for _ in range(3000)])
+    expected = law(release, table)
+    seen = np.bincount(np.clip(drawn, -60, 60).astype(int) + 60, minlength=121)
+    pooled = [slice(0, 40), *(slice(i, i + 1) for i in range(40, 81)), slice(81, 121)]
+    counts, shares = ([part[s].sum() for s in pooled] for part in (seen, expected))
+    assert chisquare(counts, 3000 * np.array(shares)).pvalue > 1e-4
+
+
+def test_the_law_that_the_reference_simulated() -> None:
+    """C = 8.4 and m = 6 on a grid of 1: P(0) = 0.2931."""
+    width, power = 8.4, 6
+    assert 1 - (width / (width + 0.5)) ** power == pytest.approx(0.2931, abs=5e-5)
+    assert float(PowerLaw.for_epsilon(1).factor) == width
+
+
+def test_a_large_sample_has_the_smooth_sensitivity_of_the_function_for_lessons() -> None:
+    values = np.random.default_rng(1).lognormal(np.log(30_000), 0.75, 2001)
+    for name, options in (("median", {}), ("trimmed", {"trim": 200}), ("iqr", {})):
+        release = SmoothSensitivity.for_epsilon(1, name, n=2001, bounds=(0, 10**6), **options)
+        found = release.summary(values)
+        beta = -math.log(release.ratio)
+        expected = smooth_sensitivity(name, values, bounds=(0, 10**6), beta=beta, **options)
+        assert float(found.smooth * release.bounds.step) == pytest.approx(expected, rel=1e-5)
+        assert beta == pytest.approx(1 / 6, rel=1e-3)
+
+
+def test_values_that_all_agree_get_noise_for_the_floor_and_are_soon_done() -> None:
+    release = SmoothSensitivity.for_epsilon(1, "median", n=200_000, bounds=(0, 10**6))
+    found = release.summary(np.full(200_000, 5000.0))
+    assert found.smooth == max(1, release.bounds.span >> FLOOR_BITS) / Fraction(2)
+    assert abs(float(release.draw(found)) - 5000) < 100
+    assert release.farthest < 110
+
+
+def test_nothing_about_a_release_but_its_number_depends_on_the_data() -> None:
+    """Two tables whose smooth sensitivities differ, a constant one, and one of missing values."""
+    release = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
+    shown = set()
+    for values in ([2, 4, 5, 7, 9], [0, 0, 0, 0, 100], [0, 0, 0, 100, 100], [7] * 5, [math.nan] * 5):
+        found = release.release(np.array(values, dtype=float))
+        text = repr(found).split(" ", 2)[2]  # all but the number
+        shown.add((text, found.notes, found.method, found.covers, str(found.interval()), str(found.se)))
+        assert np.isfinite(float(found))
+    assert len(shown) == 1
+    assert "not told" in next(iter(shown))[1][0]
+
+
+def test_errors_say_nothing_of_the_data() -> None:
+    release = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
+    with pytest.raises(ValueError, match="there must be 5 values, got 4: their number is public"):
+        release.release([1.0, 2.0, 3.0, 4.0])
+    for call, message in (
+        (lambda: SmoothSensitivity.for_epsilon(1, "median", n=0, bounds=(0, 1)), "`n` must be at least 1"),
+        (lambda: SmoothSensitivity.for_epsilon(1, "iqr", n=1, bounds=(0, 1)), "at least 2 values"),
+        (lambda: SmoothSensitivity.for_epsilon(1, "median", n=3, bounds=None), "two finite numbers"),
+        (lambda: SmoothSensitivity.for_epsilon(1, "median", n=3, bounds=(0, 1), t=1), "below epsilon / 2"),
+        (
+            lambda: SmoothSensitivity.for_loss(1, 0.1, "median", n=3, bounds=(0, 1), noise="x"),
+            "one of laplace",
+        ),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_spread() -> None:
+    """600 draws; their root mean square is within 15 % of the law's, six standard errors of the
+    Gaussian's.
+    """
+    values, rng = np.linspace(0, 100, 1001), np.random.default_rng(6)
+    for noise, law_of in (("laplace", SmoothLaplace), ("gaussian", SmoothGaussian)):
+        release = SmoothSensitivity.for_loss(1, 1e-6, "median", n=1001, bounds=(0, 100), noise=noise)
+        assert release.loss == Approx(1, "1e-6")
+        assert isinstance(release.law, law_of)
+        summary = release.summary(values)
+        drawn = np.array([float(release.draw(summary, rng)) for _ in range(150)]) - 50
+        expected = release.law.sd * float(summary.smooth * release.bounds.step)
+        assert np.sqrt(np.mean(drawn**2)) == pytest.approx(expected, rel=0.5)
+
+
+def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
+    """ln S moves by at most t between neighbours; the bound holds in at least 176 of 200 releases (95 %):
+    false alarms 1e-4.
+    """
+    values, rng = np.linspace(0, 100, 1001), np.random.default_rng(2)
+    release = SmoothSensitivity.for_epsilon(1, "median", n=1001, bounds=(0, 100))
+    bound = release.scale_bound("1/6")
+    assert bound.loss == Pure("1/6")
+    assert bound.laplace.sensitivity >= release.law.smoothness
+    sd = release.law.sd * float(release.summary(values).smooth * release.bounds.step)
+    assert sum(bound.release(values, rng) >= sd for _ in range(200)) >= 176
+
+
+def test_medians_of_several_columns_get_noise_in_length() -> None:
+    """80 draws of two columns in different units: each has the standard deviation of the common length; 45 %
+    is 5.7 standard errors.
+    """
+    law_of_two, rng = SmoothGaussian.for_loss(1, 1e-6, dimension=2), np.random.default_rng(3)
+    n = 501
+    median = RankStatistic.named("median", n)
+    columns = [
+        (median, Bounds.of((0, 100)), np.linspace(0, 100, n)),
+        (median, Bounds.of((0, 1)), np.linspace(0, 1, n)),
+    ]
+    scales = [float(SmoothSensitivity(s, b, law_of_two).summary(x).smooth * b.step) for s, b, x in columns]
+    drawn = np.array([several(law_of_two, columns, rng) for _ in range(80)])
+    expected = law_of_two.sd * math.hypot(*scales)
+    assert np.allclose(drawn.std(axis=0) / expected, 1, atol=0.45)
+    assert abs(np.mean(drawn[:, 0]) - 50) < norm.ppf(1 - 1e-5) * expected / math.sqrt(80)
+    with pytest.raises(ValueError, match="must be 2 columns of the same people"):
+        several(law_of_two, columns[:1])

@@ -1,0 +1,202 @@
+"""`RobustVerbs`: what a curator says of the middle and the spread of a column without following its outliers.
+
+Nothing that depends on a local or a smooth sensitivity is told: no standard error, no interval, no message.
+"""
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit.budget.frames.columns import Column
+from toolkit.budget.frames.missing import settled
+from toolkit.budget.keeper import Keeper
+from toolkit.central import statistics
+from toolkit.central.release import chosen
+from toolkit.central.selection import Exponential
+from toolkit.central.steps import QUANTILE_BITS, Bounds
+from toolkit.core.checks import Number, choice, exact, probability, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.randomness import Rng, check_rng
+
+if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
+    from toolkit.central.robust.estimators import Huber
+    from toolkit.central.robust.releases import SmoothSensitivity, Summary
+
+
+class RobustVerbs(Keeper):
+    """Quantiles, Huber locations, trimmed means and distances of quartiles."""
+
+    def quantile(
+        self,
+        column: str | int,
+        q: Number,
+        *,
+        bounds: Any,
+        epsilon: Number,
+        step: Number | None = None,
+        rng: Rng = None,
+    ) -> Estimate:
+        """The value below which a share q of the column's values lie, chosen by the exponential mechanism.
+
+        Candidates are multiples of `step` (2**-16 of the bounds' distance if not given) between the bounds;
+        missing values are left out. `q` is read as the nearest fraction with a denominator of at most 2**20.
+        How far its rank may be off is in the notes: in the column's unit that depends on the data.
+        """
+        share = statistics.rank_unit(probability(q, "q"))
+        limits = Bounds.of(bounds, QUANTILE_BITS)
+        limits = limits if step is None else limits.with_step(step)
+        found, label = self._numbers(column), f"{float(share):g} quantile of {self._frame.name(column)}"
+        statistic = statistics.rank_scores(limits, share, self.neighbors)
+        mechanism, source = (
+            Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity),
+            check_rng(rng),
+        )
+        scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()))
+        place = mechanism.choose(range(len(scores)), scores, rng=source)
+        reach = 2 / mechanism.epsilon * (math.log(len(scores)) + math.log(20))
+        note = (
+            f"with probability 95 % at most {math.ceil(reach):,} of the values lie between it and the "
+            "true quantile"
+        )
+        value = float(min(max((limits.least + place) * limits.step, limits.low), limits.high))
+        return self._told(
+            chosen(value, mechanism.loss, "noise, in ranks", "Exponential", rng),
+            label,
+            "missing left out",
+            (note,),
+        )
+
+    def median(
+        self,
+        column: str | int,
+        *,
+        bounds: Any,
+        epsilon: Number,
+        method: str = "exponential",
+        step: Number | None = None,
+        missing: Any = None,
+        rng: Rng = None,
+    ) -> Estimate:
+        """The quantile at one half, or the median with noise for its smooth sensitivity.
+
+        "exponential" chooses among multiples of `step` and leaves missing values out; nearly always it is the
+        more precise. "smooth" is the middle value, of an even number of rows the midpoint of two, with noise
+        whose scale depends on the data and is not told; `missing` is the number to put there, and it needs
+        "replace".
+        """
+        if choice(method, "method", ("exponential", "smooth")) == "exponential":
+            if missing is not None:
+                refuse(
+                    "`missing` is said only for method='smooth'",
+                    missing,
+                    "the other leaves missing values out",
+                )
+            return self.quantile(column, "1/2", bounds=bounds, epsilon=epsilon, step=step, rng=rng)
+        if step is not None:
+            refuse("`step` is said only for method='exponential'", step, "the other has a grid of its own")
+        return self._smooth("median", "median", column, bounds, epsilon, missing, rng)
+
+    def location(
+        self,
+        column: str | int,
+        *,
+        estimator: "Huber",
+        bounds: Any,
+        epsilon: Number,
+        step: Number | None = None,
+        rng: Rng = None,
+    ) -> Estimate:
+        """The Huber location of a column: the value from which the others, cut at `estimator.k`, differ by 0
+        in the mean.
+
+        It is chosen by inverse sensitivity among multiples of `step` (2**-16 of the bounds' distance if not
+        given); missing values are left out. Of a skewed column it is neither the median nor the mean: it is
+        the target itself that the estimate names.
+        """
+        from toolkit.central.robust.estimators import Huber
+        from toolkit.central.robust.inverse import InverseSensitivity
+
+        if not isinstance(estimator, Huber):
+            refuse(
+                "`estimator` must be a Huber",
+                getattr(estimator, "__name__", repr(estimator)),
+                "a mean has no bounded score, and where psi falls again no count of people is known",
+                TypeError,
+            )
+        mechanism = InverseSensitivity.for_epsilon(epsilon, estimator, bounds=bounds, step=step)
+        found, source = self._numbers(column), check_rng(rng)
+        label = f"{estimator!r} location of {self._frame.name(column)}"
+        scores = self._paid(mechanism, label, lambda: -mechanism.lengths(found.floats()))
+        note = "a Huber location, which of skewed values is neither their median nor their mean"
+        return self._told(mechanism.choose(scores, source), label, "missing left out", (note,))
+
+    def trimmed_mean(
+        self,
+        column: str | int,
+        *,
+        trim: Number,
+        bounds: Any,
+        epsilon: Number,
+        missing: Any = None,
+        rng: Rng = None,
+    ) -> Estimate:
+        """The mean without a share `trim` of the rows at each end, with noise for its smooth sensitivity.
+
+        `missing` is the number to put there; it needs "replace". The scale of the noise is not told.
+        """
+        share = probability(trim, "trim")
+        if share >= exact("1/2", "trim"):
+            refuse("`trim` must be below 1/2", trim, "it is cut off at each end")
+        return self._smooth("trimmed", "trimmed mean", column, bounds, epsilon, missing, rng, share=share)
+
+    def iqr(
+        self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
+    ) -> Estimate:
+        """The distance of the quartiles, with noise for its smooth sensitivity.
+
+        The quartiles are the values of ranks n/4 and 3n/4, rounded up. `missing` is the number to put there;
+        it needs "replace". The scale of the noise is not told.
+        """
+        return self._smooth("iqr", "interquartile range", column, bounds, epsilon, missing, rng)
+
+    def _smooth(
+        self,
+        statistic: str,
+        words: str,
+        column: str | int,
+        bounds: Any,
+        epsilon: Number,
+        missing: Any,
+        rng: Rng,
+        share: Any = None,
+    ) -> Estimate:
+        if self.neighbors != "replace":
+            refuse(
+                f"a {words} with smooth noise needs neighbors='replace'",
+                repr(self.neighbors),
+                "its sensitivity is known for a public number of rows; quantile and location need none",
+            )
+        from toolkit.central.robust.releases import SmoothSensitivity
+
+        rows = len(self._frame)
+        trim = {} if share is None else {"trim": math.floor(share * rows)}
+        mechanism = SmoothSensitivity.for_epsilon(epsilon, statistic, n=rows, bounds=bounds, **trim)
+        fill, how = settled(missing, mechanism.bounds)
+        if fill is None:
+            refuse(
+                f"`missing` must be a number for a {words} with smooth noise",
+                repr(missing),
+                "were values dropped, their number would be private",
+            )
+        found, source = self._numbers(column), check_rng(rng)
+        label = f"{words} of {self._frame.name(column)}"
+        summary = self._paid(mechanism, label, partial(_summary, mechanism, found, float(fill)))
+        note = f"released is the {mechanism.statistic.name} of {rows:,} values"
+        return self._told(mechanism.draw(summary, source), label, how, (note,))
+
+
+def _summary(mechanism: "SmoothSensitivity", found: Column, fill: float) -> "Summary":
+    values = found.floats()
+    return mechanism.summary(np.where(np.isnan(values), fill, values))

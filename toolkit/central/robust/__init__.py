@@ -1,0 +1,43 @@
+"""When the worst case is too much noise: local, smooth and inverse sensitivity, and robust estimators."""
+
+from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu
+from toolkit.central.robust.descent import NoisyDescent
+from toolkit.central.robust.estimators import Huber, Logistic, Mean, Median, Tukey
+from toolkit.central.robust.influence import (
+    fixed_scale_influence,
+    gross_error_sensitivity,
+    influence,
+    location,
+)
+from toolkit.central.robust.inverse import InverseSensitivity, Quantile
+from toolkit.central.robust.proposing import ProposeTestRelease
+from toolkit.central.robust.ranks import RankStatistic
+from toolkit.central.robust.regression import regression
+from toolkit.central.robust.releases import SmoothSensitivity
+from toolkit.central.robust.smooth import local_sensitivity, reaches, smooth_sensitivity
+from toolkit.core.loss import AsymptoticPromise
+
+__all__ = [
+    "AsymptoticPromise",
+    "AvellaMedina",
+    "Huber",
+    "InverseSensitivity",
+    "Logistic",
+    "Mean",
+    "Median",
+    "NoisyDescent",
+    "ProposeTestRelease",
+    "Quantile",
+    "RankStatistic",
+    "SmoothSensitivity",
+    "Tukey",
+    "chaudhuri_hsu",
+    "fixed_scale_influence",
+    "gross_error_sensitivity",
+    "influence",
+    "local_sensitivity",
+    "location",
+    "reaches",
+    "regression",
+    "smooth_sensitivity",
+]

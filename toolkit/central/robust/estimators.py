@@ -1,0 +1,211 @@
+"""M-estimators of location: the value t at which the scores psi(x - t) add up to zero.
+
+Each says its score psi, the slope of psi, the loss rho whose slope psi is, and the largest score, `bound`:
+how much one person can add to the sum. The mean and the median are here as the two ends between which the
+others lie.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import expit
+
+from toolkit.central.steps import written
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, positive
+
+
+class Estimator(Protocol):
+    """What is asked of a score."""
+
+    @property
+    def bound(self) -> float:
+        """Sup |psi|; infinite where one person can add anything."""
+        ...
+
+    @property
+    def monotone(self) -> bool:
+        """Whether psi never falls."""
+        ...
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        """Where the slope of psi jumps."""
+        ...
+
+    def psi(self, u: npt.ArrayLike) -> Array: ...
+
+    def slope(self, u: npt.ArrayLike) -> Array: ...
+
+    def rho(self, u: npt.ArrayLike) -> Array: ...
+
+
+@dataclass(frozen=True, repr=False)
+class Huber:
+    """psi(u) = u, cut at -k and k: the mean for values within k of it, and of the others only their side.
+
+    >>> Huber(1.345).psi([-5, 0.5, 5]).tolist(), Huber("4/3")
+    ([-1.345, 0.5, 1.345], Huber(1.3333333333333333))
+    """
+
+    k: Fraction
+
+    def __init__(self, k: Number) -> None:
+        object.__setattr__(self, "k", positive(k, "k", "beyond k a value counts by its side only"))
+
+    @property
+    def bound(self) -> float:
+        return float(self.k)
+
+    @property
+    def monotone(self) -> bool:
+        return True
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (-self.bound, self.bound)
+
+    def psi(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(np.clip(np.asarray(u, dtype=float), -self.bound, self.bound))
+
+    def slope(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(np.abs(np.asarray(u, dtype=float)) < self.bound, dtype=float)
+
+    def rho(self, u: npt.ArrayLike) -> Array:
+        size = np.abs(np.asarray(u, dtype=float))
+        return np.asarray(np.where(size < self.bound, size**2 / 2, self.bound * (size - self.bound / 2)))
+
+    def __repr__(self) -> str:
+        return f"Huber({written(float(self.k))})"
+
+
+@dataclass(frozen=True, repr=False)
+class Tukey:
+    """psi(u) = u (1 - (u/c)**2)**2 within c, and 0 beyond: far outliers do not count at all.
+
+    psi falls again beyond c / sqrt(5), so its zero need not be unique.
+
+    >>> round(Tukey(4.685).bound, 6), Tukey(4.685).psi(10.0).item()
+    (1.340925, 0.0)
+    """
+
+    c: Fraction
+
+    def __init__(self, c: Number) -> None:
+        object.__setattr__(self, "c", positive(c, "c", "beyond c a value does not count"))
+
+    @property
+    def bound(self) -> float:
+        return 16 * float(self.c) / (25 * math.sqrt(5))
+
+    @property
+    def monotone(self) -> bool:
+        return False
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (-float(self.c), float(self.c))
+
+    def psi(self, u: npt.ArrayLike) -> Array:
+        size = np.asarray(u, dtype=float)
+        return np.asarray(size * self._rest(size) ** 2)
+
+    def slope(self, u: npt.ArrayLike) -> Array:
+        size = np.asarray(u, dtype=float)
+        rest = self._rest(size)
+        return np.asarray(rest * (rest - 4 * (size / float(self.c)) ** 2))
+
+    def rho(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(float(self.c) ** 2 / 6 * (1 - self._rest(np.asarray(u, dtype=float)) ** 3))
+
+    def _rest(self, u: Array) -> Array:
+        return np.asarray(np.maximum(1 - np.minimum(np.abs(u) / float(self.c), 1) ** 2, 0))
+
+    def __repr__(self) -> str:
+        return f"Tukey({written(float(self.c))})"
+
+
+@dataclass(frozen=True)
+class Logistic:
+    """psi(u) = tanh(u / 2): the most likely location where values follow the logistic law."""
+
+    @property
+    def bound(self) -> float:
+        return 1.0
+
+    @property
+    def monotone(self) -> bool:
+        return True
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return ()
+
+    def psi(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(np.tanh(np.asarray(u, dtype=float) / 2))
+
+    def slope(self, u: npt.ArrayLike) -> Array:
+        share = expit(np.asarray(u, dtype=float))
+        return np.asarray(2 * share * (1 - share))
+
+    def rho(self, u: npt.ArrayLike) -> Array:
+        size = np.abs(np.asarray(u, dtype=float))
+        return np.asarray(size + 2 * np.log1p(np.exp(-size)) - 2 * math.log(2))
+
+
+@dataclass(frozen=True)
+class Mean:
+    """psi(u) = u: one person can add anything to the sum."""
+
+    @property
+    def bound(self) -> float:
+        return math.inf
+
+    @property
+    def monotone(self) -> bool:
+        return True
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return ()
+
+    def psi(self, u: npt.ArrayLike) -> Array:
+        return np.array(u, dtype=float)
+
+    def slope(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(np.ones_like(np.asarray(u, dtype=float)))
+
+    def rho(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(np.asarray(u, dtype=float) ** 2 / 2)
+
+
+@dataclass(frozen=True)
+class Median:
+    """psi(u) = the sign of u. Its slope is 0 but for the jump at 0, which `influence` takes from the density
+    there.
+    """
+
+    @property
+    def bound(self) -> float:
+        return 1.0
+
+    @property
+    def monotone(self) -> bool:
+        return True
+
+    @property
+    def kinks(self) -> tuple[float, ...]:
+        return (0.0,)
+
+    def psi(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(np.sign(np.asarray(u, dtype=float)))
+
+    def slope(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(np.zeros_like(np.asarray(u, dtype=float)))
+
+    def rho(self, u: npt.ArrayLike) -> Array:
+        return np.asarray(np.abs(np.asarray(u, dtype=float)))

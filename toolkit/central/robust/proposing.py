@@ -1,0 +1,108 @@
+"""Propose, test, release: a bound on the local sensitivity is proposed, and tested privately before it is
+used.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from toolkit.central.laplace import Laplace
+from toolkit.central.noise.grid import NO_END
+from toolkit.central.release import chosen
+from toolkit.central.robust.admissible import log_up
+from toolkit.central.robust.ranks import RankStatistic
+from toolkit.central.steps import Bounds
+from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Approx
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.sampling.noise import discrete_laplace
+
+
+@dataclass(frozen=True, repr=False)
+class ProposeTestRelease:
+    """The statistic with Laplace noise for a sensitivity of `proposed`, if that surely holds far around:
+    Approx(2 epsilon, delta), under "replace".
+
+    How many people must change before the local sensitivity exceeds the proposal moves by at most 1 with one
+    person. It is released with noise, Pure(epsilon), and must be above ln(1/delta) / epsilon; where the
+    proposal does not hold here already, that happens with probability below delta. Else nothing is
+    released: the value is NaN, and the cost the same.
+
+    Parameters
+    ----------
+    statistic : of a public number of values.
+    bounds : of the values, with the grid that they are rounded to.
+    proposed : the sensitivity, in the unit of the values.
+    epsilon, delta : of each of the two parts, and of the test.
+
+    >>> median = RankStatistic.named("median", 1001)
+    >>> mechanism = ProposeTestRelease(median, Bounds.of((0, 100)), proposed=20, epsilon=1, delta="1e-6")
+    >>> mechanism.loss
+    Approx(2.0, 1e-06)
+    >>> bool(np.isfinite(float(mechanism.release(np.linspace(0, 100, 1001)))))
+    True
+
+    References: Dwork and Lei, Differential privacy and robust statistics (2009).
+    """
+
+    statistic: RankStatistic
+    bounds: Bounds
+    proposed: Number
+    epsilon: Number
+    delta: Number
+
+    def __post_init__(self) -> None:
+        positive(self.epsilon, "epsilon", NO_END)
+        positive(self.proposed, "proposed", "at 0 the noise would be none")
+        if not 0 < exact(self.delta, "delta") < 1:
+            refuse("`delta` must lie between 0 and 1", self.delta, "it is the chance of a wrong test")
+
+    @property
+    def loss(self) -> Approx:
+        return Approx(2 * exact(self.epsilon, "epsilon"), exact(self.delta, "delta"))
+
+    @property
+    def threshold(self) -> int:
+        """ln(1/delta) / epsilon, rounded up."""
+        return math.ceil(log_up(1 / exact(self.delta, "delta")) / exact(self.epsilon, "epsilon"))
+
+    def distance(self, values: Any) -> int:
+        """How many people must change before the local sensitivity exceeds the proposal; private."""
+        ordered, allowed = self._ordered(values), self._allowed
+        low, high = 0, self.statistic.n + 1  # with n changes, or never if the proposal is the width itself
+        while low < high:
+            middle = (low + high) // 2
+            if self.statistic.reach(ordered, 0, self.bounds.span, middle) > allowed:
+                high = middle
+            else:
+                low = middle + 1
+        return low
+
+    def release(self, values: Any, rng: Rng = None) -> Estimate:
+        """The statistic with noise, or NaN where the test does not pass."""
+        source, amount = check_rng(rng), exact(self.epsilon, "epsilon")
+        noisy = self.distance(values) + int(discrete_laplace(1 / amount, 1, source)[0])
+        value = Fraction(int(self.statistic.of(self._ordered(values))), self.statistic.divisor)
+        start = self.bounds.least if not self.statistic.minus else 0
+        released = Laplace.for_epsilon(amount, sensitivity=exact(self.proposed, "proposed")).release(
+            (start + value) * self.bounds.step, rng=source
+        )
+        passed = noisy > self.threshold
+        note = "NaN says that the test of the proposed sensitivity did not pass; it cost the same"
+        shown = float(released) if passed else math.nan
+        return chosen(shown, self.loss, "noise", "ProposeTestRelease", rng, (note,))
+
+    @property
+    def _allowed(self) -> int:
+        """The proposal in steps, times the divisor, rounded down."""
+        return math.floor(exact(self.proposed, "proposed") / self.bounds.step * self.statistic.divisor)
+
+    def _ordered(self, values: Any) -> Any:
+        steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
+        if len(steps) != self.statistic.n:
+            refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
+        return np.sort(np.maximum(steps, 0))

@@ -1,0 +1,136 @@
+"""Statistics of sorted values: median, order statistic, trimmed mean, distance of the quartiles; and how far
+others can bring one person to move them.
+
+With values x(1) <= ... <= x(n) in [a, b], x(i) = a for i < 1 and b for i > n, each of them has a local
+sensitivity of the form
+
+    reach(k) = max over t = 0 ... k + 1 of x(high + t) - x(low - k + t), divided by `divisor`,
+
+the largest move that one person can cause in a table that differs from this one in at most k people
+("replace", n public). Tests compare it with all tables and all neighbours on small domains.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.checks import choice, refuse, whole
+
+STATISTICS = ("median", "midpoint", "rank", "trimmed", "iqr")
+
+
+@dataclass(frozen=True)
+class RankStatistic:
+    """(sum of the values of ranks `plus` - sum of those of ranks `minus`) / divisor, of n sorted values.
+
+    `windows` holds the pairs (low, high) of ranks that the reach is made of.
+
+    >>> RankStatistic.named("median", 5).of([2, 4, 5, 7, 9]), RankStatistic.named("median", 4)
+    (5, <midpoint median of 4 values>)
+    """
+
+    name: str
+    n: int
+    plus: range
+    minus: range
+    windows: tuple[tuple[int, int], ...]
+    divisor: int = 1
+
+    @classmethod
+    def named(cls, name: str, n: int, *, rank: int | None = None, trim: int | None = None) -> "RankStatistic":
+        """The statistic of this name; `rank` for "rank", `trim` (cut off at each end) for "trimmed"."""
+        size = whole(n, "n")
+        choice(name, "statistic", STATISTICS)
+        _only(rank, "rank", name == "rank")
+        _only(trim, "trim", name == "trimmed")
+        if name == "iqr":
+            return _quartiles(size)
+        if name == "trimmed":
+            return _trimmed(size, whole(trim, "trim", least=0))
+        if name == "rank":
+            return _order(size, whole(rank, "rank"), f"value of rank {rank}")
+        if name == "midpoint" and size % 2:
+            refuse("a midpoint must lie between two values", f"{size} values", "ask for the median")
+        return _order(size, (size + 1) // 2, "median") if size % 2 else _midpoint(size)
+
+    def of(self, ordered: Sequence[Any] | npt.NDArray[Any]) -> Any:
+        """The statistic, times `divisor`: of whole numbers a whole number."""
+        return sum(ordered[rank - 1] for rank in self.plus) - sum(ordered[rank - 1] for rank in self.minus)
+
+    def reaches(self, ordered: npt.NDArray[Any], low: Any, high: Any, most: int) -> list[Any]:
+        """The reach, times `divisor`, for k = 0 ... most."""
+        ends = [self._ends(window, ordered, low, high, most) for window in self.windows]
+        return [max(_reach(above, below, k) for above, below in ends) for k in range(most + 1)]
+
+    def reach(self, ordered: npt.NDArray[Any], low: Any, high: Any, k: int) -> Any:
+        """The reach for one k, times `divisor`."""
+        ends = [self._ends(window, ordered, low, high, k) for window in self.windows]
+        return max(_reach(above, below, k) for above, below in ends)
+
+    def _ends(
+        self, window: tuple[int, int], ordered: npt.NDArray[Any], low: Any, high: Any, most: int
+    ) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+        """The values from rank `high` up, and those up to rank `low` + 1, as far as k = most looks."""
+        first, last = window
+        return (
+            _values(ordered, low, high, range(last, last + most + 2)),
+            _values(ordered, low, high, range(first - most, first + 2)),
+        )
+
+    def __repr__(self) -> str:
+        return f"<{self.name} of {self.n} values>"
+
+
+def _reach(above: npt.NDArray[Any], below: npt.NDArray[Any], k: int) -> Any:
+    return (above[: k + 2] - below[len(below) - k - 2 :]).max()
+
+
+def _values(ordered: npt.NDArray[Any], low: Any, high: Any, ranks: range) -> npt.NDArray[Any]:
+    """The values of these ranks, those outside 1 ... n at the bounds."""
+    inside = ordered[max(ranks.start, 1) - 1 : max(min(ranks.stop, len(ordered) + 1) - 1, 0)]
+    before = min(max(1 - ranks.start, 0), len(ranks))
+    found = np.empty(len(ranks), dtype=ordered.dtype)
+    found[:before], found[before : before + len(inside)] = low, inside
+    found[before + len(inside) :] = high
+    return found
+
+
+def _order(n: int, rank: int, name: str) -> RankStatistic:
+    if rank > n:
+        refuse(f"`rank` must be at most the number of values, {n}", rank, "there is no such value")
+    return RankStatistic(name, n, range(rank, rank + 1), range(0), ((rank - 1, rank),))
+
+
+def _midpoint(n: int) -> RankStatistic:
+    half = n // 2
+    return RankStatistic("midpoint median", n, range(half, half + 2), range(0), ((half - 1, half + 1),), 2)
+
+
+def _trimmed(n: int, trim: int) -> RankStatistic:
+    if 2 * trim >= n:
+        refuse("`trim` must leave a value", f"{trim} at each end of {n}", "the others are averaged")
+    kept = range(trim + 1, n - trim + 1)
+    return RankStatistic(
+        f"mean without {trim} at each end", n, kept, range(0), ((trim, n - trim),), n - 2 * trim
+    )
+
+
+def _quartiles(n: int) -> RankStatistic:
+    """One person never moves both quartiles apart, so the larger of their reaches is that of the distance."""
+    if n < 2:
+        refuse("a distance of quartiles needs at least 2 values", n, "both would be the same value")
+    first, third = -(-n // 4), -(-3 * n // 4)
+    windows = ((first - 1, first), (third - 1, third))
+    name = f"distance of ranks {first} and {third}"
+    return RankStatistic(name, n, range(third, third + 1), range(first, first + 1), windows)
+
+
+def _only(value: int | None, name: str, wanted: bool) -> None:
+    if (value is not None) != wanted:
+        received = "none" if value is None else "one for another statistic"
+        refuse(
+            f"`{name}` must be given for the statistic of that name, and for no other", received, "see help"
+        )

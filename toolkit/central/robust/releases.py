@@ -1,0 +1,251 @@
+"""Releases with noise that is scaled to the smooth sensitivity: of a median, a trimmed mean, a distance of
+quartiles.
+
+The scale depends on the data and stays inside: no standard error, no interval, no message tells it. Values
+are clamped and rounded to a public grid first; statistic and sensitivity are then exact rationals, and the
+sum with a continuous noise is rounded to the grid, exactly. The work does not depend on the data but for
+the length of the integers; the time that it takes is not part of the promise.
+"""
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from toolkit.central.laplace import Laplace
+from toolkit.central.release import chosen
+from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace
+from toolkit.central.robust.ranks import RankStatistic
+from toolkit.central.steps import Bounds, written
+from toolkit.core.arrays import Array, Steps
+from toolkit.core.checks import Number, choice, refuse
+from toolkit.core.checks import level as check_level
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Loss, Pure
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.sampling.enclosure import exp_enclosure
+from toolkit.core.sampling.rounded import rounded_sum
+
+FLOOR_BITS = 24
+"""The sensitivity that noise is scaled to is at least 2**-24 of the distance of the bounds: a constant is
+smooth, and so is the larger of two smooth functions. It limits how many people away one must look.
+"""
+_CLOSE = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Summary:
+    """What noise is added to: the statistic and its smooth sensitivity, in steps of the grid; private."""
+
+    value: Fraction
+    smooth: Fraction
+
+
+@dataclass(frozen=True, repr=False)
+class SmoothSensitivity:
+    """A statistic of sorted values with noise for its smooth sensitivity, under "replace".
+
+    Parameters
+    ----------
+    statistic : what is released, of a public number of values.
+    bounds : limits that values are clamped to and a grid that they are rounded to; public.
+    law : the noise: `PowerLaw` (pure, the default), `SmoothLaplace` or `SmoothGaussian`.
+
+    Examples
+    --------
+    >>> mechanism = SmoothSensitivity.for_epsilon(1, "median", n=1001, bounds=(0, 100))
+    >>> mechanism
+    <SmoothSensitivity of the median of 1001 values between 0 and 100: PowerLaw; ε = 1>
+    >>> 49 < float(mechanism.release([50.0] * 1001)) < 51
+    True
+
+    References
+    ----------
+    Nissim, Raskhodnikova and Smith (2007).
+    """
+
+    statistic: RankStatistic
+    bounds: Bounds
+    law: Law
+
+    @classmethod
+    def for_epsilon(
+        cls, epsilon: Number, statistic: str, *, n: int, bounds: Any, t: Number | None = None, **options: Any
+    ) -> "SmoothSensitivity":
+        """Pure(epsilon), by the power law; `t` must be fixed before the data are seen. Options: `rank`,
+        `trim`.
+        """
+        law = PowerLaw.for_epsilon(epsilon, t)
+        return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
+
+    @classmethod
+    def for_loss(
+        cls,
+        epsilon: Number,
+        delta: Number,
+        statistic: str,
+        *,
+        n: int,
+        bounds: Any,
+        noise: str = "laplace",
+        **options: Any,
+    ) -> "SmoothSensitivity":
+        """Approx(epsilon, delta), by Laplace or Gaussian noise: for comparison, as the power law needs
+        less.
+        """
+        kind = choice(noise, "noise", ("laplace", "gaussian"))
+        law: Law = (
+            SmoothLaplace.for_loss(epsilon, delta)
+            if kind == "laplace"
+            else SmoothGaussian.for_loss(epsilon, delta)
+        )
+        return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
+
+    @property
+    def loss(self) -> Loss:
+        return self.law.loss
+
+    @property
+    def ratio(self) -> Fraction:
+        """q, a binary fraction not below e**-t."""
+        digits = 16 + max(0, math.ceil(-math.log2(self.law.smoothness)))
+        return Fraction(exp_enclosure(self.law.smoothness, digits)[1], 2**digits)
+
+    @property
+    def farthest(self) -> int:
+        """How many people away one must look: beyond, even the distance of the bounds counts less than the
+        floor.
+        """
+        needed = math.log(self.bounds.span / self._floor) / -math.log(self.ratio)
+        return min(self.statistic.n, math.ceil(needed) + 1)
+
+    @property
+    def _floor(self) -> int:
+        return max(1, self.bounds.span >> FLOOR_BITS)
+
+    def summary(self, values: Any) -> Summary:
+        """The statistic and its smooth sensitivity, in steps; private. The number of values must be the
+        public one.
+        """
+        steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
+        if len(steps) != self.statistic.n:
+            refuse(f"there must be {self.statistic.n} values", len(steps), "their number is public")
+        return self.summary_of(np.sort(np.maximum(steps, 0)))
+
+    def summary_of(self, ordered: Steps) -> Summary:
+        """The same of sorted steps from 0 to span."""
+        reaches = np.array(self.statistic.reaches(ordered, 0, self.bounds.span, self.farthest), dtype=float)
+        with np.errstate(divide="ignore"):
+            heights = np.log(reaches) + np.arange(len(reaches)) * math.log(self.ratio)
+        near = np.flatnonzero(heights >= heights.max() - _CLOSE)  # floats choose whom to compare exactly
+        largest = max(Fraction(self._floor), *(int(reaches[k]) * self.ratio ** int(k) for k in near))
+        value = Fraction(int(self.statistic.of(ordered)), self.statistic.divisor)
+        return Summary(value, _rounded_up(largest) / self.statistic.divisor)
+
+    def release(self, values: Any, rng: Rng = None) -> Estimate:
+        """The statistic with noise; no error is told, as the scale is private. A missing value counts as the
+        lower bound.
+        """
+        source = check_rng(rng)
+        return self.draw(self.summary(values), source)
+
+    def draw(self, summary: Summary, rng: Rng = None) -> Estimate:
+        """The release, once the summary is known."""
+        steps = rounded_sum(summary.value, lambda away: self.law.tail(away, (summary.smooth,)), rng)
+        start = self.bounds.least if not self.statistic.minus else 0
+        value = float((start + steps) * self.bounds.step)
+        return chosen(value, self.loss, COVERS, "SmoothSensitivity", rng, (self.note,))
+
+    @property
+    def note(self) -> str:
+        """The law of the noise in units of what is not told."""
+        return (
+            f"the noise is S times a number that exceeds {self.law.reach(0.95):.3g} in size with probability "
+            f"5 %; S, its smooth sensitivity, depends on the data and is not told"
+        )
+
+    def scale_bound(self, epsilon: Number) -> "ScaleBound":
+        """A mechanism of its own that releases an upper bound of the noise's scale, for a price of its
+        own.
+        """
+        return ScaleBound(self, Laplace.for_epsilon(epsilon, sensitivity=self.law.smoothness + _LOG_ERROR))
+
+    def __repr__(self) -> str:
+        low, high = (written(float(limit)) for limit in (self.bounds.low, self.bounds.high))
+        return (
+            f"<SmoothSensitivity of the {self.statistic.name} of {self.statistic.n} values between {low} and "
+            f"{high}: {type(self.law).__name__}; {self.loss}>"
+        )
+
+
+def _rounded_up(number: Fraction) -> Fraction:
+    """A number of at least 1 with fewer digits, at most 2**-128 above it. The ratio q is above e**-t by more
+    than such an error, so that what is rounded is t-smooth still.
+    """
+    return Fraction(math.ceil(number * 2**128), 2**128)
+
+
+COVERS = "noise of a size that is private"
+_LOG_ERROR = Fraction(1, 2**30)  # twice the error of a logarithm in floats, with much room
+
+
+@dataclass(frozen=True, repr=False)
+class ScaleBound:
+    """An upper bound of the noise's scale, itself with noise: ln S changes by at most t between neighbours.
+
+    >>> mechanism = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100)).scale_bound("1/2")
+    >>> mechanism.loss
+    Pure(0.5)
+    >>> mechanism.release([0.0, 0.0, 0.0, 0.0, 100.0]) > 0
+    True
+    """
+
+    release_of: SmoothSensitivity
+    laplace: Laplace
+
+    @property
+    def loss(self) -> Pure:
+        return self.laplace.loss
+
+    def release(self, values: Any, rng: Rng = None, *, level: Number = 0.95) -> float:
+        """A number that the standard deviation of the noise does not exceed, with probability `level`."""
+        share, source = check_level(level), check_rng(rng)
+        mechanism = self.release_of
+        smooth = mechanism.summary(values).smooth
+        noisy = self.laplace.release(math.log(smooth.numerator) - math.log(smooth.denominator), rng=source)
+        upper = float(noisy) - self.laplace.scale * math.log(2 * (1 - share)) * (1 + 1e-6)
+        return math.exp(min(upper, 600)) * mechanism.law.sd * float(mechanism.bounds.step)
+
+
+def several(
+    law: SmoothGaussian, columns: list[tuple[RankStatistic, Bounds, Array]], rng: Rng = None
+) -> Array:
+    """One statistic of each of p columns of the same people, with Gaussian noise in p dimensions.
+
+    One person moves all of them at once, in length by at most the root of the sum of the squared smooth
+    sensitivities, which is as smooth as each of them.
+
+    >>> median = RankStatistic.named("median", 3)
+    >>> column = (median, Bounds.of((0, 1)), np.array([0.2, 0.4, 0.6]))
+    >>> len(several(SmoothGaussian.for_loss(1, 1e-6, dimension=2), [column, column]))
+    2
+    """
+    if len(columns) != law.dimension or len({statistic.n for statistic, _, _ in columns}) != 1:
+        refuse(
+            f"there must be {law.dimension} columns of the same people",
+            f"{len(columns)}",
+            "the law is for them",
+        )
+    source = check_rng(rng)
+    parts = [SmoothSensitivity(statistic, bounds, law) for statistic, bounds, _ in columns]
+    found = [part.summary(values) for part, (_, _, values) in zip(parts, columns, strict=True)]
+    scales = [one.smooth * part.bounds.step for one, part in zip(found, parts, strict=True)]
+    released = []
+    for one, part in zip(found, parts, strict=True):
+        own = tuple(scale / part.bounds.step for scale in scales)
+        steps = rounded_sum(one.value, lambda away, own=own: law.tail(away, own), source)  # type: ignore[misc]
+        start = part.bounds.least if not part.statistic.minus else 0
+        released.append(float((start + steps) * part.bounds.step))
+    return np.array(released)

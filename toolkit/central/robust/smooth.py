@@ -1,0 +1,177 @@
+"""Local and smooth sensitivity: how far one person moves a statistic of *these* values, and a bound on that
+which changes by at most a factor between neighbours.
+
+Both depend on the data, so neither may be shown, nor may noise be scaled to the local one: a scale of 0 tells
+that the values agree. The functions here are for lessons and for planning with assumed data; the releases of
+`toolkit.central.robust.releases` keep what they compute to themselves. All is for "replace": n is public.
+
+References: Nissim, Raskhodnikova and Smith, Smooth sensitivity and sampling in private data analysis (2007).
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.central.robust.brute import local_by_brute_force, reaches_by_brute_force
+from toolkit.central.robust.ranks import RankStatistic
+from toolkit.core.checks import Number, exact, positive, refuse
+
+Statistic = str | Callable[[Sequence[Any]], Any]
+
+
+def local_sensitivity(
+    statistic: Statistic,
+    values: Any,
+    *,
+    bounds: Any = None,
+    domain: Sequence[Any] | None = None,
+    rank: int | None = None,
+    trim: int | None = None,
+) -> Any:
+    """The largest change of the statistic when one of these values is replaced; exact.
+
+    Parameters
+    ----------
+    statistic : "median", "midpoint", "rank", "trimmed", "iqr" (of the values of ranks n/4 and 3n/4, rounded
+        up), or a function of a list, whose order must not matter.
+    bounds : of the values, which are clamped to them; public and obligatory, for a function `domain` instead.
+    domain : all values that may occur, few; every neighbour is looked at.
+
+    >>> local_sensitivity("median", [0, 0, 0, 0, 100], bounds=(0, 100))
+    Fraction(0, 1)
+    >>> local_sensitivity("median", [0, 0, 0, 100, 100], bounds=(0, 100))
+    Fraction(100, 1)
+    >>> local_sensitivity(max, [1, 2, 3], domain=range(10))
+    6
+    """
+    if not isinstance(statistic, str):
+        return local_by_brute_force(statistic, list(values), _domain(domain))
+    found, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
+    return Fraction(found.reach(ordered, low, high, 0)) / found.divisor
+
+
+def smooth_sensitivity(
+    statistic: Statistic,
+    values: Any,
+    *,
+    bounds: Any = None,
+    domain: Sequence[Any] | None = None,
+    beta: Number | None = None,
+    q: Number | None = None,
+    rank: int | None = None,
+    trim: int | None = None,
+) -> Any:
+    """Max over k of e**(-beta k) times the largest local sensitivity at a distance of k people.
+
+    It is at least the local sensitivity, and between neighbours it changes by at most a factor e**beta. Given
+    `q`, a rational in place of e**-beta, it is an exact Fraction; it then changes by at most a factor 1/q.
+
+    Other parameters are those of `local_sensitivity`.
+
+    >>> round(smooth_sensitivity("median", [2, 4, 5, 7, 9], bounds=(0, 10), beta=0.1), 6)
+    6.065307
+    >>> smooth_sensitivity("median", [2, 4, 5, 7, 9], bounds=(0, 10), q="17/20")
+    Fraction(751689, 160000)
+    """
+    ratio = _ratio(beta, q)
+    if not isinstance(statistic, str):
+        reaches = reaches_by_brute_force(statistic, list(values), _domain(domain))
+        return max(reach * ratio**k for k, reach in enumerate(reaches))
+    listed = _exact(values) if isinstance(ratio, Fraction) else _floats(values)
+    found, ordered, ends = _prepared(statistic, listed, bounds, rank, trim)
+    if isinstance(ratio, Fraction):
+        return _largest(lambda k: found.reach(ordered, *ends, k), found.n, ratio) / found.divisor
+    low, high = map(float, ends)
+    return float(_largest(lambda k: found.reach(ordered, low, high, k), found.n, ratio)) / found.divisor
+
+
+def reaches(
+    statistic: str, values: Any, *, bounds: Any, most: int, rank: int | None = None, trim: int | None = None
+) -> list[Fraction]:
+    """The largest local sensitivity at a distance of at most k people, for k = 0 ... most; exact.
+
+    >>> [int(reach) for reach in reaches("median", [2, 4, 5, 7, 9], bounds=(0, 10), most=5)]
+    [2, 4, 5, 7, 9, 10]
+    """
+    found, ordered, (low, high) = _prepared(statistic, _exact(values), bounds, rank, trim)
+    return [Fraction(reach) / found.divisor for reach in found.reaches(ordered, low, high, most)]
+
+
+def _largest(reach: Callable[[int], Any], n: int, ratio: Any) -> Any:
+    """Max over k = 0 ... n of ratio**k reach(k), for a reach that never falls as k grows.
+
+    From l to r it is at most ratio**l reach(r): where that is not above the best so far, nothing between is
+    looked at.
+    """
+    known = {0: reach(0), n: reach(n)}
+    best = max(known[0], ratio**n * known[n])
+    open_parts = [(0, n)]
+    while open_parts:
+        left, right = open_parts.pop()
+        if right - left < 2 or ratio ** (left + 1) * known[right] <= best:
+            continue
+        middle = (left + right) // 2
+        known[middle] = reach(middle)
+        best = max(best, ratio**middle * known[middle])
+        open_parts += [(middle, right), (left, middle)]
+    return best
+
+
+def _ratio(beta: Number | None, q: Number | None) -> Fraction | float:
+    if (beta is None) == (q is None):
+        refuse(
+            "exactly one of `beta` and `q` must be given", "none" if q is None else "both", "q is e**-beta"
+        )
+    if q is None and beta is not None:
+        return math.exp(-float(positive(beta, "beta", "at 0 it is the largest sensitivity of any table")))
+    ratio = exact(q if q is not None else 0, "q")
+    if not 0 < ratio < 1:
+        refuse("`q` must lie between 0 and 1", q, "it stands for e**-beta")
+    return ratio
+
+
+def _prepared(
+    statistic: str, values: npt.NDArray[Any], bounds: Any, rank: int | None, trim: int | None
+) -> tuple[RankStatistic, npt.NDArray[Any], tuple[Fraction, Fraction]]:
+    """The statistic, the values clamped and sorted, and the bounds."""
+    low, high = limits(bounds)
+    found = RankStatistic.named(statistic, len(values), rank=rank, trim=trim)
+    ends = (low, high) if values.dtype == object else (float(low), float(high))
+    return found, np.sort(np.clip(values, *ends)), (low, high)
+
+
+def limits(bounds: Any) -> tuple[Fraction, Fraction]:
+    """Two public numbers, the lower first."""
+    if bounds is None:
+        refuse("`bounds` must be given", "none", "without them one person can move anything without limit")
+    try:
+        low, high = (exact(limit, "bounds") for limit in bounds)
+    except (TypeError, ValueError):
+        refuse("`bounds` must be two finite numbers", type(bounds).__name__, "values are clamped to them")
+    if low >= high:
+        refuse("the lower of `bounds` must be below the upper", bounds, "values are clamped to them")
+    return low, high
+
+
+def _exact(values: Any) -> npt.NDArray[Any]:
+    return np.array([*(exact(value, "values") for value in values), None], dtype=object)[:-1]
+
+
+def _floats(values: Any) -> npt.NDArray[np.float64]:
+    if hasattr(values, "__array__"):
+        found = np.asarray(values, dtype=np.float64)
+    else:
+        found = np.array([float(exact(value, "values")) for value in values])
+    if not np.all(np.isfinite(found)):
+        refuse("`values` must be finite", "NaN or an infinity", "settle missing values first")
+    return found
+
+
+def _domain(domain: Sequence[Any] | None) -> Sequence[Any]:
+    if domain is None:
+        refuse("`domain` must be given for a function", "none", "all tables of its values are looked at")
+    return list(domain)
