@@ -25,14 +25,14 @@ app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without
 
 # Files stay together in one process; three share two cores, as tests often wait for a browser or a server.
 # T=tests/budget runs a part, without the notebooks.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
 	@$(PYTEST) $(PYTEST_OPTIONS) $(T)
 	@test -n "$(T)" || $(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with notebooks/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 quick: $(READY) lint  ## style, types and the fast tests, for every save
-	@$(PYTEST) -q -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
+	@$(PYTEST) -n 2 -q -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
 
 lint: $(READY)  ## style and types
 	@$(BIN)/ruff check .

@@ -48,6 +48,7 @@ def test_arrows_point_down(path: Path) -> None:
         assert room == "show" or parts[0] not in SHOWN_ONLY, f"only show imports {parts[0]}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", FILES, ids=IDS.get)
 def test_files_and_functions_can_be_read_in_one_go(path: Path) -> None:
     assert len(path.read_text().splitlines()) <= 350
@@ -64,6 +65,7 @@ def test_every_file_says_what_it_is(path: Path) -> None:
     assert ast.get_docstring(ast.parse(path.read_text()))
 
 
+@pytest.mark.slow
 def test_tests_mirror_the_package() -> None:
     """A file has its test_<file>.py, or is imported by name in a test of the mirrored folder or of one around
     it.
@@ -80,6 +82,7 @@ def test_tests_mirror_the_package() -> None:
     assert untested == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "room", [lambda name: name, lambda name: ".".join(name.split(".")[:3])], ids=["files", "rooms"]
 )
@@ -109,6 +112,7 @@ def test_there_are_no_import_cycles(room) -> None:
     assert set(graph) == finished
 
 
+@pytest.mark.slow
 def test_properties_have_one_profile_without_a_deadline_and_with_the_same_examples_every_time() -> None:
     """Set in tests/conftest.py and nowhere else; a test may only ask for more or fewer examples."""
     loaded = settings.get_profile("same")
@@ -122,6 +126,7 @@ def test_properties_have_one_profile_without_a_deadline_and_with_the_same_exampl
                 assert {keyword.arg for keyword in node.keywords} <= {"max_examples"}, path.name
 
 
+@pytest.mark.slow
 def test_the_table_of_files_is_made_from_their_first_lines() -> None:
     """Run `make rooms` after a file was added, moved or described anew."""
     spec = importlib.util.spec_from_file_location("rooms", ROOT / ".make" / "rooms.py")

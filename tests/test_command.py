@@ -139,6 +139,7 @@ def test_whoever_stops_a_verb_is_told_so_and_no_more(monkeypatch, capsys):
     assert capsys.readouterr().err == "toolkit check: stopped.\n"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("rubble")
 def test_a_reader_who_has_seen_enough_is_no_error_of_python():
     """`toolkit check ok.toml | head -0`: nobody reads what is printed."""

@@ -184,12 +184,14 @@ def sentence(extra: str) -> str:
     return f" must be installed for this, got none: run pip install 'privacy-survey-toolkit[{extra}]'."
 
 
+@pytest.mark.slow
 def test_every_public_name_is_there_and_pictures_say_what_they_need(alone) -> None:
     found = alone(NAMES)
     assert found.pop(".show") == f"MissingExtraError: matplotlib{sentence('lab')}"
     assert {face: names for face, names in found.items() if names} == {}
 
 
+@pytest.mark.slow
 def test_what_needs_an_extra_names_it_and_the_rest_works(alone) -> None:
     for name, said in alone(CALLS).items():
         wanted = name.partition(" ")[2]
@@ -200,6 +202,7 @@ def test_what_needs_an_extra_names_it_and_the_rest_works(alone) -> None:
             assert wanted in said, (name, said)
 
 
+@pytest.mark.slow
 def test_every_verb_works_or_says_a_sentence(alone) -> None:
     told = alone(VERBS, json.dumps(list(TYPED)))
     for typed, (code, said) in told.items():
@@ -239,6 +242,7 @@ def loose(path: Path) -> Iterator[str]:
             yield (node.module or "").partition(".")[0]
 
 
+@pytest.mark.slow
 def test_nothing_of_an_extra_is_imported_without_asking_for_it_first() -> None:
     known = (*CHECKED, *GIVEN)
     found = {

@@ -202,6 +202,7 @@ def test_the_folders_readme_lists_every_notebook():
     assert [path.name for path in NOTEBOOKS if f"({path.name})" not in text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "path",
     [FOLDER / "00_start_here.ipynb", FOLDER / "08_collecting_answers.ipynb"],
@@ -222,6 +223,7 @@ def test_freezing_again_changes_no_byte_and_gives_what_is_saved(path, tmp_path):
     assert without_pictures(first.decode()) == without_pictures(path.read_text(encoding="utf-8"))
 
 
+@pytest.mark.slow
 def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path):
     """The guard in notebooks/conftest.py is there because nbval alone lets the third of these pass."""
     shutil.copy(FOLDER / "conftest.py", tmp_path)
@@ -269,6 +271,7 @@ def run_all(path, last):
     return notebook.cells[-1].outputs[0].data["text/plain"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ALIVE)
 def test_what_a_live_widget_shows_is_still_alive_when_a_reader_comes_after_run_all(
     name, tmp_path, monkeypatch
@@ -300,6 +303,7 @@ def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
                 shown.add(ast.unparse(node.targets[0]))
 
 
+@pytest.mark.slow
 def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(tmp_path):
     """nbval kills its kernels; the conftest of the notebooks ends what they left."""
     shutil.copy(FOLDER / "conftest.py", tmp_path)
@@ -345,7 +349,7 @@ def mapped():
     ):
         number = None
         where = re.sub(r"\([^)]*\)", "", row.rpartition("|")[0].rpartition("|")[2])
-        for found, heading in re.findall(r'\b(0\d|13)\b|"([^"]+)"', where):
+        for found, heading in re.findall(r'\b(\d\d)\b|"([^"]+)"', where):
             number = found or number
             if heading:
                 yield number, heading

@@ -59,3 +59,13 @@ def test_every_dependency_has_its_reason_in_a_line() -> None:
         .splitlines()
     )
     assert [line for line in lines if line.startswith('  "') and "  # " not in line] == []
+
+
+def test_the_places_where_new_things_go_are_there() -> None:
+    """Every path in the table "Where do I put …": below the package, or below the repository."""
+    table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Where do I put")[2].partition("\n## ")[0]
+    paths = [path for path in re.findall(r"`([^`\s]+)`", table) if "/" in path and "NN_" not in path]
+    assert len(paths) > 20
+    assert [
+        path for path in paths if not any((base / path).exists() for base in (ROOT, ROOT / "toolkit"))
+    ] == []

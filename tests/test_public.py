@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import toolkit
 
 ROOT = Path(__file__).parents[1]
@@ -18,6 +20,7 @@ def run(code: str, *options: str, **variables: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, env=environment).stdout
 
 
+@pytest.mark.slow
 def test_importing_the_toolkit_imports_nothing_heavy() -> None:
     loaded = run("import toolkit, sys; print(*sys.modules)").split()
     heavy = {
@@ -34,6 +37,7 @@ def test_importing_the_toolkit_imports_nothing_heavy() -> None:
     assert not heavy & set(loaded)
 
 
+@pytest.mark.slow
 def test_importing_the_toolkit_is_fast(tmp_path: Path) -> None:
     """At most 1.5 times `import numpy, scipy.special`: processor time in one and the same process, the median
     of seven.

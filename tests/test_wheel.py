@@ -18,6 +18,7 @@ import toolkit
 from tests.alone import core_packages
 from tests.needs import lacking
 
+pytestmark = pytest.mark.slow
 ROOT = Path(__file__).parents[1]
 MADE = shutil.ignore_patterns(
     ".git",

@@ -55,6 +55,7 @@ def test_how_soon_an_observer_is_sure():
     assert ask_again(DESIGN, "no", 5, remembered=True).sure_after(0.99) is None
 
 
+@pytest.mark.slow
 def test_the_mean_of_repeated_releases_approaches_the_truth():
     """2000 releases of scale 10 have a standard error of 0.32; four of them."""
     path = average(Laplace.for_epsilon("1/10"), 50.0, 2000, np.random.default_rng(1))

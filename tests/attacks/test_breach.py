@@ -64,6 +64,7 @@ def test_the_lesson_of_all_attacks_fits_in_one_table():
     assert frame["score"].tolist() == pytest.approx([1, salaries[0], 1], rel=0.05)
 
 
+@pytest.mark.slow
 def test_pandas_is_imported_only_for_the_table():
     modules = (
         "audit, reconstruction, marginals, differencing, membership, linkage, anonymity, averaging, "

@@ -34,6 +34,7 @@ def test_noisy_means_tell_the_salary_no_better_than_their_noise_times_n():
     assert np.std(guesses) == pytest.approx(resignation_error(10, 100), rel=0.05)  # 4000 draws: se 1.1 %
 
 
+@pytest.mark.slow
 def test_differential_privacy_keeps_the_resignation_attack_within_its_bound():
     """High or low earner left? Both means at epsilon / 2; 3000 trials, Hoeffding's margin at false-alarm rate
     1e-6.

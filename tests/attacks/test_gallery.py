@@ -10,6 +10,7 @@ from toolkit.attacks.gallery import EXHIBITS, MISSED, telling_event
 NAMES = list(EXHIBITS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_an_audit_of_twenty_thousand_runs_refutes_the_exhibit(name):
     verdict = EXHIBITS[name].audit(runs=20_000, seconds=60, rng=np.random.default_rng(1))
@@ -17,6 +18,7 @@ def test_an_audit_of_twenty_thousand_runs_refutes_the_exhibit(name):
     assert verdict.epsilon > gallery.EPSILON
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_the_repair_stands(name):
     """A true claim is refuted with probability at most 1e-4; sixteen audits: 2e-3."""
@@ -30,6 +32,7 @@ def test_every_exhibit_says_what_is_wrong_and_no_two_say_the_same():
     assert all(len(exhibit.fault) > 20 for exhibit in EXHIBITS.values())
 
 
+@pytest.mark.slow
 def test_faked_questions_cost_what_enumeration_says():
     """ln(2 (e - 1) + 1) = 1.4899 for whole records, as enumerated for random sampling plus fake data of two
     questions.
@@ -53,6 +56,7 @@ def test_the_event_that_tells_costs_half_an_epsilon_for_every_answer_below_but_t
     assert np.log(likelier / other) == pytest.approx((below - 1) / 2, abs=1e-9)
 
 
+@pytest.mark.slow
 def test_the_probability_of_the_event_is_that_of_the_mechanism():
     """40,000 runs on each neighbour, 4.5 standard errors: false alarms 1.4e-5."""
     rng, expected = np.random.default_rng(4), telling_event(2, at_most=1.0)
@@ -63,6 +67,7 @@ def test_the_probability_of_the_event_is_that_of_the_mechanism():
         assert abs(happened.mean() - chance) < 4.5 * np.sqrt(chance / 40_000)
 
 
+@pytest.mark.slow
 def test_a_short_audit_misses_the_telling_vector_and_finds_it_when_told_where_to_look():
     """On the right pair 100,000 runs refute with p-values near 1e-12. On all pairs 200,000 did on two of
     three seeds.
@@ -77,6 +82,7 @@ def test_a_short_audit_misses_the_telling_vector_and_finds_it_when_told_where_to
     assert audit(MISSED.repaired, told, epsilon=1, runs=20_000, seconds=60, rng=np.random.default_rng(2))
 
 
+@pytest.mark.slow
 def test_the_summation_of_the_event_is_that_of_all_pairs_of_noise_one_by_one():
     """One answer below: every noise of the threshold against every noise of either answer, on the same
     grid.
@@ -91,6 +97,7 @@ def test_the_summation_of_the_event_is_that_of_all_pairs_of_noise_one_by_one():
         assert chance == pytest.approx(float(law @ (below * above)), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_the_repaired_median_stands_where_one_person_moves_it_farthest():
     ages = np.array([0.0, 0, 0, 100, 100]), np.array([0.0, 0, 100, 100, 100])
     assert audit(

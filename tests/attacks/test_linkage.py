@@ -47,6 +47,7 @@ def test_the_uniqueness_profile_agrees_with_counting_by_hand():
     assert profile.to_frame().loc[0, "rows unique"] == round(max(profile.shares.values()) * 900)
 
 
+@pytest.mark.slow
 def test_all_pairs_of_twelve_columns_on_a_million_rows_take_at_most_ten_seconds():
     rng = np.random.default_rng(1)
     values = (2, 5, 12, 50, 100, 365, 900, 3000, 20_000, 30_000, 100_000, 500_000)

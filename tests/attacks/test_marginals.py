@@ -16,6 +16,7 @@ def block():
     return table
 
 
+@pytest.mark.slow
 def test_four_three_way_tables_give_most_of_a_census_block_away():
     found = from_marginals(marginals_of(block(), PUBLISHED), SHAPE)
     assert found.share(block()) >= 0.9
@@ -24,6 +25,7 @@ def test_four_three_way_tables_give_most_of_a_census_block_away():
     assert np.array_equal(found.guess[found.certain], block()[found.certain])
 
 
+@pytest.mark.slow
 def test_the_guess_fits_every_published_table():
     published = marginals_of(block(), PUBLISHED)
     guess = from_marginals(published, SHAPE).guess
@@ -31,6 +33,7 @@ def test_the_guess_fits_every_published_table():
         assert np.array_equal(counts, published[axes])
 
 
+@pytest.mark.slow
 def test_coarse_tables_leave_the_cells_open():
     found = from_marginals(marginals_of(block(), [(0,), (1,), (2,), (3,)]), SHAPE)
     assert not found.certain.any()

@@ -79,6 +79,7 @@ def test_members_of_the_planted_study_are_found():
     assert attack.roc(scores[inside], scores[~inside]).area > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Laplace", "Gaussian"])
 def test_differential_privacy_keeps_every_threshold_within_its_bound(kind):
     """One member or one outsider a study, told by Q against its middle; 3000 studies, false-alarm rate 1e-6

@@ -23,12 +23,14 @@ def attacked(n, mechanism, seed=1, count=None, method="least_squares"):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mechanism", [None, attack.rounded(2), attack.bounded(2), laplace(2)])
 @pytest.mark.parametrize("method", ["least_squares", "linear_program"])
 def test_noise_far_below_the_root_of_n_gives_at_least_95_percent_of_the_bits_away(mechanism, method):
     assert attacked(64, mechanism, count=1000, method=method) >= 0.95
 
 
+@pytest.mark.slow
 def test_512_bits_are_reconstructed_in_30_seconds():
     start = time.process_time()
     share = attacked(512, attack.bounded(4))  # n log2(n)**2 = 41,472 queries, noise a fifth of the root of n
@@ -144,6 +146,7 @@ def test_subset_sums_are_the_sums_of_the_subsets():
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1.0])
 def test_differential_privacy_keeps_the_attack_within_its_bound(epsilon):
     """One bit a table, 1500 tables: success at most e**eps / (1 + e**eps), plus Hoeffding's margin at

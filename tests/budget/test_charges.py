@@ -162,6 +162,7 @@ def test_the_remedy_for_zcdp_works(opener: Opener) -> None:
     assert ledger.spent <= Approx(1, 1e-6)
 
 
+@pytest.mark.slow
 @given(st.lists(st.fractions(min_value=0, max_value="1/5", max_denominator=10**4), max_size=30))
 @settings(max_examples=50)
 def test_totals_replay_exactly_and_never_pass_the_ceiling(amounts: list[Fraction]) -> None:
@@ -182,6 +183,7 @@ def test_totals_replay_exactly_and_never_pass_the_ceiling(amounts: list[Fraction
     assert ledger.remaining == Pure(1 - granted)
 
 
+@pytest.mark.slow
 def test_sums_of_ever_new_denominators_stay_short_and_are_rounded_up(opener: Opener) -> None:
     primes = [n for n in range(1000, 3000) if all(n % d for d in range(2, 60))][:100]
     ledger = opener(Pure(1))

@@ -60,6 +60,7 @@ def curator(data: object, neighbors: str, ceiling: float = 1e6) -> Curator:
     return Curator(data, Ledger(Pure(ceiling)), neighbors)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("name", RELEASES)
 def test_releases_are_near_the_truth_and_their_intervals_hold_it(name: str, neighbors: str) -> None:
@@ -168,6 +169,7 @@ def test_a_choice_is_charged_and_prefers_the_best() -> None:
     assert keeper.ledger.entries()[0].mechanism == "Exponential"
 
 
+@pytest.mark.slow
 def test_choosing_a_classifier_follows_the_lecture() -> None:
     """Candidates with error rates f are chosen with probability proportional to e**(-n epsilon f / 2); 4.5
     standard errors.
@@ -433,6 +435,7 @@ MOVED: dict[str, Callable[[Curator, tuple[int, int], object], Estimate]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("bounds", [(5, 80), (-80, -5), (-5, 80)])
 @pytest.mark.parametrize("name", MOVED)
@@ -471,6 +474,7 @@ def test_no_person_moves_what_is_released_by_more_than_the_noise_is_for(
         assert len({str(mechanism) for mechanism, _ in seen}) == 1
 
 
+@pytest.mark.slow
 def test_as_few_values_as_a_note_says_lie_between_a_quantile_and_the_true_one() -> None:
     """Where all values are equal every other candidate is as wrong as can be: 300 draws, each beyond the note
     with at most 5 %.

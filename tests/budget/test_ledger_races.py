@@ -30,6 +30,7 @@ def _check(ledger: Ledger, price: Fraction) -> None:
     assert ledger.spent <= ledger.ceiling
 
 
+@pytest.mark.slow
 @unix
 def test_thirty_two_processes_some_killed_never_pass_the_ceiling_and_lose_no_grant(tmp_path: Path) -> None:
     workers, kills, path = 32, 12, tmp_path / "budget.db"
@@ -52,6 +53,7 @@ def test_thirty_two_processes_some_killed_never_pass_the_ceiling_and_lose_no_gra
     assert max(recorded.values()) == 1
 
 
+@pytest.mark.slow
 @unix
 @pytest.mark.parametrize(("moment", "entries"), [("before commit", 0), ("while drawing", 1)])
 def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_path: Path) -> None:
@@ -97,6 +99,7 @@ def test_death_in_the_midst_can_only_overcharge(moment: str, entries: int, tmp_p
     assert ledger.spent == Pure(Fraction(1 + entries, 2))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["memory", "file"])
 def test_threads_share_one_budget(kind: str, tmp_path: Path) -> None:
     ledger = Ledger(Pure(1), tmp_path / "budget.db" if kind == "file" else None)
@@ -144,12 +147,14 @@ def _times(ledger: Ledger, count: int) -> list[float]:
     return times
 
 
+@pytest.mark.slow
 def test_ten_thousand_spends_take_linear_time() -> None:
     times = _times(Ledger(Pure(1)), 10_000)
     first, second = statistics.median(times[:5000]), statistics.median(times[5000:])
     assert second < 1.5 * first  # a sum over all entries would make it 3
 
 
+@pytest.mark.slow
 def test_a_spend_from_a_file_of_ten_thousand_costs_what_the_first_ones_did(tmp_path: Path) -> None:
     path = tmp_path / "budget.db"
     ledger = Ledger(Pure(1), path)

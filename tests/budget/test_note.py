@@ -124,6 +124,7 @@ def test_a_note_that_cannot_be_written_does_not_stop_a_charge(path: Path) -> Non
     assert Ledger.open(path).spent == Pure(0.25)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 @pytest.mark.parametrize("moment", ["before", "after"])
 def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_counts(
@@ -163,6 +164,7 @@ def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_coun
     assert ledger.remaining == Pure(0)
 
 
+@pytest.mark.slow
 def test_the_note_is_never_behind_when_processes_that_live_take_turns(path: Path) -> None:
     """It is written before the lock on the file is given up; 4 processes, 15 charges each."""
     Ledger(Pure(1), path)

@@ -263,6 +263,7 @@ def test_ledger_in_a_file_travels_as_a_pickle(tmp_path: Path) -> None:
     assert again.neighbors == "replace"
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
 def test_forked_child_shares_the_file_and_is_refused_the_memory(tmp_path: Path) -> None:
     script = f"""

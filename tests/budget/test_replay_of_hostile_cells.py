@@ -92,6 +92,7 @@ def objects(cell: object) -> pd.DataFrame:
     return pd.DataFrame({"x": pd.Series(cells, dtype=object)})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 @pytest.mark.parametrize("name", CALLS)
 def test_a_hostile_cell_shows_in_nothing_but_the_released_number(name: str, neighbors: str) -> None:
@@ -101,6 +102,7 @@ def test_a_hostile_cell_shows_in_nothing_but_the_released_number(name: str, neig
     assert "Bob" not in str(expected[1]) or "Bob" in name or isinstance(expected[1], tuple)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CALLS)
 def test_a_person_who_comes_or_goes_shows_in_nothing_but_the_released_number(name: str) -> None:
     for cell in CELLS.values():
@@ -121,6 +123,7 @@ ENGINES: dict[str, Callable[[list[Any]], Any]] = {
 NUMBERS = [1.0, None, float("nan"), float("inf"), -float("inf"), -0.0, 5e-324, 1e308, -1e308]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_number_of_any_size_shows_in_nothing_but_the_released_number(engine: str) -> None:
     for name, call in CALLS.items():

@@ -15,6 +15,7 @@ def test_a_preview_tells_scale_error_and_cost_and_draws_nothing(monkeypatch: pyt
     assert all(part in preview._repr_html_() for part in ("Laplace", "9.21", "90 %", "ε = 0.5"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sensitivity", [1, 3, "1/100"])
 @pytest.mark.parametrize("error", [0.02, 0.5, 1.5, 6, 100])
 @pytest.mark.parametrize("level", [0.5, 0.95])
@@ -49,6 +50,7 @@ def test_lecture_mean_of_n_numbers_from_0_to_1_has_error_1_over_n_epsilon() -> N
     assert twice.error() == pytest.approx(mechanism.error() / 2, rel=1e-6)
 
 
+@pytest.mark.slow
 def test_lecture_length_of_noise_grows_with_d_for_laplace_and_with_root_d_for_gauss() -> None:
     """Mean lengths d / epsilon and about sqrt(d) sigma; 400 and 200 draws, within 6 standard errors of the
     mean.

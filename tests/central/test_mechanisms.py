@@ -242,6 +242,7 @@ def test_intervals_cover_as_often_as_they_say(
     assert level - error <= inside.mean() <= level + error + step
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [2, 3, 50])
 def test_intervals_of_one_coordinate_of_vector_laplace_noise_cover(dimension: int) -> None:
     """600 vectors, all coordinates counted; the mean share within 6 standard errors, false alarms 2e-9."""

@@ -61,6 +61,7 @@ def noisy_max_law(scores: list[int], epsilon: float, sensitivity: int) -> list[f
 # ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("scores", "base"),
     [
@@ -110,6 +111,7 @@ def test_what_the_envelope_has_too_much_is_drawn_again(monkeypatch: pytest.Monke
             assert (len(places_left), len(words_left)) == ((1, 1) if kept else (0, 0))
 
 
+@pytest.mark.slow
 def test_the_exponential_mechanism_does_not_draw_its_envelope() -> None:
     """25,000 draws where the envelope is near its worst; false alarms 1e-6, power against the envelope's own
     law above 0.999.
@@ -124,6 +126,7 @@ def test_the_exponential_mechanism_does_not_draw_its_envelope() -> None:
     assert goodness(counts, [0, 1], list(envelope), n) < 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "law"),
     [
@@ -174,6 +177,7 @@ def test_lecture_choice_of_a_classifier() -> None:
     assert law == pytest.approx(weights / weights.sum(), rel=1e-12)
 
 
+@pytest.mark.slow
 def test_permute_and_flip_draws_its_law_and_is_never_worse_than_the_exponential_mechanism() -> None:
     """6000 draws against the enumeration of all orders; false alarms 1e-6."""
     scores, rng = [3, 1, 0, 2], np.random.default_rng(22)
@@ -183,6 +187,7 @@ def test_permute_and_flip_draws_its_law_and_is_never_worse_than_the_exponential_
     assert np.dot(law, scores) > np.dot(Exponential.for_epsilon(1).probabilities(scores), scores)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("scores", [[3, 1, 2], [0, 0, 0]])
 def test_noisy_max_draws_its_law(scores: list[int]) -> None:
     """6000 draws against the sum over all noises, ties to the first; false alarms 1e-6."""
@@ -205,6 +210,7 @@ def test_the_other_two_are_private_on_all_small_neighbours(law: Callable[[list[i
             assert np.all(there <= math.exp(0.7) * here * (1 + 1e-9))
 
 
+@pytest.mark.slow
 def test_noisy_max_on_reals_and_on_whole_numbers_agree() -> None:
     """3000 draws each; two-sample chi-squared, false alarms 1e-6. On reals the noise is 2**30 times finer, so
     ties vanish.
@@ -414,6 +420,7 @@ def test_costs_are_values() -> None:
 # --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_points_have_the_law_of_the_grid() -> None:
     """Multiples of 1/2 from 0 to 4; 6000 draws against weights by interval; false alarms 1e-6."""
     mechanism, rng = Exponential.for_epsilon(2), np.random.default_rng(25)

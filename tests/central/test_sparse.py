@@ -34,6 +34,7 @@ def first_yes_law(values: list[float], threshold: float, epsilon: float) -> list
     return [*law, float(none.sum())]
 
 
+@pytest.mark.slow
 def test_the_first_yes_has_the_law_of_the_noises() -> None:
     """3000 runs over four values; chi-squared against the integral over the threshold's noise, false alarms
     1e-6.

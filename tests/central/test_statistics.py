@@ -66,6 +66,7 @@ def test_sums_move_by_at_most_their_sensitivity(
     assert moved(one, other) <= statistic.sensitivity
 
 
+@pytest.mark.slow
 @given(columns, numbers, st.integers(0, 100), limits)
 def test_means_and_variances_move_by_at_most_their_sensitivity(
     values: list[float], new: float, place: int, bounds: object
@@ -127,6 +128,7 @@ def test_rank_scores_move_by_at_most_their_sensitivity(
     assert np.abs(one - other).max() <= statistic.sensitivity
 
 
+@pytest.mark.slow
 @given(columns, limits)
 def test_the_order_of_the_rows_does_not_matter(values: list[float], bounds: object) -> None:
     """Floating-point sums differ by up to 1000 here (re-ordering attack); integer sums do not differ at

@@ -25,6 +25,7 @@ def test_the_constant_is_the_logarithm_of_2() -> None:
     assert abs(Fraction(_LN2) - Fraction(PRECISE.ln(Decimal(2)))) < Fraction(1, 10**98)
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 70 << 20), min_size=1, max_size=20))
 def test_powers_of_two_are_enclosed(logs: list[int]) -> None:
     found = np.array(logs)
@@ -106,6 +107,7 @@ def test_nearly_everything_drawn_is_kept(scores: list[float], kind: str | None) 
     assert kept / int(found.sums[-1]) > 0.85
 
 
+@pytest.mark.slow
 @given(
     scores=st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12),
     weights=st.lists(st.integers(0, 2**40), min_size=12, max_size=12),
@@ -152,6 +154,7 @@ def test_a_candidate_far_behind_keeps_a_positive_probability() -> None:
         assert abs(Fraction(low + high, 2) / 2**bits / expected - 1) < Fraction(1, 10**15)
 
 
+@pytest.mark.slow
 def test_a_million_candidates_do_not_overflow_the_sum() -> None:
     found = odds(np.zeros(3_000_000), 1)
     exact = int(found.envelope(slice(None)).astype(object).sum())
@@ -159,6 +162,7 @@ def test_a_million_candidates_do_not_overflow_the_sum() -> None:
     assert found.unit_bits <= UNIT_BITS
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.randoms(use_true_random=False))
 def test_a_place_is_located_in_the_candidate_that_covers_it(scores: list[int], random: object) -> None:
     found = odds(scores, "1/2")

@@ -6,6 +6,7 @@ import pytest
 from toolkit.core.above import above
 
 
+@pytest.mark.slow
 def test_a_module_is_loaded_when_it_is_asked_for_and_not_before():
     code = (
         "import sys; from toolkit.core.above import above; assert 'wave' not in sys.modules; "
@@ -19,6 +20,7 @@ def test_a_name_that_is_not_there_is_an_error_of_pythons_own():
         above("toolkit.core.checks", "nothing")
 
 
+@pytest.mark.slow
 def test_results_and_surveys_load_no_pictures():
     """Statistics must work where matplotlib is not installed."""
     code = (

@@ -53,6 +53,7 @@ def _least_epsilon(epsilons: list[Fraction], delta: float) -> float:
     )
 
 
+@pytest.mark.slow
 @given(few, st.sampled_from(["1e-9", "1e-6", "0.001", "0.1"]))
 @settings(max_examples=60)
 def test_optimal_is_the_truth_found_by_enumeration(texts: list[str], delta: str) -> None:
@@ -62,6 +63,7 @@ def test_optimal_is_the_truth_found_by_enumeration(texts: list[str], delta: str)
     assert found == pytest.approx(truth, rel=1e-7, abs=1e-7)
 
 
+@pytest.mark.slow
 @given(few, st.sampled_from(["1e-9", "1e-6", "0.001", "0.1"]))
 @settings(max_examples=60)
 def test_no_rule_is_below_the_truth_and_best_is_the_smallest(texts: list[str], delta: str) -> None:
@@ -188,6 +190,7 @@ def _seconds(losses: list[Pure], rule: str) -> float:
     return min(times)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
 def test_ten_thousand_different_losses_take_four_times_as_long_as_a_quarter_of_them(rule: str) -> None:
     """Once quadratic and worse, as the sums of different denominators grew: a factor of 16 and more, minutes
@@ -207,6 +210,7 @@ def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_
     assert time.process_time() - begin < 2
 
 
+@pytest.mark.slow
 @given(st.lists(st.fractions(min_value=0, max_value=2, max_denominator=10**40), min_size=1, max_size=40))
 @settings(max_examples=50)
 def test_sums_of_long_denominators_are_above_the_exact_sums_by_nothing_that_shows(
@@ -346,6 +350,7 @@ def test_missing_package_is_named_with_the_way_out(monkeypatch: pytest.MonkeyPat
         compose([Pure(0.1)] * 5, 1e-6, "pld")
 
 
+@pytest.mark.slow
 def test_privacy_loss_distributions_of_google_agree_from_above() -> None:
     pytest.importorskip("dp_accounting", reason="an optional package")
     for losses in ([Pure(0.05)] * 1000, [Pure(0.1)] * 50 + [Pure(0.25)] * 20, [Approx(0.1, 1e-8)] * 20):

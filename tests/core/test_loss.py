@@ -71,6 +71,7 @@ def test_pure_added_to_zcdp_costs_half_its_square() -> None:
     assert Zcdp(1) + Pure(2) == Pure(2) + Zcdp(1) == Zcdp(3)
 
 
+@pytest.mark.slow
 @given(amounts, amounts, deltas, deltas)
 def test_within_a_currency_order_is_that_of_the_amounts(
     a: Fraction, b: Fraction, c: Fraction, d: Fraction
@@ -81,6 +82,7 @@ def test_within_a_currency_order_is_that_of_the_amounts(
     assert (Approx(a, c) <= Zcdp(b)) == (a * a / 2 <= b and c == 0)
 
 
+@pytest.mark.slow
 @given(amounts, amounts, deltas)
 def test_what_order_says_between_currencies_is_proven_by_the_randomized_coin(
     epsilon: Fraction, bound: Fraction, delta: Fraction
@@ -144,6 +146,7 @@ def _zcdp_epsilon(order: Decimal, rho: str, delta: str) -> Fraction:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", ["1e-20", "1e-12", "1e-6", "0.005", "1.25", "1e6"])
 @pytest.mark.parametrize("delta", ["1e-300", "1e-30", "1e-6", "0.01"])
 def test_zcdp_conversion_is_the_least_over_orders_and_never_below_it(rho: str, delta: str) -> None:
@@ -167,6 +170,7 @@ def test_zcdp_conversion_is_the_least_over_orders_and_never_below_it(rho: str, d
     )
 
 
+@pytest.mark.slow
 @given(st.fractions("1e-6", 10, max_denominator=10**9), st.fractions("1e-12", "0.1", max_denominator=10**15))
 def test_zcdp_conversion_is_proven_by_the_order_it_uses(rho: Fraction, delta: Fraction) -> None:
     """Not even the last digit is below what the formula gives at that order, in eighty digits."""
@@ -194,6 +198,7 @@ def test_zcdp_conversion_covers_gaussian_noise_whose_delta_is_known(sigma: float
     )  # the classical conversion
 
 
+@pytest.mark.slow
 def test_the_epsilon_of_an_order_is_above_the_truth_by_more_than_its_rounding() -> None:
     """500 random orders, rhos and deltas against 200 digits: no sum of rounded logarithms is below the
     formula.

@@ -8,6 +8,7 @@ from toolkit.core.optimal import optimal_epsilon
 from toolkit.core.pld import _on_grid, pld_epsilon
 
 
+@pytest.mark.slow
 def test_it_is_never_below_the_exact_optimum_and_near_it() -> None:
     steps = {Fraction(1, 20): 100}
     found, exact = pld_epsilon(steps, Fraction(1, 10**6)), optimal_epsilon(steps, Fraction(1, 10**6))
@@ -35,6 +36,7 @@ def test_a_delta_in_the_reach_of_floating_point_is_refused() -> None:
         pld_epsilon({Fraction(1, 10): 3}, Fraction(1, 10**12))
 
 
+@pytest.mark.slow
 def test_many_different_losses_become_few_kinds_none_of_them_smaller() -> None:
     """Ten thousand compositions on a grid of 2**18 points took minutes; each loss alone was shifted up on
     that grid.

@@ -11,6 +11,7 @@ from toolkit.core.rounding import apportion, best_below, exp_below, float_up, in
 shares = st.lists(st.integers(0, 10**6), min_size=2, max_size=12).filter(any)
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=1, max_value=30, max_denominator=50), st.integers(1, 6), st.integers(8, 120))
 def test_best_below_is_the_largest_fraction_within_the_limit(
     target: Fraction, others: int, limit: int
@@ -37,6 +38,7 @@ def exp_between(exponent: Fraction) -> tuple[Fraction, Fraction]:
     return Fraction(total, scale), Fraction(total + 10**13, scale)
 
 
+@pytest.mark.slow
 @given(st.fractions(min_value=Fraction(1, 10**6), max_value=22))
 @example(
     Fraction(4620070491, 276700000)
@@ -105,6 +107,7 @@ def test_integer_rows_are_exact_where_a_common_denominator_fits(rows: list[list[
         assert denominator == 2**32
 
 
+@pytest.mark.slow
 @given(
     st.lists(st.fractions(min_value=0, max_denominator=10**60), max_size=30),
     st.sampled_from([1, 10**400, Fraction(1, 10**400)]),

@@ -49,6 +49,7 @@ CASES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_corrected_estimate_is_right_and_so_is_its_error(name):
     """4,000 surveys of 2,000: mean within 4.5 standard errors, spread within 5 % of the stated error. A

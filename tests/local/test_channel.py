@@ -31,6 +31,7 @@ def test_alarms_of_two_cells_are_no_oftener_than_said_by_enumeration(n: int, sha
         assert chances[p <= level].sum() <= level
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", [[0.5, 0.3, 0.2], [0.9, 0.0999, 0.0001], [0.97, 0.01, 0.01, 0.01]])
 def test_alarms_of_more_cells_are_no_oftener_than_said_by_enumeration(law: list[float]) -> None:
     tallies = list(surveys(kuk("1/2", "1/3", draws=len(law) - 1), 25))

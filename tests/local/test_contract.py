@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
+from tests.local import contract
 from tests.local.contract import CHECKS, Check
+from tests.slowly import slowly
 from toolkit import (
     Design,
     crosswise,
@@ -50,7 +52,18 @@ DESIGNS = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+SLOW = (
+    contract.check_intervals_hold_their_level_by_enumeration,
+    contract.check_intervals_stay_inside_and_report_the_empty_case,
+    contract.check_randomizer_follows_the_matrix,
+    contract.check_system_randomness_follows_the_matrix,
+    contract.check_variance_by_enumeration,
+)
+
+
+@pytest.mark.parametrize(
+    "check", slowly(CHECKS, SLOW), ids=lambda check: check.__name__.removeprefix("check_")
+)
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_design_keeps_the_contract(name: str, check: Check) -> None:
     check(DESIGNS[name])

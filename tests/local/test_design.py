@@ -27,6 +27,7 @@ def _design(table: np.ndarray) -> Design | None:
     return Design.from_matrix(rows, list(range(truths)), list(range(reports)))
 
 
+@pytest.mark.slow
 @given(weights)
 def test_every_stochastic_matrix_has_an_unbiased_estimator(table: np.ndarray) -> None:
     design = _design(table)
@@ -40,6 +41,7 @@ def test_every_stochastic_matrix_has_an_unbiased_estimator(table: np.ndarray) ->
         assert np.allclose(mean, expected[-1:] if len(expected) == 2 else expected, atol=1e-9 * condition)
 
 
+@pytest.mark.slow
 @given(weights, st.integers(0, 2**32 - 1))
 def test_the_maximum_likelihood_of_every_matrix_is_certified(table: np.ndarray, seed: int) -> None:
     design = _design(table)
@@ -56,6 +58,7 @@ def test_the_maximum_likelihood_of_every_matrix_is_certified(table: np.ndarray, 
     assert ratios.max() <= 1 + 1e-8
 
 
+@pytest.mark.slow
 @given(weights, weights)
 def test_joint_designs_add_their_epsilons(first: np.ndarray, second: np.ndarray) -> None:
     one, two = _design(first), _design(second)

@@ -27,6 +27,7 @@ MAKERS = {
 TRUTHS = {"cheated": 0.2, "drug": np.arange(1, 7) / 21, "party": [0.1, 0.2, 0.3, 0.4]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_the_whole_record_costs_what_is_claimed_by_enumeration(asked: int) -> None:
     """RS+FD (multi-freq-ldpy) is labelled epsilon and costs ln(d (e**epsilon - 1) + 1) between whole records:
@@ -61,6 +62,7 @@ def test_nobody_spends_more_than_asked_for(asked: int, epsilon: float | str) -> 
     assert made.epsilon > 0.99999 * Pure(epsilon).epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [1, 2, 3])
 def test_estimates_are_unbiased_with_the_claimed_variances(asked: int) -> None:
     """800 surveys of 600 people, fixed seed: means within 4.5 standard errors (7e-6 a value); mean ratio of

@@ -27,6 +27,7 @@ def test_crosswise_at_epsilon_is_warners_matrix_with_a_seldom_yes_beside_it() ->
         assert made == crosswise(Fraction(int(made.weights[1, 1]), made.denominator))
 
 
+@pytest.mark.slow
 def test_warner_at_epsilon_is_on_the_private_side_and_within_a_millionth() -> None:
     for epsilon in np.random.default_rng(4).uniform(0.001, 20, size=1000):
         realised = warner(epsilon=float(epsilon)).epsilon

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from tests.slowly import slowly
 from tests.survey.samples import DESIGNS
 from toolkit import k_ary, warner
 from toolkit.core.randomness import drawer
@@ -50,7 +51,7 @@ def test_the_estimate_from_what_was_sent_is_that_of_the_counts():
     )
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_reports_with_how_often_each_came_are_estimated_as_if_written_out(name):
     """Every kind of randomizer; some reports come twice in the list, too."""
     randomizer, draw = DESIGNS[name], drawer(np.random.default_rng(3))

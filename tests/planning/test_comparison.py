@@ -27,6 +27,7 @@ def test_how_far_one_person_moves_what_a_curator_publishes(randomizer, expected)
     assert randomizer.reach == expected
 
 
+@pytest.mark.slow
 def test_every_way_says_whom_to_trust_and_direct_promises_nothing():
     direct, local, hidden, central = four_ways(Case(warner, 0.2, 0.95), 1.0, 1000, Target(margin=0.1), 1e-6)
     assert [way.trust for way in (direct, local, hidden, central)] == list(TRUST.values())
@@ -44,6 +45,7 @@ def test_what_a_population_cannot_give_is_not_a_number():
     assert not math.isnan(ways[0].n_needed)
 
 
+@pytest.mark.slow
 def test_no_way_asks_more_people_than_there_are():
     """The search for the curator's number did not know the population."""
     case = Case(warner, 0.2, 0.95, field=Field(population=500))
@@ -53,6 +55,7 @@ def test_no_way_asks_more_people_than_there_are():
     assert math.isnan(four_ways(case, 0.5, 400, Target(margin=0.002), 1e-6)[3].n_needed)
 
 
+@pytest.mark.slow
 def test_the_margin_of_a_curator_is_that_of_laplace_noise():
     """100 people at epsilon 0.05, nearly all of one mind: the noise governs, and 95 % of it lies within ln 20
     scales.
@@ -63,6 +66,7 @@ def test_the_margin_of_a_curator_is_that_of_laplace_noise():
     assert central.margin > 1.08 * 1.959964 * central.se
 
 
+@pytest.mark.slow
 def test_a_curator_who_publishes_three_answers_of_each_person_splits_the_budget_too():
     for one_each, noise in (
         (True, 3.0),
@@ -73,6 +77,7 @@ def test_a_curator_who_publishes_three_answers_of_each_person_splits_the_budget_
         assert central.noise_se == pytest.approx(noise * math.sqrt(2) / (3000 * 2.0), rel=1e-9)
 
 
+@pytest.mark.slow
 def test_anything_with_the_protocol_is_compared():
     for family, truth in ((partial(oracles.best, 12), [1 / 12] * 12), (partial(numeric.hybrid, (0, 1)), 0.5)):
         ways = four_ways(Case(family, truth, 0.95), 1.0, 2000, Target(margin=0.1), 1e-6)

@@ -79,6 +79,7 @@ def test_no_test_leaves_the_region_of_epsilon_and_every_subset_of_reports_is_und
             assert found <= np.interp(false, corners[:, 0], corners[:, 1]) + 1e-12
 
 
+@pytest.mark.slow
 def test_warner_is_the_best_two_by_two_design_at_every_epsilon_by_search():
     """All 2 x 2 designs on a grid of 24ths: none needs fewer people than Warner's design of the same
     epsilon.

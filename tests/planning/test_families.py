@@ -102,6 +102,7 @@ def test_a_randomizer_is_told_from_what_makes_one():
     assert not any(map(is_randomizer, (warner, partial(k_ary, 3), Design, None)))
 
 
+@pytest.mark.slow
 def test_the_float_of_a_promise_never_says_more():
     for i in range(1, 300):
         for j in range(1, 30):

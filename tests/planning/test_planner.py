@@ -38,6 +38,7 @@ def random_case(rng):
     return partial(numeric.hybrid, (-5, 20)), float(rng.uniform(-5, 20)), level, epsilon, n, STEPS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(20))
 def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(seed):
     """25 random surveys a seed, 500 in all."""
@@ -58,6 +59,7 @@ def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(se
         assert again >= margin * (1 - 1e-5) or uneven > SMOOTH
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(4))
 def test_power_inverts_itself_on_the_safe_side(seed):
     rng = np.random.default_rng(100 + seed)
@@ -75,6 +77,7 @@ def test_power_inverts_itself_on_the_safe_side(seed):
         )  # along the teeth of a counted power several epsilons may do
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_a_power_by_the_normal_formula_inverts_itself_on_the_safe_side(seed):
     rng = np.random.default_rng(200 + seed)
@@ -234,6 +237,7 @@ def test_nobody_is_invited_twice(given):
     assert plan(warner("3/4"), prevalence=0.1, population=1500, response=0.5, n=750).invited == 1500
 
 
+@pytest.mark.slow
 def test_what_more_invitations_than_people_would_give_is_not_planned_by_any_way():
     """5,000 people of whom 40 % answer: 2,000 reports, a quarter of them in the subgroup."""
     with pytest.raises(ValueError, match="the 2,000 people who answer when all 5,000"):

@@ -31,6 +31,7 @@ def test_the_html_marks_the_answer_and_shows_what_it_rests_on():
     assert "<strong>4,613</strong>" in PLAN._repr_html_()
 
 
+@pytest.mark.slow
 def test_the_comparison_has_four_ways_and_says_whom_to_trust():
     frame = PLAN.compare()
     assert list(frame.index) == ["direct", "local", "shuffled", "central"]
@@ -44,6 +45,7 @@ def test_the_comparison_has_four_ways_and_says_whom_to_trust():
     assert frame.loc["direct", "n needed"] == PLAN.direct_n() == 683
 
 
+@pytest.mark.slow
 def test_what_the_shuffled_way_promises_is_kept():
     row = PLAN.compare().loc["shuffled"]
     assert shuffled(warner(epsilon=row["local epsilon"]), PLAN.n, 1e-6).epsilon <= 1.0
@@ -52,6 +54,7 @@ def test_what_the_shuffled_way_promises_is_kept():
     )
 
 
+@pytest.mark.slow
 def test_central_noise_is_root_two_over_n_epsilon_and_local_noise_68_times_that():
     frame = plan(warner, prevalence=0.5, n=10_000, epsilon=1.0).compare()
     assert frame.loc["central", "noise se"] == pytest.approx(math.sqrt(2) / 10_000)
@@ -61,6 +64,7 @@ def test_central_noise_is_root_two_over_n_epsilon_and_local_noise_68_times_that(
     assert frame.loc["local", "noise se"] / frame.loc["central", "noise se"] == pytest.approx(ratio, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_local_central_and_direct_as_in_the_textbook_example():
     """n = 1000, epsilon = ln 3, prevalence 0.1: 0.0290, 0.0096, 0.0095."""
     frame = plan(warner, prevalence=0.1, n=1000, epsilon=math.log(3)).compare()
@@ -71,6 +75,7 @@ def test_local_central_and_direct_as_in_the_textbook_example():
     }
 
 
+@pytest.mark.slow
 def test_the_inverse_table_of_shuffling():
     """n, wanted epsilon: noise of shuffled, local and central, from the closed forms at the local epsilons
     2.57 and 2.20.
@@ -90,6 +95,7 @@ def test_the_inverse_table_of_shuffling():
         assert round(frame.loc["shuffled", "noise se"], 4) == hidden
 
 
+@pytest.mark.slow
 def test_people_needed_by_each_way_reach_the_goal():
     frame = PLAN.compare()
     for name in ("shuffled", "central"):
@@ -105,6 +111,7 @@ def test_a_given_design_is_compared_with_what_shuffling_it_would_promise():
     assert frame.loc["shuffled", "se"] == frame.loc["local", "se"]
 
 
+@pytest.mark.slow
 def test_k_options_cost_a_curator_twice_because_a_replaced_answer_moves_two_counts():
     frame = plan(partial(k_ary, 5), prevalence=[0.2] * 5, n=10_000, epsilon=1.0).compare()
     assert frame.loc["central", "noise se"] == pytest.approx(2 * math.sqrt(2) / 10_000)
@@ -143,6 +150,7 @@ def test_sensitivity_of_several_shares_moves_them_to_even():
     assert len(frame) == 3
 
 
+@pytest.mark.slow
 def test_what_was_found_is_what_the_ways_are_compared_by():
     """A plan that was solved for its power or margin asks of the other ways what it has itself."""
     powerful = plan(warner, prevalence=0.1, detect=0.2, n=1000, epsilon=1.0)

@@ -18,6 +18,7 @@ def test_the_largest_margin_cannot_be_made_smaller_by_moving_budget():
         assert budget_for(ASKED, epsilon=2.0, weights=moved).largest > found.largest
 
 
+@pytest.mark.slow
 def test_the_parts_add_up_to_at_most_the_whole_exactly():
     for epsilon in ("1/3", 0.7, 2.0, 5):
         found = budget_for(ASKED, epsilon=epsilon)

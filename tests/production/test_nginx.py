@@ -132,6 +132,7 @@ def wait_for_more(clients, more=60):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_both_servers_are_restarted_under_load_and_nothing_is_lost_and_no_phone_sees_an_error(
     postgres, tmp_path
 ):
@@ -209,6 +210,7 @@ def test_a_report_of_the_largest_size_stays_in_memory_and_a_larger_one_is_refuse
     assert proxy.kept() == []
 
 
+@pytest.mark.slow
 def test_a_pause_is_told_as_such_to_everybody(postgres, tmp_path):
     """503 with the time to wait, from whichever server: nginx must not take it for a server that is gone."""
     with site(tmp_path, postgres.url()) as (survey, pair, proxy):
@@ -222,6 +224,7 @@ def test_a_pause_is_told_as_such_to_everybody(postgres, tmp_path):
             assert "not open at the moment" in json.loads(said)["error"]
 
 
+@pytest.mark.slow
 def test_a_signature_ends_its_connection_and_a_report_does_not(standing):
     """In the shipped configuration, whatever the server behind it answers."""
     _, _, proxy = standing
@@ -307,10 +310,12 @@ def complaints(folder, postgres, changes=None):
     return proxy.said()
 
 
+@pytest.mark.slow
 def test_no_log_of_nginx_holds_a_client_whatever_goes_wrong(postgres, tmp_path):
     assert PHONE.encode() not in complaints(tmp_path, postgres)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "changes", [{"access_log off;": ""}, {".log emerg;": ".log crit;"}, {".log emerg;": ".log error;"}]
 )

@@ -83,6 +83,7 @@ def sent_to(port, body, path="/report"):
         return status, json.loads(answer)
 
 
+@pytest.mark.slow
 def test_a_server_with_the_rights_of_survey_web_serves_and_the_owner_does_the_rest(roles, tmp_path, capsys):
     owner = Collector.attach(roles.url("survey_owner"))
     assert owner.url == "https://survey.example.org/survey/"

@@ -42,6 +42,7 @@ def start(service):
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
+@pytest.mark.slow
 def test_what_it_starts_serves_below_the_prefix_of_the_proxy_and_ends_when_told(service, tmp_path):
     opened(tmp_path, os.environ["TOOLKIT_DATABASE"])
     process = start(service)
@@ -54,6 +55,7 @@ def test_what_it_starts_serves_below_the_prefix_of_the_proxy_and_ends_when_told(
     )
 
 
+@pytest.mark.slow
 def test_what_will_never_work_is_not_started_again_and_what_may_is(service):
     assert service["Restart"] == "on-failure"
     forbidden = {int(code) for code in service["RestartPreventExitStatus"].split()}
@@ -64,6 +66,7 @@ def test_what_will_never_work_is_not_started_again_and_what_may_is(service):
     assert process.returncode in forbidden
 
 
+@pytest.mark.slow
 def test_the_container_starts_what_is_tried_here_and_copies_what_there_is(tmp_path, monkeypatch):
     """No container was built in these tests: its entry point is run without one, and its files are looked
     for.

@@ -42,6 +42,7 @@ def test_an_outcome_never_seen_on_one_side_is_an_arrow():
     assert "2 of 3 cells" in repr(ax)
 
 
+@pytest.mark.slow
 def test_a_true_ratio_on_the_edge_of_the_band_is_refuted_at_most_once_in_a_hundred_pictures():
     """Warner's design at its own epsilon, ln 2: every cell is on the edge. 200 pictures, at most 8 refuted:
     false alarms 1e-3.
@@ -71,6 +72,7 @@ def test_outcomes_must_be_numbers():
         auditing.outcome_ratios([[1, 2]], [[1, 2]], epsilon=1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [

@@ -72,6 +72,7 @@ def test_refuted_claims_stand_out_by_mark_and_colour():
     assert "bad refuted (at least 2)" in repr(ax)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [

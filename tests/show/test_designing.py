@@ -66,6 +66,7 @@ def test_only_yes_and_no_have_one_line():
         designing.conduct_lines(k_ary(3, epsilon=1.0), 0.1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [

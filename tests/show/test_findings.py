@@ -11,6 +11,7 @@ from toolkit.show import estimate_intervals
 from toolkit.survey.results import estimate
 
 
+@pytest.mark.slow
 def test_shares_stand_on_one_axis_in_percent_and_a_mean_on_its_own():
     """A mean of ten drinks was once drawn as a share of 1000 %."""
     found = estimate(asked(), frame())
@@ -52,6 +53,7 @@ def test_with_many_groups_each_has_a_row_and_no_mark_is_used_twice():
     ]
 
 
+@pytest.mark.slow
 def test_the_words_say_every_number_in_its_unit():
     found = estimate(asked(), frame(), by="faculty")
     said = found.plot().alt
@@ -76,6 +78,7 @@ def test_a_dot_outside_its_interval_and_reports_that_no_share_fits_have_their_wo
     assert any("no share fits" in text.get_text() for text in strange.figure.axes[0].texts)
 
 
+@pytest.mark.slow
 def test_a_group_that_left_a_question_empty_is_said_and_stops_nothing():
     gap = frame(60).assign(cheated=lambda one: one["cheated"].where(one["faculty"] == "arts"))
     sheet = estimate(asked(), gap, by="faculty").plot()
@@ -83,6 +86,7 @@ def test_a_group_that_left_a_question_empty_is_said_and_stops_nothing():
     assert sheet._repr_mimebundle_()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_every_randomizer_can_be_drawn_or_says_why_not(name):
     question = survey_with(DESIGNS[name], check=False)["asked"]
@@ -125,6 +129,7 @@ def test_a_picture_of_results_is_not_drawn_as_if_they_were_estimates():
     assert "arts" in repr(estimate_intervals(found["cheated"]))
 
 
+@pytest.mark.slow
 def test_it_can_be_written_to_a_file(tmp_path):
     estimate(asked(), frame()).plot(level=0.9).save(tmp_path / "results.png")
     assert (tmp_path / "results.png").read_bytes().startswith(b"\x89PNG")

@@ -135,6 +135,7 @@ def test_intervals_that_miss_the_truth_stand_out_by_more_than_colour():
     assert ax.get_title(loc="left") == "1 of 2 intervals miss the truth"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [
@@ -149,6 +150,7 @@ def test_given_axes_are_drawn_on_and_returned(draw):
     assert draw(ax) is ax
 
 
+@pytest.mark.slow
 def test_the_words_in_every_cell_have_a_contrast_of_at_least_four_to_its_shade():
     for share in np.linspace(0, 1, 21):
         ax = show.design_matrix(warner(p=float(share)) if share != 0.5 else DESIGN)

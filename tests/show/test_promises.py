@@ -103,6 +103,7 @@ def test_beliefs_outside_the_band_are_marked_by_shape():
     assert "observers" not in repr(promises.belief_band(0.5))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "draw",
     [

@@ -49,6 +49,7 @@ def small(figure):
     return picture.resize((160, round(160 * picture.height / picture.width)), Image.Resampling.BOX)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_figure_looks_as_it_did(name):
     picture, stored = small(FIGURES[name]().get_figure()), BASELINE / f"{name}.png"
@@ -64,6 +65,7 @@ def test_a_figure_looks_as_it_did(name):
     assert stored.stat().st_size < 6000
 
 
+@pytest.mark.slow
 def test_the_comparison_of_pictures_can_fail():
     """Another epsilon is another picture."""
     one, other = (
@@ -73,12 +75,14 @@ def test_the_comparison_of_pictures_can_fail():
     assert np.mean(np.abs(np.asarray(one, dtype=float) - np.asarray(other, dtype=float)) > DIFFERENT) > 0.008
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_given_axes_are_drawn_on_and_returned(name):
     ax = Figure().add_subplot()
     assert FIGURES[name](ax) is ax
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FIGURES)
 def test_axes_are_labelled_in_words(name):
     ax = FIGURES[name]()
@@ -96,6 +100,7 @@ def test_the_curves_are_the_plans_margins():
         assert bare == pytest.approx(100 * found.direct_margin)
 
 
+@pytest.mark.slow
 def test_the_four_ways_keep_their_order_and_the_plan_is_marked():
     ax = tradeoffs.ways_against_n(PLAN, ns=(1000, 10_000))
     local, hidden, central, direct, mark = (line.get_ydata() for line in ax.lines)

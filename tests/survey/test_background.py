@@ -35,6 +35,7 @@ def holders(url):
     return [one.pid for one in living if str(state_of(url)) in (one.info["cmdline"] or ())]
 
 
+@pytest.mark.slow
 def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_ends_when_it_is_stopped(home):
     url, survey, _ = collection(home)
     assert find(url) is None
@@ -48,6 +49,7 @@ def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_
     assert servers() == []
 
 
+@pytest.mark.slow
 def test_it_outlives_the_process_that_launched_it(home):
     url, _, _ = collection(home)
     done = subprocess.run(
@@ -56,6 +58,7 @@ def test_it_outlives_the_process_that_launched_it(home):
     assert find(url).pid == int(done.stdout)
 
 
+@pytest.mark.slow
 def test_a_collection_is_closed_from_another_process_while_the_one_that_launched_it_lives(home):
     """As a notebook opens and a colleague's shell closes: the server must be nobody's child, or it would stay
     as a zombie.
@@ -71,6 +74,7 @@ def test_a_collection_is_closed_from_another_process_while_the_one_that_launched
         assert pid not in [child.pid for child in psutil.Process(notebook.pid).children()]
 
 
+@pytest.mark.slow
 def test_however_many_launch_it_at_once_there_is_one_server(home):
     url, _, _ = collection(home)
     with ThreadPoolExecutor(4) as pool:
@@ -90,6 +94,7 @@ def test_however_many_launch_it_at_once_there_is_one_server(home):
     assert holders(url) == [find(url).pid]
 
 
+@pytest.mark.slow
 def test_a_proxy_in_the_environment_is_not_asked_for_our_own_server(home, monkeypatch):
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9")
@@ -100,6 +105,7 @@ def test_a_proxy_in_the_environment_is_not_asked_for_our_own_server(home, monkey
     assert find(url) is None
 
 
+@pytest.mark.slow
 def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     url, _, _ = collection(home)
     server = launch(url, {})
@@ -115,6 +121,7 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     assert find(url) == again
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_cannot_be_ended_is_named(
     home, monkeypatch
 ):
@@ -134,6 +141,7 @@ def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_can
     assert find(url) is None
 
 
+@pytest.mark.slow
 def test_why_a_server_could_not_begin_is_said(home):
     with pytest.raises(CollectError, match=r"Not serving: .*the database must be there"):
         launch(f"sqlite:///{home / 'nothing.db'}", {})
@@ -142,6 +150,7 @@ def test_why_a_server_could_not_begin_is_said(home):
         launch(url, {"host": "0.0.0.0"})  # noqa: S104
 
 
+@pytest.mark.slow
 def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
     url, _, _ = collection(home)
     monkeypatch.setattr(background, "_START_SECONDS", 0.1)
@@ -151,6 +160,7 @@ def test_a_server_that_does_not_become_ready_is_stopped(home, monkeypatch):
     assert holders(url) == []
 
 
+@pytest.mark.slow
 def test_the_password_of_a_database_is_not_among_the_arguments(home):
     url, _, _ = collection(home)
     server = launch(url, {})
@@ -161,6 +171,7 @@ def test_the_password_of_a_database_is_not_among_the_arguments(home):
     assert "campus.db" not in arguments
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_is_in_a_log_that_its_owner_can_read(home):
     url, _, _ = collection(home)
     server = launch(url, {})

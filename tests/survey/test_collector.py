@@ -41,6 +41,7 @@ def people(count):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_from_start_to_results():
     asked = survey(minimum=40)
@@ -57,6 +58,7 @@ def test_from_start_to_results():
     assert repr(collector) == "<Collector of 'REHEARSAL: Exams': closed, 60 reports>"
 
 
+@pytest.mark.slow
 def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
     first = start(survey(), database="sqlite:///campus.db")
     second = start(survey(), database="sqlite:///campus.db")
@@ -64,6 +66,7 @@ def test_after_a_kernel_restart_the_same_call_finds_the_same_server(folder):
     assert first.url == second.url == attached.url
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_collector_that_is_forgotten_or_refused_leaves_no_connection_behind(monkeypatch):
     """Counted by what was opened: later Pythons warn of a connection that nobody closed, which a notebook
@@ -93,6 +96,7 @@ def test_a_collector_that_is_forgotten_or_refused_leaves_no_connection_behind(mo
     assert all(connection.closed for connection in opened)
 
 
+@pytest.mark.slow
 def test_from_another_folder_a_relative_database_is_another_one(folder):
     start(survey(), database="sqlite:///campus.db")
     (folder / "elsewhere").mkdir()
@@ -101,6 +105,7 @@ def test_from_another_folder_a_relative_database_is_another_one(folder):
         Collector.attach("sqlite:///campus.db")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_another_survey_in_the_same_database_is_refused_and_what_to_do_after_a_typo_is_said():
     start(survey(), database="sqlite:///campus.db")
@@ -110,6 +115,7 @@ def test_another_survey_in_the_same_database_is_refused_and_what_to_do_after_a_t
         start(survey(faculty(), cheated(help="new words")), database="sqlite:///campus.db")
 
 
+@pytest.mark.slow
 def test_a_survey_can_be_collected_from_its_file(folder):
     survey().save(folder / "exams.toml")
     collector = start("exams.toml")
@@ -122,6 +128,7 @@ def test_a_survey_can_be_collected_from_its_file(folder):
         start(survey(), database="x.db")
 
 
+@pytest.mark.slow
 def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_reports(folder):
     """Page, view, results, exports and codebook; invented people are refused by a real collection, by us and
     by its server.
@@ -157,6 +164,7 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
         start(asked, rehearsal=True, database="sqlite:///survey.db")
 
 
+@pytest.mark.slow
 def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_do_not(folder):
     """Five hundred reports came from one connection in seconds, and nothing in the results said that this
     could be.
@@ -175,6 +183,7 @@ def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_
     assert not any(caution in note for note in invited.results().notes())
 
 
+@pytest.mark.slow
 def test_an_export_of_an_open_collection_holds_what_is_shown_and_says_so(folder):
     tried = start(survey(minimum=20), rehearsal=True)
     rehearse(survey(minimum=20), tried.url, people(33), np.random.default_rng(2))
@@ -185,11 +194,13 @@ def test_an_export_of_an_open_collection_holds_what_is_shown_and_says_so(folder)
     assert len(pd.read_csv(tried.export("all.csv"))) == 33
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_the_form_can_be_looked_at_before_and_after_opening():
     assert repr(start(survey()).preview()) == repr(survey().preview())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_closed_collection_is_not_opened_again():
     start(survey(), database="sqlite:///campus.db").close()
@@ -197,6 +208,7 @@ def test_a_closed_collection_is_not_opened_again():
         start(survey(), database="sqlite:///campus.db")
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
     collector = start(survey(), database="sqlite:///campus.db", rehearsal=True)
@@ -206,6 +218,7 @@ def test_while_paused_phones_are_told_to_wait_and_afterwards_they_are_heard():
     assert rehearse(survey(), collector.url, people(3), np.random.default_rng(2)) == 3
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_each_invitation_works_once():
     asked = survey(access="token")
@@ -217,6 +230,7 @@ def test_each_invitation_works_once():
     assert rehearse(asked, collector.url, people(4), np.random.default_rng(3), links=links) == 0
 
 
+@pytest.mark.slow
 def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
     collector = start(survey(access="blind"), database="sqlite:///campus.db")
     assert (folder / "issuer-key.pem").stat().st_mode & 0o077 == 0
@@ -228,6 +242,7 @@ def test_a_blind_survey_gets_a_key_of_its_own_which_is_kept(folder):
     assert '"issuer"' in page
 
 
+@pytest.mark.slow
 def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is_served(folder, monkeypatch):
     """Another key would turn away everybody who holds a signed token, after their link was spent."""
     database = f"sqlite:///{folder / 'campus.db'}"
@@ -253,6 +268,7 @@ def test_the_key_that_signs_belongs_to_the_collection_from_whatever_folder_it_is
     )
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_nothing_of_the_researchers_side_is_at_the_respondents_address():
     collector = start(survey(), database="sqlite:///campus.db")
@@ -270,6 +286,7 @@ def test_nothing_of_the_researchers_side_is_at_the_respondents_address():
         assert httpx.get(collector.url + path).status_code == 404
 
 
+@pytest.mark.slow
 def test_a_public_address_is_the_link(folder):
     collector = start(survey(), database="sqlite:///campus.db", public_url="https://survey.example/")
     assert collector.url == collector.status().url == "https://survey.example/"
@@ -278,6 +295,7 @@ def test_a_public_address_is_the_link(folder):
     assert Collector.attach("sqlite:///campus.db").url == "https://survey.example/"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_collection_keeps_its_port_when_its_server_dies():
     """Links, QR codes and reports that wait on phones lead there."""
@@ -290,6 +308,7 @@ def test_a_collection_keeps_its_port_when_its_server_dies():
     assert find(collector.database).pid != server.pid
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_port_that_another_program_has_taken_is_said_with_the_remedy():
     collector = start(survey(), database="sqlite:///campus.db")
@@ -310,6 +329,7 @@ def _free():
         return free.getsockname()[1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_many_invitations_take_seconds_and_without_an_address_none_is_stored():
     collector = start(survey(access="token"), database="sqlite:///campus.db")
@@ -325,6 +345,7 @@ def test_many_invitations_take_seconds_and_without_an_address_none_is_stored():
     database.close()
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_without_a_server_there_is_no_link():
     collector = start(survey(), database="sqlite:///campus.db")

@@ -266,6 +266,7 @@ def check_refusal(answer, allowed):
     assert len(answer.body) < 300
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "kind", [other_values, other_fields, other_bytes, other_texts], ids=lambda kind: kind.__name__
 )
@@ -402,6 +403,7 @@ def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
     assert [record for record in caplog.records if record.name != "asyncio"] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", ["token", "blind"])
 def test_tokens_and_requests_for_signatures_of_any_kind_admit_nobody(access, caplog):
     rng = seeded(f"hostile {access}")

@@ -56,6 +56,7 @@ def kill_often(process):
     assert process.stdout.readline()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.parametrize("access", ["open", "token"])
 @pytest.mark.parametrize("database", ["sqlite", "postgres"])

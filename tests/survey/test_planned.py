@@ -23,6 +23,7 @@ def test_a_survey_is_planned_before_anybody_is_asked():
     assert found["faculty"].margin == pytest.approx(Z * 0.5 / math.sqrt(600))
 
 
+@pytest.mark.slow
 def test_the_margin_of_a_number_is_in_its_own_unit():
     """Six hundred people and one bit each of a number from 0 to 40: somebody learned the margin only
     afterwards.

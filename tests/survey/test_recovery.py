@@ -77,6 +77,7 @@ def bodies(url):
     return held
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", [a_locked_file, a_full_disk])
 def test_a_file_that_cannot_be_written_costs_patience_and_nothing_else(tmp_path, failure):
     url, survey, _ = collection(tmp_path)

@@ -5,6 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
+from tests.slowly import slowly
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, warner
 from toolkit.local import oracles
@@ -68,7 +69,7 @@ def test_one_percent_of_liars_is_said_for_each_estimate():
     assert "If 1 % of the people lied in concert" in estimate(survey(), REPORTS)._repr_html_()
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_estimates_through_every_randomizer_equal_its_own(name):
     """Reports by the phones' rule, through a table, against the randomizer's own estimate of the same
     reports.
@@ -183,7 +184,7 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
     assert all(np.isfinite(finding.liars) for finding in found.findings)
 
 
-@pytest.mark.parametrize("name", DESIGNS)
+@pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
     """For every randomizer: nobody, one person or two in a group must not stop the others' estimates."""
     asked = survey(
@@ -278,6 +279,7 @@ def test_liars_are_measured_from_the_estimate_pulled_into_the_range_of_the_truth
     assert finding.liars == pytest.approx(0.02)
 
 
+@pytest.mark.slow
 def test_a_billion_reports_cost_as_many_rows_as_there_are_kinds(monkeypatch):
     """Counts of 10**9 through randomizers that are no matrix; before, they were written out, one entry a
     person.

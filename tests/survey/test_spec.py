@@ -153,6 +153,7 @@ def test_the_hash_covers_the_code_of_the_page(monkeypatch: pytest.MonkeyPatch) -
     assert survey().hash != before
 
 
+@pytest.mark.slow
 def test_the_hash_is_the_same_in_another_process() -> None:
     code = f"from toolkit.survey.spec import Survey; print(Survey.load({str(CAMPUS)!r}).hash)"
     hashes = {

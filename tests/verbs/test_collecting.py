@@ -1,6 +1,8 @@
 import sqlite3
 from contextlib import closing
 
+import pytest
+
 from tests.survey.samples import cheated, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
@@ -8,6 +10,7 @@ from toolkit.command import main
 from toolkit.survey.background import find
 
 
+@pytest.mark.slow
 def test_status_lists_what_else_runs(folder, capsys):
     said(capsys, "serve", "exams.toml")
     said(capsys, "serve", "exams.toml", "--database", "sqlite:///other.db")
@@ -17,6 +20,7 @@ def test_status_lists_what_else_runs(folder, capsys):
     assert len(said(capsys, "status").splitlines()) == 1
 
 
+@pytest.mark.slow
 def test_invitations_are_printed_once_each(folder, capsys):
     survey(access="token").save(folder / "exams.toml")
     said(capsys, "serve", "exams.toml")
@@ -32,6 +36,7 @@ def make_of_another_version(path):
         database.commit()
 
 
+@pytest.mark.slow
 def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when_it_is_amended(
     folder, capsys
 ):
@@ -55,6 +60,7 @@ def test_a_collection_of_another_version_is_named_by_every_verb_and_goes_on_when
     said(capsys, "serve", "exams.toml")
 
 
+@pytest.mark.slow
 def test_another_question_is_no_amendment(folder, capsys):
     said(capsys, "serve", "exams.toml")
     survey(cheated()).save(folder / "exams.toml")
@@ -74,6 +80,7 @@ def test_an_older_collection_is_migrated_by_a_verb(folder, capsys):
     assert said(capsys, "status").startswith("open: 1 report")
 
 
+@pytest.mark.slow
 def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, capsys):
     told = said(capsys, "open", "exams.toml", "--public-url", "https://survey.example.org/exams/")
     assert told == "open: 0 reports; no server that you started is running on this machine\n"
@@ -82,6 +89,7 @@ def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, ca
     assert find(f"sqlite:///{folder / 'survey.db'}") is not None
 
 
+@pytest.mark.slow
 def test_whoever_opens_a_collection_with_blind_tokens_is_told_where_their_key_is(folder, capsys):
     survey(access="blind").save(folder / "exams.toml")
     assert f"is in {folder / 'issuer-key.pem'}: every server needs it" in said(capsys, "open", "exams.toml")

@@ -1,6 +1,9 @@
+import pytest
+
 from tests.verbs.shell import said
 
 
+@pytest.mark.slow
 def test_the_database_may_come_from_the_environment(folder, capsys, monkeypatch):
     monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{folder / 'survey.db'}")
     said(capsys, "serve", "exams.toml")

@@ -9,6 +9,7 @@ from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import rehearse
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("folder")
 def test_a_survey_from_file_to_results_in_the_shell(capsys):
     started = said(capsys, "serve", "exams.toml", "--rehearsal")

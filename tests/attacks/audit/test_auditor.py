@@ -29,6 +29,7 @@ SHAPES = {
 BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["half the noise", "float noise", "one cell too few", "five retries"])
 def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds(name):
     """Seconds of this process, not of the clock. With fewer runs all faults, and their repairs, are audited
@@ -42,6 +43,7 @@ def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds
     assert verdict.delta > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FAULTS)
 def test_the_default_audit_catches_faults_that_were_planted_beyond_the_gallery(name):
     """The margin is thinnest for the sparse vector, the mean and the Gaussian noise: other seeds may miss one
@@ -78,6 +80,7 @@ MIXED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", MIXED)
 def test_a_true_claim_stands_when_outputs_mix_kinds_and_lengths(kind):
     """A rare kind once changed how a whole batch was read: five of six such audits refuted. Each does now at
@@ -159,6 +162,7 @@ OURS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", OURS)
 def test_every_mechanism_and_design_of_ours_is_cleared(name):
     """A true claim is refuted with probability at most 1e-4; fewer than forty audits: 4e-3."""
@@ -169,6 +173,7 @@ def test_every_mechanism_and_design_of_ours_is_cleared(name):
     assert verdict, verdict
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name", ["warner", "k-ary", "unary", "one bit", "piecewise", "square wave", "subset", "Laplace"]
 )
@@ -179,6 +184,7 @@ def test_the_bound_comes_near_the_claim_where_the_claim_is_tight(name):
     assert 0.75 * mechanism.epsilon < verdict.epsilon <= mechanism.epsilon
 
 
+@pytest.mark.slow
 def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
     """Twelve bits that tell nothing, and one that is tight, so that there is much to be misled by.
 
@@ -244,6 +250,7 @@ def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error(
     assert _judged(quiet, Exact(2.0, violated=True), 1.0, 0.05, has_claim=True)[0] is True
 
 
+@pytest.mark.slow
 def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
     """The clock is read for the pace only: eight times slower, there is still time for all runs."""
     plain = audit(
@@ -258,6 +265,7 @@ def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
     assert plain.notes == ()
 
 
+@pytest.mark.slow
 def test_the_release_path_is_audited_by_default_and_a_generator_repeats_the_audit():
     first, second = (audit(warner(p="2/3"), runs=4000, rng=np.random.default_rng(9)) for _ in range(2))
     assert first == second
@@ -271,12 +279,14 @@ def test_without_a_claim_there_is_a_bound_and_no_verdict():
     assert verdict.epsilon > 3
 
 
+@pytest.mark.slow
 def test_looking_past_the_last_bits_finds_the_textbook_noise_to_be_what_the_textbook_says():
     verdict = audit(float_laplace, (0.0, 1.0), epsilon=1, last_bits=False, rng=np.random.default_rng(1))
     assert verdict
     assert verdict.epsilon > 0.85
 
 
+@pytest.mark.slow
 def test_a_design_that_lies_about_its_law_is_caught_by_its_draws():
     class Liar:
         options = report_options = ("no", "yes")
@@ -295,6 +305,7 @@ def test_a_design_that_claims_less_than_its_law_costs_is_refuted_by_enumeration_
     assert verdict.evidence.startswith("a proof")
 
 
+@pytest.mark.slow
 def test_a_feature_of_ones_own_can_be_looked_at():
     """The sum of two shuffled shares hides in no single entry."""
 
@@ -322,6 +333,7 @@ def test_outputs_of_several_lengths_and_kinds_are_audited():
     assert audit(chatty, (0, 1), epsilon=0.1, runs=4000, rng=np.random.default_rng(1)).violated
 
 
+@pytest.mark.slow
 def test_slow_mechanisms_are_run_less_often_and_the_verdict_says_so():
     def slow(value, rng):
         time.sleep(0.001)

@@ -187,6 +187,7 @@ def timed(found: Column) -> float:
     return time.perf_counter() - start
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", YES_NO)
 def test_the_time_to_read_a_yes_no_column_does_not_tell_whether_a_value_is_missing(name: str) -> None:
     """One missing value in 200,000 made it 15 to 24 times slower.

@@ -109,6 +109,7 @@ def test_a_copy_can_be_changed_without_changing_the_frame() -> None:
     assert frame.column("pay").floats().tolist() == SECRET["pay"]
 
 
+@pytest.mark.slow
 def test_no_engine_is_imported_before_it_is_used() -> None:
     code = "import sys, toolkit; assert not {'pandas', 'polars', 'pyarrow', 'duckdb'} & set(sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True)

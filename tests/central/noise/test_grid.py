@@ -61,6 +61,7 @@ def test_rounding_never_moves_two_numbers_further_apart_than_charged(
     assert abs(apart) <= charged(distance / unit, 1, "l1") == math.ceil(distance / unit)
 
 
+@pytest.mark.slow
 @given(
     pairs=st.lists(st.tuples(st.fractions(-50, 50), st.fractions(-3, 3)), min_size=2, max_size=6),
     exponent=st.integers(-3, 3),

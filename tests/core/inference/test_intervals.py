@@ -37,6 +37,7 @@ def test_the_default_interval_covers_at_least_093() -> None:
     assert min(covered) >= 0.93
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["wilson", "exact", "bayes", "wald"])
 def test_the_documented_coverage_is_what_enumeration_gives(method: str) -> None:
     covered, empty = coverages(method, SIZES)
@@ -46,6 +47,7 @@ def test_the_documented_coverage_is_what_enumeration_gives(method: str) -> None:
     assert [f"{number:.3f}" for number in found] == list(documented.groups())
 
 
+@pytest.mark.slow
 def test_the_exact_interval_is_guaranteed_and_the_bayes_interval_never_empty() -> None:
     assert min(coverages("exact", (50, 200, 1000))[0]) >= 0.95
     covered, empty = coverages("bayes", (50, 200))

@@ -42,6 +42,7 @@ def test_at_an_edge_the_interval_holds_its_level_of_the_posterior_in_closed_form
         assert (low, high) == pytest.approx(expected, abs=1e-3 * width)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("k", "n"), [(3, 50), (4, 100_000), (8, 300)])
 def test_through_a_matrix_that_hides_nothing_the_posterior_is_dirichlets(k: int, n: int) -> None:
     """Fixed seed: quantiles within 0.15 standard deviations, three times what the number of draws makes."""
@@ -56,6 +57,7 @@ def test_through_a_matrix_that_hides_nothing_the_posterior_is_dirichlets(k: int,
     assert draws.min() >= 0
 
 
+@pytest.mark.slow
 def test_two_questions_at_once_have_the_posterior_that_exact_draws_give() -> None:
     """A die and a coin (3/4), from 2 * 10**5 draws of a Dirichlet law, mapped back and kept if no share is
     negative.
@@ -67,6 +69,7 @@ def test_two_questions_at_once_have_the_posterior_that_exact_draws_give() -> Non
     assert high == pytest.approx([0.65156, 0.15567, 0.18815, 0.17254], abs=0.004)
 
 
+@pytest.mark.slow
 def test_where_no_exact_draw_is_kept_the_posterior_is_that_of_gibbs_sampling() -> None:
     """One estimate is -0.067: data augmentation, 400 chains of 200 draws after 500 steps, gave these."""
     draws = drawn(DIE.joint(COIN), [700, 300, 250, 50])
@@ -76,6 +79,7 @@ def test_where_no_exact_draw_is_kept_the_posterior_is_that_of_gibbs_sampling() -
     assert high == pytest.approx([0.90266, 0.10010, 0.13309, 0.01221], abs=0.004)
 
 
+@pytest.mark.slow
 def test_one_share_by_draws_is_one_share_by_the_grid() -> None:
     """Kuk's cards: a grid gives a mean of 0.219472 and 0.154456 to 0.289698 with equal tails."""
     design, counts = kuk("4/5", "1/5", draws=2), [150, 100, 50]
@@ -89,12 +93,14 @@ def test_one_share_by_draws_is_one_share_by_the_grid() -> None:
     assert (low[0], high[0]) == pytest.approx(tuple(interval), abs=0.004)
 
 
+@pytest.mark.slow
 def test_the_same_reports_always_give_the_same_interval() -> None:
     estimate = DIE.joint(COIN).estimate_counts([60, 30, 20, 10])
     first, second = (np.array(tuple(estimate.interval(method="bayes"))) for _ in range(2))
     assert np.array_equal(first, second)
 
 
+@pytest.mark.slow
 def test_reports_of_a_single_kind_and_a_single_report_have_a_posterior() -> None:
     for counts in ([30, 0, 0, 0], [0, 0, 1, 0]):
         interval = DIE.joint(COIN).estimate_counts(counts).interval(method="bayes")
@@ -119,6 +125,7 @@ def test_the_shortest_interval_holds_no_less_than_its_level_where_that_is_no_who
             assert np.all(((draws >= low) & (draws <= high)).sum(axis=0) >= level * count)
 
 
+@pytest.mark.slow
 def test_the_documented_coverage_of_all_shares_together_is_what_simulation_gives() -> None:
     """250 of the documented 500 surveys (fixed seed), fewer draws each: within 0.035, twice the Monte Carlo
     error of the least.
@@ -144,6 +151,7 @@ def test_the_documented_coverage_of_all_shares_together_is_what_simulation_gives
         )
 
 
+@pytest.mark.slow
 def test_other_shares_are_not_taken_as_known() -> None:
     """Two coins: the interval of "both" is 0.072 wide, as its standard error says; with the others known it
     would be 0.057.

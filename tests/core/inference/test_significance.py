@@ -29,6 +29,7 @@ def all_counts(name: str, n: int) -> Shares:
     return Shares.from_support(np.arange(n + 1.0), n, matrix[1, 1] * ones, matrix[0, 1] * ones)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["wilson", "exact"])
 @pytest.mark.parametrize("name", DESIGNS)
 def test_a_p_value_is_at_most_one_minus_level_exactly_when_the_uncut_interval_leaves_the_null_out(

@@ -35,6 +35,7 @@ def test_the_enclosure_holds_the_power_and_is_tight(exponent: Fraction, bits: in
     assert high - low <= 3
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [8, 16, 40, 64, 112, 176, 640])
 def test_the_enclosure_holds_at_five_hundred_random_exponents(bits: int) -> None:
     """Against 400 digits; with denominators of every size, and half of the exponents between 1/2 and 2, where

@@ -63,6 +63,7 @@ def test_one_draw_and_many_draws_refine_a_cut_prefix_alike(
         assert left == []
 
 
+@pytest.mark.slow
 def test_all_16_bit_words_then_all_16_bit_continuations_have_the_law(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every 16-bit word through the table of many draws: decided words are right, and those that an edge cuts
     ask for 48 more.

@@ -58,6 +58,7 @@ def true_edges(family: str, parameter: Fraction, shift: int) -> list[Fraction]:
     return [part / total for part in accumulate(weights)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "parameter"), SMALL + STEPS)
 def test_every_16_bit_word_is_decided_only_where_its_whole_range_is_in_one_cell(
     family: str, parameter: Fraction
@@ -73,6 +74,7 @@ def test_every_16_bit_word_is_decided_only_where_its_whole_range_is_in_one_cell(
     assert table.count(-1) < 0.2 * 2**16
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [64, 128])
 @pytest.mark.parametrize(("family", "parameter"), SMALL + STEPS)
 def test_the_edges_enclose_the_cumulative_probabilities(family: str, parameter: Fraction, bits: int) -> None:
@@ -158,6 +160,7 @@ def statistic(drawn: np.ndarray, edges: np.ndarray, share: np.ndarray) -> float:
     return float(((observed - len(drawn) * share) ** 2 / (len(drawn) * share)).sum())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "parameter"),
     [("laplace", s) for s in (1, 2.5, 50, 63, 64, 1000, 2**31, 2**52)]
@@ -187,6 +190,7 @@ def test_chi_squared_accepts_the_scale_and_rejects_scales_two_percent_off(
         assert statistic(drawn, edges, wrong) > limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("draw", [discrete_laplace, discrete_gaussian])
 def test_few_draws_and_many_draws_have_one_law(draw: Callable[..., np.ndarray]) -> None:
     """Draws in eights use Python's integers, draws in thousands use arrays; two-sample chi-squared, false
@@ -201,6 +205,7 @@ def test_few_draws_and_many_draws_have_one_law(draw: Callable[..., np.ndarray]) 
         assert chi2.sf(((a - b) ** 2 / np.maximum(a + b, 1)).sum(), len(edges)) > 1e-6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("family", "parameter"), [("laplace", 64), ("laplace", 100), ("gauss", 64**2), ("gauss", 100**2)]
 )

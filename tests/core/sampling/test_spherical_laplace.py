@@ -69,6 +69,7 @@ def test_chord_times_kept_share_is_the_law(inner: int, outer: int) -> None:
         assert share <= 2**128
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dimension", [1, 2, 40])
 def test_length_is_gamma_and_scales_off_by_some_percent_are_rejected(dimension: int) -> None:
     """3000 vectors, 20 equally likely cells of the length; false alarms 1e-6, power against the two wrong
@@ -90,6 +91,7 @@ def test_length_is_gamma_and_scales_off_by_some_percent_are_rejected(dimension: 
         assert ((observed - n * share) ** 2 / (n * share)).sum() > limit
 
 
+@pytest.mark.slow
 def test_the_direction_in_the_plane_is_uniform() -> None:
     """2400 vectors, 24 sectors of the circle, edges off the axes; chi-squared with false alarms 1e-6."""
     rng = np.random.default_rng(78)

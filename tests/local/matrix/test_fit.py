@@ -42,6 +42,7 @@ def test_a_square_design_fits_when_all_estimates_are_shares_and_not_when_one_is_
     assert "for 1 of 4 options no share agrees" in wrong.notes[0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("design", "truth", "n"),
     [

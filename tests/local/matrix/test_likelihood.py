@@ -25,6 +25,7 @@ def test_projection_is_on_the_simplex_and_nearer_than_any_other_point(shares: np
     assert np.all(np.linalg.norm(shares - near) <= np.linalg.norm(shares - others, axis=1) + 1e-12)
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 20), st.floats(0.02, 0.9), st.integers(0, 2**32 - 1), st.sampled_from([1, 3, 50, 10_000])
 )
@@ -56,6 +57,7 @@ def test_an_unsettled_likelihood_is_an_error_not_an_answer() -> None:
         maximum_likelihood(matrix, np.array([3.0, 4.0, 5.0]), tolerance=-1.0)
 
 
+@pytest.mark.slow
 def test_the_maximum_is_found_where_it_is_flat():
     """Three hundred people with one answer near the end of 81 points: plain Newton equations become singular
     there.

@@ -26,6 +26,7 @@ def tables(draw: st.DrawFn) -> list[list[Fraction]]:
     return [[Fraction(part, sum(row)) for part in row] for row in rows]
 
 
+@pytest.mark.slow
 @given(tables(), st.integers(60, 5000))
 def test_rounding_never_raises_the_odds_of_a_table(rows: list[list[Fraction]], limit: int) -> None:
     """A small limit, so that rounding is coarse; every row must still be a distribution, near the one that
@@ -40,6 +41,7 @@ def test_rounding_never_raises_the_odds_of_a_table(rows: list[list[Fraction]], l
     assert min(min(row) for row in weights) > 0
 
 
+@pytest.mark.slow
 @given(st.integers(1, 2**40), st.integers(1, 2**40), st.integers(1, 2**40))
 def test_a_weight_is_within_a_few_units_of_its_probability(a: int, b: int, c: int) -> None:
     shares = [Fraction(part, a + b + c) for part in (a, b, c)]

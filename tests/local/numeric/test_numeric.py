@@ -180,6 +180,7 @@ def test_epsilon_is_just_below_the_one_asked_for(make: type, bounds: tuple, epsi
     assert mean.epsilon > (1 - 1e-5) * Pure(epsilon).epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 def test_measured_error_is_within_three_percent_of_theory(make: type) -> None:
     """12,000 surveys of 30 people, fixed seed: a variance varies by 1.3 %; 3 % on the mean of four epsilons
@@ -197,6 +198,7 @@ def test_measured_error_is_within_three_percent_of_theory(make: type) -> None:
     assert abs(np.mean(ratios) - 1) < 0.03
 
 
+@pytest.mark.slow
 def test_one_bit_has_all_intervals_of_a_share_and_they_hold() -> None:
     """The number of ones is binomial: exact coverage over all counts of 80 reports, at 90 %."""
     mean, n, level = numeric.one_bit((20, 60), 1.0), 80, 0.9
@@ -215,6 +217,7 @@ def test_one_bit_has_all_intervals_of_a_share_and_they_hold() -> None:
         assert min(covered.values()) >= level - 0.06
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", MAKERS)
 def test_intervals_hold_their_level(make: type) -> None:
     """2000 surveys of 200 people, fixed seed; nominal 95 %. Four standard errors of a coverage are 2 %."""
@@ -225,6 +228,7 @@ def test_intervals_hold_their_level(make: type) -> None:
     assert abs(np.mean(covered) - 0.95) < 0.02
 
 
+@pytest.mark.slow
 def test_laplace_noise_has_the_exact_scale_and_the_browsers_rule_has_the_same_law() -> None:
     """Both samplers against the discrete Laplace law; false alarms at most 1e-6 each with the seed, 1e-9 with
     the system's bits.
@@ -337,6 +341,7 @@ def test_what_cannot_be_is_refused(broken: object) -> None:
         broken()  # type: ignore[operator]
 
 
+@pytest.mark.slow
 def test_simulated_counts_are_those_of_the_channel() -> None:
     """3000 surveys, fixed seed; 4.5 standard errors, false alarms 7e-6."""
     mean, rng = numeric.one_bit((0, 50), 1.0), np.random.default_rng(4)

@@ -62,6 +62,7 @@ def test_epsilon_is_just_below_the_one_asked_for(epsilon: float | str) -> None:
     assert wave.epsilon > 0.9999 * Pure(epsilon).epsilon
 
 
+@pytest.mark.slow
 def test_the_distribution_is_recovered() -> None:
     """A hundred thousand reports, fixed seed: each of 11 shares within five of its bootstrap standard
     errors.
@@ -78,6 +79,7 @@ def test_the_distribution_is_recovered() -> None:
     assert np.all(np.abs(cumulative.value - np.cumsum(truth)) < 5 * cumulative.se + 1e-12)
 
 
+@pytest.mark.slow
 def test_bands_of_quantiles_hold_their_level() -> None:
     """120 surveys of 2000 people, fixed seed, nominal 90 %: four standard errors of a coverage are 11 %.
 
@@ -162,6 +164,7 @@ def test_smoothing_goes_on_while_it_lowers_the_likelihood() -> None:
 PUBLISHED = {0.5: 0.0191, 1.0: 0.0124, 2.0: 0.0068}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", PUBLISHED)
 def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon: float) -> None:
     """Sixteen surveys with fixed seeds; seen are 0.86, 0.79 and 0.66 times the published distance."""
@@ -176,6 +179,7 @@ def test_the_default_curve_is_as_near_to_the_truth_as_the_published_one(epsilon:
     assert np.mean(distances) < 1.05 * PUBLISHED[epsilon]
 
 
+@pytest.mark.slow
 def test_the_same_reports_always_give_the_same_band() -> None:
     reports = SMALL.randomize(np.arange(5).repeat(30), np.random.default_rng(1))
     first, second = SMALL.estimate(reports), SMALL.estimate(reports)
@@ -183,6 +187,7 @@ def test_the_same_reports_always_give_the_same_band() -> None:
     assert np.array_equal(first.interval().low, second.interval().low)
 
 
+@pytest.mark.slow
 def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None:
     """Against the spread of 500 surveys of real reports; 36 % is 4 standard errors of the ratio of two such
     variances.
@@ -213,6 +218,7 @@ def test_the_grid_is_fine_and_meets_whole_numbers_where_it_can(bounds: tuple, po
     assert points == 65 or set(range(bounds[1] + 1)) <= set(wave.points.tolist())
 
 
+@pytest.mark.slow
 def test_quantiles_of_numbers_between_the_points_are_near_the_truth() -> None:
     """Fixed seed: the quartiles of Beta(2, 5), within five bootstrap standard errors and half a step."""
     wave, rng = square_wave((0, 1), 2.0), np.random.default_rng(8)

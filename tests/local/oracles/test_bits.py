@@ -9,6 +9,7 @@ from scipy.stats import chi2
 from toolkit.local.oracles import bits
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (0, 256), (255, 256)]
 )

@@ -7,7 +7,9 @@ import numpy as np
 import pytest
 
 from tests.local.channel import law_of
+from tests.local.oracles import contract
 from tests.local.oracles.contract import CHECKS, Check, support_table
+from tests.slowly import slowly
 from toolkit import Design, Pure, k_ary
 from toolkit.local import oracles
 from toolkit.local.oracles.hashing import LocalHash
@@ -33,7 +35,17 @@ SMALL = {
 }
 
 
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__.removeprefix("check_"))
+SLOW = (
+    contract.check_intervals_hold_their_level_by_enumeration,
+    contract.check_many_draws_follow_the_channel,
+    contract.check_simulated_counts_have_the_moments_of_the_channel,
+    contract.check_variances_and_covariances_by_enumeration,
+)
+
+
+@pytest.mark.parametrize(
+    "check", slowly(CHECKS, SLOW), ids=lambda check: check.__name__.removeprefix("check_")
+)
 @pytest.mark.parametrize("name", SMALL)
 def test_every_oracle_keeps_the_contract(name: str, check: Check) -> None:
     check(SMALL[name])
@@ -112,6 +124,7 @@ def test_the_limit_of_two_options_is_warners_design() -> None:
         assert round(4 * oracles.best(["no", "yes"], epsilon).variance(0.5, 1), 2) == effect
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2, 4])
 @pytest.mark.parametrize("k", [2, 5, 16, 128, 1000])
 @pytest.mark.parametrize("make", [oracles.subset, oracles.unary, oracles.optimized_unary, oracles.local_hash])
@@ -218,6 +231,7 @@ def test_asking_again_costs_again_and_nothing_here_calls_itself_permanent() -> N
     assert not [name for name in names if "permanent" in name or "memo" in name]
 
 
+@pytest.mark.slow
 def test_estimates_are_not_clipped_and_renormalised() -> None:
     """multi-freq-ldpy: at k = 128, epsilon 1, n = 10,000 clipping and renormalising moves the top option by
     -0.078.
@@ -312,6 +326,7 @@ def test_subset_reports_of_another_size_are_refused() -> None:
         oracles.subset(16, 1.0).tally([[1, 2, 3]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [oracles.subset, oracles.unary])
 def test_memory_stays_near_the_packed_reports(make: type) -> None:
     """128 bytes a report at k = 1024, and less than 40 MB beside them: a million reports fit into 200 MB."""
@@ -358,6 +373,7 @@ def test_a_design_has_no_second_estimator_of_its_own() -> None:
     assert np.allclose(design.variance(truth, 11), oracles.subset(5, 0.7, size=1).variance(truth, 11))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", [oracles.best, oracles.optimized_unary, oracles.local_hash])
 def test_a_million_options_are_estimated_in_little_memory(make: object) -> None:
     """Rows only: seen 56 megabytes and 0.3 s. A table of covariances would be 7 terabytes."""
@@ -379,6 +395,7 @@ def test_a_million_options_are_estimated_in_little_memory(make: object) -> None:
     assert len(shown) < 300_000
 
 
+@pytest.mark.slow
 def test_boxes_by_the_hundred_thousand_need_no_table_either() -> None:
     for boxes in (oracles.tick_boxes(10**5, 1.0, how="random"), oracles.tick_boxes(10**5, 1.0, most=1)):
         tracemalloc.start()

@@ -52,6 +52,7 @@ def test_epsilon_is_that_of_the_channel_over_all_ways_to_tick(name: str) -> None
     assert boxes.epsilon == log_up(boxes.odds) == boxes.loss.epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_many_draws_follow_the_channel(name: str) -> None:
     """False alarms: at most 1e-6 with the seed, 1e-9 with the system's bits."""
@@ -64,6 +65,7 @@ def test_many_draws_follow_the_channel(name: str) -> None:
             assert follows([tuple(row.tolist()) for row in reports], channel(boxes.report, [way])[0]) > least
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_unbiased_with_the_claimed_variances(name: str) -> None:
     """6000 surveys of 90 people with correlated ticks, fixed seed. Means within 4.5 standard errors (7e-6 a
@@ -188,6 +190,7 @@ def test_answers_are_read_in_every_form(how: str) -> None:
     assert np.ndim(boxes.randomize(np.array([True, False, False]))) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["random", "capped"])
 def test_whole_surveys_are_simulated_at_the_level_of_counts(how: str) -> None:
     """2000 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6 a box."""

@@ -72,6 +72,7 @@ YES_NO = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", YES_NO)
 @pytest.mark.parametrize(
     ("n", "delta"), [(10, 1e-3), (50, 1e-4), (300, 1e-6), (301, 1e-6), (700, 1e-5), (2000, 1e-6)]
@@ -97,6 +98,7 @@ def test_k_options_have_the_published_bracket(n, epsilon, place, options):
     assert 1 <= found.epsilon / found.least <= (1.02 if n == 1000 else 1.005)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("design", "n"),
     [
@@ -160,6 +162,7 @@ def test_closed_forms_are_silent_where_they_do_not_hold():
     assert math.isnan(clones_2023(4, 100, DELTA))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "wanted", "local"),
     [(10**3, 0.5, 2.57), (10**3, 1, 3.45), (10**4, 0.1, 2.20), (10**4, 1, 5.69), (10**5, 0.1, 4.29)],
@@ -176,6 +179,7 @@ def test_the_inverse_of_more_options_is_that_of_k_ary_reports():
     assert shuffled(k_ary(5, epsilon=found), 10_000, DELTA).epsilon == pytest.approx(0.1, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_more_people_hide_better_and_nothing_is_above_the_local_epsilon():
     sizes = (1, 2, 10, 100, 299, 300, 310, 400, 1000, 10**5, 10**9, 10**12)
     for design in (warner(epsilon=2.0), k_ary(4, epsilon=2.0)):

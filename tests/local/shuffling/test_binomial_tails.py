@@ -13,6 +13,7 @@ def exact_binomial(trials, share):
     return [math.comb(trials, i) * share**i * (1 - share) ** (trials - i) for i in range(trials + 1)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("trials", [1, 2, 7, 16, 40, 300, 1500])
 @pytest.mark.parametrize("share", [Fraction(1, 2), Fraction(1, 8), Fraction(15, 16)])
 @pytest.mark.parametrize("deviations", [0, 1, 3, 6])

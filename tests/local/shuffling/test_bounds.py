@@ -7,11 +7,12 @@ from fractions import Fraction
 import pytest
 
 from tests.core.enumeration import exact_matrix, true_delta
+from tests.slowly import slowly
 from toolkit import k_ary
 from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at
 
 
-@pytest.mark.parametrize("n", [2, 3, 5])
+@pytest.mark.parametrize("n", slowly([2, 3, 5], {5}))
 @pytest.mark.parametrize("options", [3, 4])
 def test_the_blanket_of_k_options_is_never_below_the_truth_and_the_third_answer_never_above(n, options):
     design = k_ary(options, epsilon=1.0)

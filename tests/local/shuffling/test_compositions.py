@@ -27,6 +27,7 @@ def local(yes, no):
     return max(math.log(high / low), math.log((1 - low) / (1 - high)))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", YES_NO)
 @pytest.mark.parametrize(("n", "delta"), [(2, 0.05), (10, 1e-2), (50, 1e-5), (301, 1e-8), (700, 1e-5)])
 def test_the_bracket_holds_the_worst_of_all_compositions_to_five_digits(name, n, delta):
@@ -37,6 +38,7 @@ def test_the_bracket_holds_the_worst_of_all_compositions_to_five_digits(name, n,
     assert epsilon <= least * (1 + 1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["warner 1.3", "skewed"])
 def test_beyond_the_compositions_that_are_looked_at_one_by_one_the_bracket_is_narrow(name):
     (yes, no), n, delta = YES_NO[name], 2 * EACH, 1e-6

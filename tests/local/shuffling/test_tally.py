@@ -149,6 +149,7 @@ def test_compositions_may_be_asked_for_together_or_one_by_one():
     assert together == pytest.approx(alone, rel=1e-9)
 
 
+@pytest.mark.slow
 def test_of_a_billion_people_the_bound_keeps_the_margin_that_is_promised_against_rounding():
     """Above the exact sum by at least half of 1e-13 (30 + sqrt(n)), the bound on what rounding does; and by
     no more than 1e-7.

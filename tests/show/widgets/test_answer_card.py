@@ -156,6 +156,7 @@ SIMULATED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SIMULATED)
 def test_imagined_people_answer_as_real_ones_do_and_are_estimated(name):
     """Each value within 5 standard errors of the truth; with 27 values and fixed seeds, without cause once in
@@ -201,6 +202,7 @@ def test_the_mime_bundle_holds_the_live_card_a_picture_and_the_words(card):
     assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
 
 
+@pytest.mark.slow
 def test_the_picture_is_the_same_each_time_and_knows_nothing_of_reports(card):
     before = card._repr_mimebundle_()[0]["image/png"]
     card.simulate([True] * 20)

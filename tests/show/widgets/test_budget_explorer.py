@@ -22,6 +22,7 @@ def explorer():
     return show.explore_budget(0.5, questions=3, years=2, prior=0.2)
 
 
+@pytest.mark.slow
 def test_every_total_is_what_the_answers_compose_to():
     table = budget_table()
     for place in range(0, len(EPSILONS), 7):
@@ -29,6 +30,7 @@ def test_every_total_is_what_the_answers_compose_to():
             assert total == pytest.approx(compose([Pure(EPSILONS[place])] * count).epsilon, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_every_factor_is_e_to_the_total_until_nothing_is_left_to_tell_apart():
     table = budget_table()
     for totals, factors in zip(table["total"], table["factor"], strict=True):

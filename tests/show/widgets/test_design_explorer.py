@@ -13,7 +13,7 @@ from toolkit.show.widgets.design_explorer import (
     reading,
     table_row,
 )
-from toolkit.show.widgets.words import bound
+from toolkit.show.widgets.kit.words import bound
 
 Z = 1.959963984540054  # the 97.5 % point of the normal distribution
 
@@ -36,6 +36,7 @@ def test_asking_directly_has_the_margin_of_a_plain_proportion(table):
         assert margin == pytest.approx(Z * math.sqrt(x * (1 - x)), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_the_multiplier_of_the_sample_size_is_the_published_one(table):
     """1 + e^epsilon / ((e^epsilon - 1)^2 x (1 - x)), which follows from Warner's variance (1965)."""
     for row in table["rows"]:
@@ -127,6 +128,7 @@ def test_an_epsilon_between_the_steps_of_the_slider_gets_a_row_of_its_own(explor
     assert "80 report yes" in explorer.describe()["icons"]
 
 
+@pytest.mark.slow
 def test_a_prevalence_between_the_steps_of_the_slider_gets_a_column_of_its_own(explorer):
     explorer.prevalence = 0.17
     assert explorer.table["prevalences"] == sorted({*PREVALENCES, 0.17})

@@ -13,6 +13,7 @@ import pytest
 import traitlets
 from PIL import Image
 
+from tests.slowly import slowly
 from toolkit import Approx, Ledger, show
 from toolkit.show.widgets.explorer import STATIC, Between, Explorer, OneOf, Whole, browser_code
 
@@ -46,9 +47,11 @@ class Small(Explorer):
 
 def pytest_generate_tests(metafunc):
     if "make" in metafunc.fixturenames:
-        metafunc.parametrize("make", EXPLORERS.values(), ids=EXPLORERS)
+        slow = EXPLORERS["tradeoff"], EXPLORERS["mechanism"]
+        metafunc.parametrize("make", slowly(EXPLORERS.values(), slow), ids=EXPLORERS)
 
 
+@pytest.mark.slow
 def test_two_widgets_with_the_same_setting_have_the_same_repr_and_show_the_same(make):
     one, other = make(), make()
     assert repr(one) == repr(other)
@@ -56,6 +59,7 @@ def test_two_widgets_with_the_same_setting_have_the_same_repr_and_show_the_same(
     assert (one.table, one.row, one.describe()) == (other.table, other.row, other.describe())
 
 
+@pytest.mark.slow
 def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(make):
     widget = make()
     data, metadata = widget._repr_mimebundle_()
@@ -67,6 +71,7 @@ def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(make):
     assert image.width == pytest.approx(2 * metadata["image/png"]["width"], abs=2)
 
 
+@pytest.mark.slow
 def test_no_text_of_the_still_picture_leaves_it_or_overlaps_another(make):
     figure = make().picture()
     figure.savefig(io.BytesIO())

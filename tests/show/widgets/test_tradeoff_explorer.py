@@ -22,6 +22,7 @@ def explorer():
     return show.explore_tradeoff(1.0, n=1000, prevalence=0.1, margin=0.03)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n", "prevalence", "goal"), SETTINGS)
 def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
     row = tradeoff_row(epsilon, n, prevalence, goal)
@@ -33,6 +34,7 @@ def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
     assert row["alone"] == pytest.approx(ways["shuffled"].local_epsilon, rel=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n"), [(0.5, 200), (0.2, 100_000), (4.0, 7000)])
 def test_what_is_kept_of_shuffling_is_what_is_computed(epsilon, n):
     assert stored()["local"][EPSILONS.index(epsilon)][SIZES.index(n)] == pytest.approx(
@@ -61,6 +63,7 @@ def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
             )
 
 
+@pytest.mark.slow
 def test_a_setting_between_the_steps_is_planned_afresh(explorer):
     explorer.epsilon, explorer.n = 1.11, 1234
     found = plan(warner, prevalence=0.1, epsilon=1.11, n=1234)

@@ -63,6 +63,7 @@ def test_what_is_not_closed_is_not_deleted(database, state):
     store.close()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("typed", "code"), [("Campus\n", 0), ("campus\n", 2), ("y\n", 2), ("", 2)])
 def test_it_asks_for_the_title(database, typed, code):
     moved(database, State.CLOSED)
@@ -76,6 +77,7 @@ def test_it_asks_for_the_title(database, typed, code):
         store.close()
 
 
+@pytest.mark.slow
 def test_while_a_server_of_it_runs_it_is_not_deleted(database):
     with serving(database, "--state", state_of(database)):
         moved(database, State.CLOSED)
@@ -106,6 +108,7 @@ def test_a_schema_with_something_else_in_it_is_left_alone(postgres, tmp_path, mo
         assert owner.execute("SELECT to_regnamespace(%s)", [schema]).fetchone() == (None,)
 
 
+@pytest.mark.slow
 def test_the_key_of_blind_tokens_is_named_and_left(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     monkeypatch.chdir(tmp_path)

@@ -70,6 +70,7 @@ def found(url):
     return {finding.check: finding for finding in examine(url)}
 
 
+@pytest.mark.slow
 def test_a_good_server_without_tls_fails_for_that_alone(capsys):
     with standing() as url:
         assert main(["doctor", url]) == 1
@@ -80,6 +81,7 @@ def test_a_good_server_without_tls_fails_for_that_alone(capsys):
     assert said[-1].startswith("Not seen from here")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("check", "changes", "told"),
     [
@@ -105,6 +107,7 @@ def test_one_thing_that_is_wrong_is_found(check, changes, told):
     assert told in str(finding)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("check", "changes", "told"),
     [
@@ -122,6 +125,7 @@ def test_what_need_not_be_done_is_a_note(check, changes, told):
     assert told in str(finding)
 
 
+@pytest.mark.slow
 def test_a_proxy_that_hangs_up_on_a_long_body_refuses_it():
     def hang_up(desk):
         if int(desk.headers["Content-Length"]) > 65536:
@@ -133,6 +137,7 @@ def test_a_proxy_that_hangs_up_on_a_long_body_refuses_it():
         assert str(found(url)["body limit"]).startswith("ok  ")
 
 
+@pytest.mark.slow
 def test_a_certificate_that_nobody_trusts_ends_the_visit(tmp_path, monkeypatch):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     public, private = certificate(tmp_path, days=3)
@@ -151,6 +156,7 @@ def test_silence_is_told(capsys):
     assert "address: no answer (ConnectionRefusedError)" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_a_real_server_refuses_the_test_report_as_one_of_another_survey_and_stores_nothing(tmp_path, access):
     url, _, _ = collection(tmp_path, access, invited=0 if access == "open" else 1)
@@ -169,6 +175,7 @@ def test_a_real_server_refuses_the_test_report_as_one_of_another_survey_and_stor
     store.close()
 
 
+@pytest.mark.slow
 def test_the_survey_is_named_as_its_page_says_it():
     with standing() as url:
         assert f"page: 'Campus', hash {campus().hash[:12]}…, access open" in str(found(url)["page"])

@@ -50,6 +50,7 @@ def ends(folder, database, *options):
     return done.returncode, done.stderr
 
 
+@pytest.mark.slow
 def test_it_is_no_daemon_says_one_line_and_ends_with_0_when_it_is_told_to(database, tmp_path):
     for number in (signal.SIGTERM, signal.SIGINT):
         with foreground(tmp_path, database) as (process, said):
@@ -61,6 +62,7 @@ def test_it_is_no_daemon_says_one_line_and_ends_with_0_when_it_is_told_to(databa
     assert Collector.attach(database).status().reports == 2
 
 
+@pytest.mark.slow
 def test_status_and_close_of_the_same_user_find_it(database, tmp_path, capsys):
     with foreground(tmp_path, database) as (process, said):
         assert find(database).pid == process.pid
@@ -73,6 +75,7 @@ def test_status_and_close_of_the_same_user_find_it(database, tmp_path, capsys):
     assert "closing is final" in complaint
 
 
+@pytest.mark.slow
 def test_a_reason_that_may_pass_has_its_own_exit_code(database, tmp_path, postgres):
     with foreground(tmp_path, database) as (_, said):
         assert ends(tmp_path, database)[0] == TRY_AGAIN
@@ -84,6 +87,7 @@ def test_a_reason_that_may_pass_has_its_own_exit_code(database, tmp_path, postgr
     assert (code, "the database must answer" in complaint) == (TRY_AGAIN, True)
 
 
+@pytest.mark.slow
 def test_a_reason_that_stays_has_another(database, tmp_path):
     opened(tmp_path, database)
     campus(cap=3).save(tmp_path / "survey.toml")
@@ -93,6 +97,7 @@ def test_a_reason_that_stays_has_another(database, tmp_path):
     assert ends(tmp_path, database)[0] == 2
 
 
+@pytest.mark.slow
 def test_what_goes_wrong_is_said_on_stderr_without_the_client(database, tmp_path):
     with foreground(tmp_path, database) as (process, said):
         (tmp_path / "campus.db").rename(tmp_path / "away.db")
@@ -106,6 +111,7 @@ def test_what_goes_wrong_is_said_on_stderr_without_the_client(database, tmp_path
     assert second == "Reports are stored again."
 
 
+@pytest.mark.slow
 def test_it_keeps_the_port_that_it_chose_and_not_the_one_that_it_was_given(database, tmp_path):
     ports = []
     with socket.create_server(("127.0.0.1", 0)) as free:
@@ -117,6 +123,7 @@ def test_it_keeps_the_port_that_it_chose_and_not_the_one_that_it_was_given(datab
     assert ports == [ports[0], ports[0], given, ports[0]]
 
 
+@pytest.mark.slow
 def test_the_password_of_a_database_may_come_from_the_environment_and_is_not_among_the_arguments(
     database, tmp_path
 ):
@@ -126,6 +133,7 @@ def test_the_password_of_a_database_may_come_from_the_environment_and_is_not_amo
         assert "campus.db" not in " ".join(shown)
 
 
+@pytest.mark.slow
 def test_it_takes_no_second_connection_to_the_database(tmp_path, postgres, monkeypatch):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     opened(tmp_path, (url := postgres.url()))

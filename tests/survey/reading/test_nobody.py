@@ -10,6 +10,7 @@ from toolkit.survey.reading.plain_estimates import plain_estimate
 from toolkit.survey.rehearsal import report
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_it_has_the_shape_and_the_price_of_an_estimate_from_reports(name):
     question = survey_with(DESIGNS[name])["asked"]

@@ -79,6 +79,7 @@ def test_between_two_steps_every_look_shows_the_same_people_whoever_looks(field)
     assert len(Collector.attach(field.database).reports()) == 40
 
 
+@pytest.mark.slow
 def test_who_watches_cannot_tell_one_persons_report(tmp_path):
     """The attack: look before and after each answer, and read the report off the difference.
 
@@ -146,6 +147,7 @@ def test_the_order_in_which_groups_are_named_makes_no_second_snapshot(field):
     assert (again.bodies, again.there, len(again.bodies)) == (first.bodies, 29, 20)
 
 
+@pytest.mark.slow
 def test_a_question_that_few_are_asked_moves_by_whole_steps_of_those_few(database):
     """Ten people more, one of them asked: without this its estimate would move by exactly that one's
     report.

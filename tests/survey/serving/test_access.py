@@ -181,6 +181,7 @@ def guesses(it, mine, token):
     return [asked(it.app, "POST", "/report", sent({**mine, **guess, **passing})) for guess in GUESSES]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("state", [State.OPEN, State.PAUSED, State.CLOSED])
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_a_key_and_a_guessed_report_tell_nobody_whether_the_guess_is_right(tmp_path, key, access, state):
@@ -257,6 +258,7 @@ def test_strangers_and_the_impatient_get_no_signature(tmp_path, key):
         assert it.sign(it.tokens[0], blinded).status == 200
 
 
+@pytest.mark.slow
 def test_forged_signatures_foreign_keys_and_other_surveys_tokens_are_refused(tmp_path, key):
     with desk(tmp_path, "blind", key=key) as it:
         good = it.token(it.tokens[0])
@@ -286,6 +288,7 @@ class _Elsewhere:
         return type("Signed", (), {"json": {"signature": self.key.sign(blinded).hex()}})
 
 
+@pytest.mark.slow
 def test_a_page_with_another_key_is_another_survey_and_nothing_is_signed_for_it(tmp_path, key):
     """A phone that blinded for the key of another page is told so, and keeps its invitation."""
     other = IssuerKey.generate()
@@ -323,6 +326,7 @@ def test_in_open_and_token_mode_the_hash_that_people_see_is_the_survey_s():
     assert page_hash("ab" * 32) == "ab" * 32
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

@@ -75,6 +75,7 @@ def test_a_token_of_the_randomized_variant_is_prefix_and_message():
     assert prepare(bytes.fromhex(vector["msg_prefix"]), bytes.fromhex(RFC["msg"])) == prepared(vector)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [2048, 3072])
 def test_whole_way_with_keys_of_both_sizes(bits):
     key = IssuerKey.generate(bits)
@@ -160,6 +161,7 @@ def test_wrong_lengths_are_refused_by_the_client_too(key):
         unblind(key.issuer, bytes(255), 1)
 
 
+@pytest.mark.slow
 def test_the_key_file_is_private_never_overwritten_and_comes_back(key, tmp_path):
     path = tmp_path / "issuer.pem"
     key.save(path)

@@ -38,6 +38,7 @@ def test_only_one_holds_it_and_the_file_is_for_its_owner_alone(tmp_path, monkeyp
         pass
 
 
+@pytest.mark.slow
 def test_asking_whether_it_is_held_keeps_nobody_from_taking_it(tmp_path):
     """Whoever asks has a shared lock for a moment."""
     path = tmp_path / "state.json"
@@ -64,6 +65,7 @@ def _hold(path, ready):
         time.sleep(60)
 
 
+@pytest.mark.slow
 def test_the_lock_goes_with_the_process_even_if_nobody_took_notice_of_its_end(tmp_path):
     """A killed child that its parent has not waited for is a zombie: its number still answers."""
     context = multiprocessing.get_context("spawn")

@@ -122,6 +122,7 @@ def test_it_listens_on_one_address_of_this_machine_only(running):
     assert mine == {f"0100007F:{said['port']:04X}"}
 
 
+@pytest.mark.slow
 def test_it_ends_gracefully_and_what_has_begun_is_finished(folder):
     """SIGTERM in the middle of a report's body: the rest of it is read, stored and answered; then the process
     ends with 0.
@@ -146,6 +147,7 @@ def test_it_ends_gracefully_and_what_has_begun_is_finished(folder):
     assert count(url) == 1
 
 
+@pytest.mark.slow
 def test_nothing_of_any_request_is_written_anywhere(folder):
     """The process' whole output, whatever is thrown at it, is its first line."""
     inner = folder / "silent"
@@ -173,6 +175,7 @@ def test_nothing_of_any_request_is_written_anywhere(folder):
     assert b"127.0.0.1" not in held
 
 
+@pytest.mark.slow
 def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no_second_one_begins(
     folder, failing
 ):
@@ -203,6 +206,7 @@ def own(tmp_path):
     return collection(tmp_path)[:2]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "pieces", [1, 2, 3], ids=["in one piece", "one after the other", "in pieces that overlap"]
 )
@@ -229,6 +233,7 @@ def test_of_two_reports_sent_without_waiting_as_many_are_stored_as_are_answered_
             assert answers.startswith((b"HTTP/1.1 201 ", b"HTTP/1.1 400 "))
 
 
+@pytest.mark.slow
 def test_health_is_503_while_the_database_is_away_and_the_page_still_loads(own):
     """After a report that could not be stored; and good again after one that was. HEAD says the same as
     GET.
@@ -280,11 +285,13 @@ def test_the_process_refuses_to_speak_plainly_to_the_world_and_says_why(failing,
     assert "--plain-http-beyond-this-machine" in said
 
 
+@pytest.mark.slow
 def test_it_does_so_when_told(running):
     with serving(running[2], "--host", "0.0.0.0", "--plain-http-beyond-this-machine") as (_, said):  # noqa: S104
         assert exchange(said["port"], GET)[0] == 200
 
 
+@pytest.mark.slow
 def test_with_a_certificate_it_speaks_tls_and_only_that(folder, running):
     public, private = certificate(folder)
     survey = running[3]
@@ -308,6 +315,7 @@ def test_with_a_certificate_it_speaks_tls_and_only_that(folder, running):
         assert process.communicate(timeout=20) == ("", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
 def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connection(tmp_path, version):
     """It would tell that the report comes from where the signature went, whatever the connection."""
@@ -341,6 +349,7 @@ def test_with_blind_tokens_no_tls_session_is_taken_up_again_on_another_connectio
 # What it does not start with
 
 
+@pytest.mark.slow
 def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, running, failing):
     taken = socket.create_server(("127.0.0.1", 0))
     code, said = failing(running[2], "--port", taken.getsockname()[1])
@@ -360,6 +369,7 @@ def test_a_taken_port_a_missing_database_and_a_missing_key_are_told(folder, runn
         assert exchange(ready["port"], b"GET /blind.js HTTP/1.1\r\nHost: x\r\n\r\n")[0] == 200
 
 
+@pytest.mark.slow
 def test_the_first_key_that_serves_a_collection_is_its_only_one_from_whatever_folder(
     folder, failing, monkeypatch
 ):
@@ -396,6 +406,7 @@ def test_a_collection_whose_page_has_changed_since_is_not_served_and_says_which_
     assert "for 000000000000 of toolkit 0.0.1: use toolkit 0.0.1 as it was then, or amend" in said
 
 
+@pytest.mark.slow
 def test_an_amended_collection_is_served_and_reports_of_the_earlier_page_are_stored(folder):
     """A report that waited on a phone while the page was amended names the hash of the page that made it."""
     inner = folder / "amended"
@@ -415,6 +426,7 @@ def test_an_amended_collection_is_served_and_reports_of_the_earlier_page_are_sto
         assert store.count() == 2
 
 
+@pytest.mark.slow
 def test_below_a_prefix_it_works_behind_a_proxy_that_leaves_paths_alone(running):
     with serving(running[2], "--prefix", "/survey") as (_, said):
         assert said["url"].endswith("/survey/")
@@ -464,6 +476,7 @@ def page_in(port, context, seconds):
             return read_answer(connection)[0], time.monotonic() - start < seconds
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
 @pytest.mark.parametrize(("files", "silent"), [((300, 300), 400), ((1024, 1024), 1500), ((1024, 4096), 1500)])
 def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(

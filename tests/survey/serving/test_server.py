@@ -126,6 +126,7 @@ def test_a_store_that_hangs_does_not_hold_up_the_page_and_is_answered_in_time(su
     assert (answer.status, answer["retry-after"]) == (503, "5")
 
 
+@pytest.mark.slow
 def test_a_store_that_hangs_is_answered_with_503_before_the_connection_is_cut(survey, memory):
     """Over a real connection, which is cut after four seconds without an answer: the phone hears when to come
     again, after two.
@@ -312,6 +313,7 @@ def signing(shown, memory, prefix):
     yield good.replace(b"POST", b"GET"), 405
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("prefix", ["", "/survey"])
 def test_a_report_cannot_come_on_the_connection_on_which_a_token_was_signed(prefix):
     """Every answer to a request to sign says that the connection ends, and it does: a report sent after it is
@@ -424,6 +426,7 @@ def test_the_rule_that_was_broken_is_said_without_the_value(app, survey):
     assert (answer.status, answer.json) == (400, {"error": "The key must be 32 hexadecimal digits."})
 
 
+@pytest.mark.slow
 def test_a_refusal_carries_nothing_of_what_it_refuses(survey, memory, monkeypatch):
     """No cause and no context that a traceback would show: the frames of the error before hold what was
     sent.

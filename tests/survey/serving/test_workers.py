@@ -48,6 +48,7 @@ def exchange(port, request):
         return read_answer(connection)[0]
 
 
+@pytest.mark.slow
 def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refused_and_nothing_is_lost(
     database, tmp_path
 ):
@@ -78,6 +79,7 @@ def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refus
     stored_once(clients, bodies(database))
 
 
+@pytest.mark.slow
 def test_both_workers_take_requests(database, tmp_path):
     """Shown by stopping one of them: the other goes on, whichever it is."""
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
@@ -97,6 +99,7 @@ def test_both_workers_take_requests(database, tmp_path):
         assert finish(process)[0] == 0
 
 
+@pytest.mark.slow
 def test_workers_in_the_background_are_found_and_all_end_with_close(database, capsys):
     collector = start(campus(), database=database, workers=2)
     server = find(database)
@@ -110,6 +113,7 @@ def test_workers_in_the_background_are_found_and_all_end_with_close(database, ca
     until(lambda: not any(one.is_running() for one in all_of_them))
 
 
+@pytest.mark.slow
 def test_workers_end_when_their_parent_is_killed_and_the_lock_is_held_until_then(database, tmp_path):
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         orphans = workers(process.pid)
@@ -125,6 +129,7 @@ def test_workers_end_when_their_parent_is_killed_and_the_lock_is_held_until_then
         assert finish(process)[0] == 0
 
 
+@pytest.mark.slow
 def test_what_a_worker_says_is_in_the_log_of_all(database, postgres, tmp_path):
     with foreground(tmp_path, database, "--workers", 2, "--port", free_port()) as (process, said):
         postgres.stop()
@@ -139,6 +144,7 @@ def test_what_a_worker_says_is_in_the_log_of_all(database, postgres, tmp_path):
     assert "127.0.0.1" not in complaint
 
 
+@pytest.mark.slow
 def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
     url, survey, _ = collection(tmp_path)
@@ -152,6 +158,7 @@ def test_with_a_file_there_is_one_process(tmp_path, monkeypatch, capsys):
     assert main(["serve", str(tmp_path / "survey.toml"), "--database", url, "--workers", "0"]) == 2
 
 
+@pytest.mark.slow
 def test_workers_that_cannot_begin_say_why_and_leave_nothing_behind():
     command = Command(["--database=sqlite:////nowhere/campus.db"], dict(os.environ), [])
     before = workers(os.getpid())  # of other tests: a tracker of shared memory lives as long as the session
@@ -160,6 +167,7 @@ def test_workers_that_cannot_begin_say_why_and_leave_nothing_behind():
     assert [one for one in workers(os.getpid()) if one not in before] == []
 
 
+@pytest.mark.slow
 def test_each_worker_knows_the_cap(postgres, tmp_path, monkeypatch):
     """They decide one after the other: together they take no more than one would."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))

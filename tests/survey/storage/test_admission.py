@@ -20,6 +20,7 @@ HEADS = st.builds(
 )
 
 
+@pytest.mark.slow
 @given(
     batch=st.lists(ENTRIES, max_size=8),
     head=HEADS,

@@ -100,6 +100,7 @@ def test_while_few_have_answered_they_hide_among_each_other(watched: tuple[Store
     assert {len(guess) for guess in guesses} == {7}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", SIZES)
 def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: int) -> None:
     """Commits of few people are wiped; those of many tell who was in them."""
@@ -112,6 +113,7 @@ def test_the_log_of_a_file_does_not_tie_tokens_to_reports(tmp_path: Path, size: 
     store.close()
 
 
+@pytest.mark.slow
 def test_the_log_of_a_file_would_tie_all_tokens_to_their_reports_if_it_were_left(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -17,6 +17,7 @@ def people(start: int, count: int) -> tuple[dict[bytes, str], set[bytes]]:
     }
 
 
+@pytest.mark.slow
 @given(st.lists(st.integers(1, 70), max_size=12))
 def test_nobody_is_lost_or_doubled_and_few_never_leave(sizes: list[int]) -> None:
     pool, start = Pool(), 0
@@ -36,6 +37,7 @@ def test_nobody_is_lost_or_doubled_and_few_never_leave(sizes: list[int]) -> None
         assert min(start, LEAST) <= len(pool.reports) == len(pool.passes) < 2 * LEAST
 
 
+@pytest.mark.slow
 @given(
     st.dictionaries(st.binary(min_size=16, max_size=16), st.text()),
     st.frozensets(st.binary(min_size=32, max_size=32)),
@@ -49,6 +51,7 @@ def test_what_is_written_is_read_and_does_not_tell_in_which_order_it_came(
     assert pool.written() == backwards.written()
 
 
+@pytest.mark.slow
 def test_a_pass_belongs_to_no_report_with_a_higher_probability_than_is_told(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -60,6 +60,7 @@ def wait_for(socket: Path, process: "subprocess.Popen[bytes]") -> None:
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "token"])
 def test_two_collections_of_one_survey_through_one_pool_get_their_own_reports_and_no_others(
     bouncer: Postgres, access: str

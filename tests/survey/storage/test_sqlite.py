@@ -128,6 +128,7 @@ def closed_file(path: Path, batches: list[list[Entry]], tokens: list[str]) -> by
     return path.read_bytes()
 
 
+@pytest.mark.slow
 def test_a_closed_file_is_the_same_whatever_the_order_in_which_reports_came(tmp_path: Path) -> None:
     tokens = [f"{i}" for i in range(400)]
     entries = [
@@ -151,6 +152,7 @@ def test_a_closed_file_is_the_same_whatever_the_order_in_which_reports_came(tmp_
     assert all(one.key in content for one in entries)
 
 
+@pytest.mark.slow
 def test_without_closing_the_order_does_show_in_the_file(tmp_path: Path) -> None:
     """So that the test above is known to see it."""
     files = set()
@@ -164,6 +166,7 @@ def test_without_closing_the_order_does_show_in_the_file(tmp_path: Path) -> None
     assert len(files) == 2
 
 
+@pytest.mark.slow
 def test_what_left_the_pool_is_wiped_from_the_file_at_once(store: Store, path: Path) -> None:
     """No page of the file holds a token beside the report that it came with, but for those who are in the
     pool now.
@@ -301,6 +304,7 @@ def test_every_commit_is_synced(store: Store) -> None:
     assert settings == {"journal_mode": "wal", "synchronous": 2, "secure_delete": 1, "fullfsync": 1}
 
 
+@pytest.mark.slow
 def test_a_locked_database_is_said_soon_and_recovers(store: Store, path: Path) -> None:
     opened(store)
     one = entry()
@@ -340,6 +344,7 @@ def test_an_interrupt_while_waiting_for_the_lock_is_the_error_that_arrives(store
     assert store.count() == 0
 
 
+@pytest.mark.slow
 def test_a_full_disk_loses_nothing_that_was_acknowledged_and_recovers(store: Store, path: Path) -> None:
     opened(store)
     store.close()

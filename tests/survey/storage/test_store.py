@@ -551,6 +551,7 @@ def test_other_urls_are_refused_without_quoting_a_password(wrong: str) -> None:
 # Death
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("access", ["open", "blind"])  # with a lock that is shared, and through the pool
 def test_whatever_was_acknowledged_survives_twenty_deaths_and_is_there_once(
     connect: Connect, url: str, tmp_path, access: str

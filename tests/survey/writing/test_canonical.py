@@ -14,6 +14,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(st.dictionaries(st.text(), PLAIN))
 def test_the_order_of_fields_does_not_matter(data: dict[str, object]) -> None:
     assert canonical(data) == canonical(dict(reversed(data.items())))

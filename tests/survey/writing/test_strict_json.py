@@ -15,6 +15,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(PLAIN)
 def test_plain_json_is_read_as_python_reads_it(data: object) -> None:
     assert loads(json.dumps(data).encode(), digits=17) == data

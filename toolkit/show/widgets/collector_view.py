@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from toolkit.show.canvas import GREY, INK, new_figure
 from toolkit.show.widgets.explorer import Explorer, browser_code
-from toolkit.show.widgets.still import say
+from toolkit.show.widgets.kit.still import say
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.reading.remarks import TRIED_OUT
 from toolkit.survey.results import Results

@@ -16,9 +16,9 @@ from toolkit.core.composition import compose
 from toolkit.core.loss import Approx, Pure
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.widgets.still import icons, say
+from toolkit.show.widgets.kit.still import icons, say
+from toolkit.show.widgets.kit.words import at_most, bound, figure, fill, short
 from toolkit.show.widgets.stored.composed_totals import DELTAS, EPSILONS, RELEASES, stored, totals
-from toolkit.show.widgets.words import at_most, bound, figure, fill, short
 
 WORDS = {
     "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "

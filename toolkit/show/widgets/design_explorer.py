@@ -18,8 +18,8 @@ from toolkit.local.design import Design
 from toolkit.local.questions import warner
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure, percent
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.widgets.still import icons, say
-from toolkit.show.widgets.words import bound, chance, figure, fill, short, three_digits
+from toolkit.show.widgets.kit.still import icons, say
+from toolkit.show.widgets.kit.words import bound, chance, figure, fill, short, three_digits
 
 Row: TypeAlias = dict[str, Any]
 

@@ -16,9 +16,9 @@ from toolkit.core.loss import Pure
 from toolkit.planning.disclosure import guess_rate
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.widgets.still import say
+from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.kit.words import at_most, bound, figure, fill, short
 from toolkit.show.widgets.stored.played_games import NOISES, SUMS, played, stored
-from toolkit.show.widgets.words import at_most, bound, figure, fill, short
 
 WORDS = {
     "found": "The attacker has {found} of 100 secrets right. Tossing coins, about 50 would be.",

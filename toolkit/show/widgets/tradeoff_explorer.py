@@ -23,9 +23,9 @@ from toolkit.planning.planner import plan
 from toolkit.planning.solution import Plan
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.widgets.still import say
+from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.kit.words import figure, fill, short, three_digits
 from toolkit.show.widgets.stored.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, stored
-from toolkit.show.widgets.words import figure, fill, short, three_digits
 
 NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}
 WORDS = {

@@ -2,9 +2,10 @@
 
 from collections.abc import Mapping, Sequence
 
+from toolkit.survey.language.phrases import languages as known_languages
+from toolkit.survey.language.phrases import phrases
 from toolkit.survey.language.words import raw_words
 
-_REHEARSAL = {"ar": "تجربة", "de": "PROBELAUF", "en": "REHEARSAL", "es": "ENSAYO", "fr": "ESSAI"}
 HEADINGS = (
     "check_title",
     "no_report",
@@ -24,7 +25,8 @@ def rehearsal_mark(language: str) -> str:
     >>> rehearsal_mark("de-AT"), rehearsal_mark("it")
     ('PROBELAUF', 'REHEARSAL')
     """
-    return _REHEARSAL.get(language.partition("-")[0], _REHEARSAL["en"])
+    base = language.partition("-")[0]
+    return phrases(base if base in known_languages() else "en")["rehearsal"]
 
 
 def marked_words(languages: Sequence[str], own: Mapping[str, Mapping[str, str]]) -> dict[str, dict[str, str]]:

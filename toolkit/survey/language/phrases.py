@@ -13,7 +13,7 @@ _FOLDER = Path(__file__).parent / "wording"
 OWN = "promise_"
 """With this before its name, a sentence can be given for a language that there is no file of."""
 
-_IF_NEEDED = frozenset({"until"})  # sentences that not every survey says
+_IF_NEEDED = frozenset({"rehearsal", "until"})  # what not every survey says
 
 Own = Mapping[str, Mapping[str, str]]
 """Words of the researcher: language → name → words."""
@@ -23,8 +23,8 @@ Own = Mapping[str, Mapping[str, str]]
 def languages() -> tuple[str, ...]:
     """The languages that the promise is written in.
 
-    >>> languages()
-    ('ar', 'de', 'en', 'es', 'fr')
+    >>> "de" in languages()
+    True
     """
     return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 

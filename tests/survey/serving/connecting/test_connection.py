@@ -154,6 +154,7 @@ def test_trailers_count_too(port):
         assert flood(connection, b"a" * 65536, 1600) < 50_000_000
 
 
+@pytest.mark.slow
 def test_headers_that_are_dribbled_are_answered_with_408(port):
     with line(port) as connection:
         lasted = dribble(connection, b"GET / HTTP/1.1\r\nX: " + b"a" * 1000, 30)
@@ -162,6 +163,7 @@ def test_headers_that_are_dribbled_are_answered_with_408(port):
     assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.slow
 def test_headers_that_stop_are_answered_with_408_and_our_headers(port):
     start = time.monotonic()
     with line(port) as connection:
@@ -174,6 +176,7 @@ def test_headers_that_stop_are_answered_with_408_and_our_headers(port):
     assert json.loads(body) == {"error": "The request took too long."}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("framing", [b"Content-Length: 1000", b"Transfer-Encoding: chunked"])
 def test_a_body_that_is_dribbled_is_answered_with_408(port, framing):
     with line(port) as connection:
@@ -184,6 +187,7 @@ def test_a_body_that_is_dribbled_is_answered_with_408(port, framing):
     assert answer == b"" or answer.startswith(b"HTTP/1.1 408 ")
 
 
+@pytest.mark.slow
 def test_a_body_that_stops_is_answered_with_408_and_the_line_is_closed(port):
     with line(port) as connection:
         connection.sendall(post(b"x" * 1000)[:-500])
@@ -192,6 +196,7 @@ def test_a_body_that_stops_is_answered_with_408_and_the_line_is_closed(port):
     assert b"connection: close" in answer
 
 
+@pytest.mark.slow
 def test_a_body_that_nobody_wants_is_not_waited_for_either(port):
     """GET is answered at once; the rest of its body has as long as a refused one."""
     start = time.monotonic()
@@ -203,6 +208,7 @@ def test_a_body_that_nobody_wants_is_not_waited_for_either(port):
     assert time.monotonic() - start < LATE
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("noise", [b"", b"\r\n"], ids=["silent", "empty lines"])
 def test_an_idle_line_is_closed_after_a_while(port, noise):
     start = time.monotonic()
@@ -214,6 +220,7 @@ def test_an_idle_line_is_closed_after_a_while(port, noise):
     assert time.monotonic() - start < LATE
 
 
+@pytest.mark.slow
 def test_a_line_on_which_nothing_is_said_is_closed_without_a_word(port):
     start = time.monotonic()
     with line(port) as connection:
@@ -221,6 +228,7 @@ def test_a_line_on_which_nothing_is_said_is_closed_without_a_word(port):
     assert 0.3 < time.monotonic() - start < LATE
 
 
+@pytest.mark.slow
 def test_a_client_that_does_not_read_its_answer_is_cut_off(server, port):
     with line(port) as connection:
         connection.sendall(b"GET /large HTTP/1.1\r\nHost: x\r\n\r\n")
@@ -258,6 +266,7 @@ def test_what_is_no_request_gets_a_400_with_our_headers(port, request_):
     assert json.loads(body) == {"error": "This is not a request that can be understood."}
 
 
+@pytest.mark.slow
 def test_an_upgrade_is_not_taken(port):
     with line(port) as connection:
         connection.sendall(
@@ -313,6 +322,7 @@ def test_a_second_request_in_the_piece_that_ends_the_first_is_refused_with_it_be
     assert bodies == []
 
 
+@pytest.mark.slow
 def test_a_request_that_comes_while_another_is_answered_is_answered_after_it(stored):
     port, bodies = stored
     second = post(b"second")
@@ -330,6 +340,7 @@ def test_what_comes_after_the_last_answer_of_a_connection_is_not_read(stored):
     assert bodies == [b"first"]
 
 
+@pytest.mark.slow
 def test_no_more_than_a_piece_is_kept_of_what_comes_while_another_request_is_answered(monkeypatch):
     """Megabytes that are sent meanwhile stay with their sender."""
     held, original = [], Connection.data_received
@@ -416,6 +427,7 @@ def test_idle_lines_beyond_the_cap_keep_nobody_out(server, port):
         assert len(server.connections) <= QUICK.connections
 
 
+@pytest.mark.slow
 def test_when_every_place_is_at_work_a_newcomer_is_asked_to_come_again():
     """Work is never dropped for a newcomer."""
     gate = asyncio.Event()
@@ -450,6 +462,7 @@ def test_lines_that_went_are_not_counted(server, port):
     assert len(server.connections) == 0
 
 
+@pytest.mark.slow
 def test_a_tls_handshake_that_does_not_come_is_not_waited_for(tmp_path):
     public, private = certificate(tmp_path)
     with watched(app, ssl_certfile=public, ssl_keyfile=private) as (port, _):

@@ -49,6 +49,7 @@ def test_a_connection_counts_before_its_handshake(tls):
     assert wait_until(lambda: len(server.connections) == 0)
 
 
+@pytest.mark.slow
 def test_what_is_said_with_the_end_of_the_handshake_is_heard(tls):
     """Again and again, as it is a matter of moments; a connection has one place, before and after its
     handshake.

@@ -11,7 +11,7 @@ from functools import lru_cache
 from toolkit.core.composition import compose
 from toolkit.core.loss import Approx, Pure
 from toolkit.show.widgets.explorer import STATIC
-from toolkit.show.widgets.words import short
+from toolkit.show.widgets.kit.words import short
 
 RELEASES = (1, 2, 3, 5, 7, 10, 15, 20, 30, 52, 75, 100, 150, 200, 300, 365)
 EPSILONS = (0.01, 0.02, 0.03, 0.05, 0.07, 0.1, 0.15, 0.2, 0.3, 0.5, 0.7, 1.0, 1.5, 2.0)

@@ -1,0 +1,1 @@
+"""What widgets share besides the explorer: numbers in words, still pictures, modules joined into one."""
