@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from toolkit.core.checks import choice, exact, refuse, whole
 from toolkit.show.canvas import png_bundle
-from toolkit.show.widgets.modules import joined
+from toolkit.show.modules import joined
 
 STATIC = Path(__file__).parent / "static"
 

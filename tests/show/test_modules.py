@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from toolkit.show.modules import exports, imports, joined
 from toolkit.show.widgets.explorer import STATIC
-from toolkit.show.widgets.modules import exports, imports, joined
 
 SHARED = {path.name: path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js"))}
 OFFERED = {
