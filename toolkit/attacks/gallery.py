@@ -35,12 +35,14 @@ class Exhibit:
     repaired: Callable[..., Any]
     neighbours: Any
     fault: str
+    delta: float = 0.0
 
     def audit(self, *, repaired: bool = False, **options: Any) -> Verdict:
-        """Audit the claim of epsilon = 1, of the broken mechanism or of its repair; options as for
-        `audit`.
+        """Audit the claim of epsilon = 1 and `delta`, of the broken mechanism or of its repair; options as
+        for `audit`.
         """
-        return audit(self.repaired if repaired else self.broken, self.neighbours, epsilon=EPSILON, **options)
+        claim = {"epsilon": EPSILON, "delta": self.delta}
+        return audit(self.repaired if repaired else self.broken, self.neighbours, **claim | options)
 
 
 def laplace(scale: float, size: int, rng: Generator) -> Array:

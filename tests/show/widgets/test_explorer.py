@@ -31,6 +31,8 @@ EXPLORERS = {
     "ledger": partial(show.show_ledger, LEDGER),
     "composition": show.explore_composition,
     "reconstruction": show.reconstruction_game,
+    "outlier": show.explore_outlier,
+    "one millionaire": partial(show.explore_outlier, 1000.0, epsilon=0.25),
     "exact sums": partial(show.reconstruction_game, 1600, noise=0.0),
 }
 SCRIPTS = sorted(

@@ -9,6 +9,7 @@ from toolkit.show.widgets.composition_explorer import CompositionExplorer, explo
 from toolkit.show.widgets.design_explorer import DesignExplorer, explore_design
 from toolkit.show.widgets.ledger_view import LedgerView, show_ledger
 from toolkit.show.widgets.mechanism_explorer import MechanismExplorer, explore_mechanism
+from toolkit.show.widgets.outlier_explorer import OutlierExplorer, explore_outlier
 from toolkit.show.widgets.reconstruction_game import ReconstructionGame, reconstruction_game
 from toolkit.show.widgets.tradeoff_explorer import TradeoffExplorer, explore_tradeoff
 
@@ -20,6 +21,7 @@ __all__ = [
     "DesignExplorer",
     "LedgerView",
     "MechanismExplorer",
+    "OutlierExplorer",
     "ReconstructionGame",
     "TradeoffExplorer",
     "answer_card",
@@ -27,6 +29,7 @@ __all__ = [
     "explore_composition",
     "explore_design",
     "explore_mechanism",
+    "explore_outlier",
     "explore_tradeoff",
     "reconstruction_game",
     "show_ledger",

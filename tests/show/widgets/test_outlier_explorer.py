@@ -1,0 +1,69 @@
+import math
+
+import numpy as np
+import pytest
+
+from toolkit import show
+from toolkit.show.widgets.outlier_explorer import (
+    EPSILONS,
+    NAMES,
+    SALARIES,
+    outlier_row,
+    outlier_table,
+    reading,
+)
+
+
+def test_the_explorer_in_one_call_has_sensible_defaults():
+    explorer = show.explore_outlier()
+    assert repr(explorer) == "<OutlierExplorer: one salary of 30, epsilon 1>"
+    assert tuple(explorer.statistics) == tuple(explorer.noise) == NAMES
+
+
+def test_one_million_moves_the_mean_by_what_it_is_over_501_and_the_median_hardly():
+    rich, poor = (show.explore_outlier(salary) for salary in (1000.0, 0.0))
+    assert rich.statistics["mean"] - poor.statistics["mean"] == pytest.approx(1000 / 501, abs=1e-3)
+    assert rich.statistics["median"] - poor.statistics["median"] < 1
+    assert rich.statistics["Huber location"] - poor.statistics["Huber location"] < 1
+
+
+def test_the_means_noise_is_for_the_bounds_and_the_same_whoever_is_there():
+    sizes = {outlier_row(salary, 1.0)["noise"][0] for salary in SALARIES}
+    assert [*sizes] == pytest.approx([math.sqrt(2) * 1000 / 501], rel=1e-5)
+    assert all(row["noise"][3] < row["noise"][0] for rows in outlier_table()["rows"] for row in rows)
+
+
+def test_more_epsilon_is_less_noise_for_every_statistic():
+    for rows in outlier_table()["rows"]:
+        for place in range(4):
+            line = [row["noise"][place] for row in rows]
+            assert line == sorted(line, reverse=True)
+    assert len(outlier_table()["rows"]) == len(SALARIES)
+    assert len(outlier_table()["rows"][0]) == len(EPSILONS)
+
+
+def test_a_setting_between_the_steps_gets_a_row_of_its_own():
+    explorer = show.explore_outlier()
+    explorer.salary, explorer.epsilon = 333.0, 0.7
+    assert (explorer.row["salary"], explorer.row["epsilon"]) == (333.0, 0.7)
+    assert explorer.describe() == reading(outlier_table(), outlier_row(333.0, 0.7))
+    assert "one earns 333 thousand" in explorer.describe()["values"]
+
+
+def test_every_number_that_is_said_can_be_written_in_the_browser_alike():
+    """`figure` there knows no negative numbers: no statistic falls when the salary rises."""
+    lowest = outlier_table()["lowest"]
+    assert all(
+        np.all(np.array(row["values"]) >= np.array(lowest))
+        for rows in outlier_table()["rows"]
+        for row in rows
+    )
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [({"salary": -1.0}, "`salary` must lie between"), ({"epsilon": 9.0}, "`epsilon` must lie between")],
+)
+def test_bad_settings_are_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        show.explore_outlier(**setting)

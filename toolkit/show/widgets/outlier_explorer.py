@@ -1,0 +1,180 @@
+"""Move one salary: what does each statistic do, and what noise does each need? Of invented salaries.
+
+Python computes statistics and errors on a grid and sends them; the browser looks them up. That errors are
+shown at all is only because nobody's data are behind them: of people's data they would be private.
+"""
+
+import math
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from scipy.special import ndtri
+
+from toolkit.central.laplace import Laplace
+from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, location
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
+from toolkit.show.widgets.explorer import Between, Explorer, browser_code
+from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.kit.words import figure, fill, short
+
+WORDS = {
+    "values": "Of 501 people one earns {salary} thousand. Mean {mean}, trimmed mean {trimmed}, Huber "
+    "location {huber}, median {median} thousand.",
+    "moved": "If that one earned nothing, the mean would be {mean_moved} lower, the median {median_moved}.",
+    "noise": "At ε\u00a0=\u00a0{epsilon} typical noise is {mean_noise} on the mean, {trimmed_noise} on the "
+    "trimmed mean, {huber_noise} on the Huber location, {median_noise} on the median.",
+    "why": "The mean's noise is for a salary of 1,000 thousand, there or not. The others' depends on these "
+    "salaries: of real ones it would not be shown.",
+}
+NAMES = ("mean", "trimmed mean", "Huber location", "median")
+SALARIES = (0.0, 10.0, 20.0, 30.0, 40.0, 60.0, 80.0, 100.0, 150.0, 200.0, 300.0, 500.0, 700.0, 1000.0)
+EPSILONS = (0.25, 0.5, 1.0, 2.0, 4.0)
+TOP = 1000.0
+_PEOPLE = 501
+_HUBER, _TRIM, _STEP = Huber(20), 50, 0.5
+_OTHERS = np.round(np.exp(np.log(30) + 0.6 * ndtri((np.arange(_PEOPLE - 1) + 0.5) / (_PEOPLE - 1))), 1)
+
+
+class OutlierExplorer(Explorer):
+    """Move one salary: what does each statistic do, and what noise does each need? With sliders.
+
+    Five hundred invented people earn around 30 thousand; one more is moved. Bounds are 0 and 1,000 thousand.
+    What is set in the browser is found again in `salary`, `epsilon`, `statistics` and `noise`.
+
+    Parameters
+    ----------
+    salary : of the one, in thousands, from 0 to 1000.
+    epsilon : of each release, from 0.25 to 4; small is private.
+    """
+
+    _esm = browser_code("outlier_explorer.js")
+
+    salary = Between(0.0, TOP, "salaries are clamped to the bounds")
+    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it 501 people are too few, above it little is hidden")
+
+    def __init__(self, salary: float = 30.0, epsilon: float = 1.0) -> None:
+        super().__init__(table=outlier_table(), salary=salary, epsilon=epsilon)
+
+    @property
+    def statistics(self) -> dict[str, float]:
+        """The four statistics of the salaries that are shown."""
+        return dict(zip(NAMES, self.row["values"], strict=True))
+
+    @property
+    def noise(self) -> dict[str, float]:
+        """The root mean square of what privacy adds to each."""
+        return dict(zip(NAMES, self.row["noise"], strict=True))
+
+    def setting(self) -> str:
+        return f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table, self.row)
+
+    def picture(self) -> Figure:
+        return _still(self.row, self.describe())
+
+    @traitlets.observe("salary", "epsilon")
+    def _compute(self, _change: object) -> None:
+        self.row = outlier_row(self.salary, self.epsilon)
+
+
+def explore_outlier(salary: float = 30.0, *, epsilon: float = 1.0) -> OutlierExplorer:
+    """The outlier explorer in one call.
+
+    >>> explore_outlier(1000, epsilon=1)
+    <OutlierExplorer: one salary of 1000, epsilon 1>
+    """
+    return OutlierExplorer(salary, epsilon)
+
+
+@lru_cache(maxsize=1)
+def outlier_table() -> dict[str, Any]:
+    """Rows by salary and epsilon; `lowest` are the statistics where the one earns nothing."""
+    rows = [[outlier_row(salary, epsilon) for epsilon in EPSILONS] for salary in SALARIES]
+    return {
+        "salaries": list(SALARIES),
+        "epsilons": list(EPSILONS),
+        "rows": rows,
+        "lowest": rows[0][0]["values"],
+        "words": WORDS,
+    }
+
+
+@lru_cache(maxsize=1024)
+def outlier_row(salary: float, epsilon: float) -> dict[str, Any]:
+    """One setting: the four statistics, and the root mean square of the noise on each."""
+    values = np.append(_OTHERS, salary)
+    trimmed = SmoothSensitivity.for_epsilon(epsilon, "trimmed", n=_PEOPLE, bounds=(0, TOP), trim=_TRIM)
+    found = [
+        float(values.mean()),
+        float(np.sort(values)[_TRIM : _PEOPLE - _TRIM].mean()),
+        location(_HUBER, values),
+        float(np.median(values)),
+    ]
+    noise = [
+        math.sqrt(2) * Laplace.for_epsilon(epsilon, sensitivity=TOP / _PEOPLE).scale,
+        trimmed.law.sd * float(trimmed.summary(values).smooth * trimmed.bounds.step),
+        _error(_HUBER, values, found[2], epsilon),
+        _error("median", values, found[3], epsilon),
+    ]
+    return {
+        "salary": salary,
+        "epsilon": epsilon,
+        "values": [short(value) for value in found],
+        "noise": [short(size) for size in noise],
+    }
+
+
+def _error(statistic: Any, values: Any, truth: float, epsilon: float) -> float:
+    """The root mean square error of a choice by inverse sensitivity, from its law."""
+    mechanism = InverseSensitivity.for_epsilon(epsilon, statistic, bounds=(0, TOP), step=_STEP)
+    grid = np.arange(mechanism.bounds.span + 1) * _STEP
+    return float(np.sqrt(mechanism.probabilities(values) @ (grid - truth) ** 2))
+
+
+def reading(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    short_names = ("mean", "trimmed", "huber", "median")
+    values = {name: figure(value, 1) for name, value in zip(short_names, row["values"], strict=True)}
+    noise = {f"{name}_noise": figure(size, 2) for name, size in zip(short_names, row["noise"], strict=True)}
+    moved = [now - lowest for now, lowest in zip(row["values"], table["lowest"], strict=True)]
+    return fill(
+        table["words"],
+        values
+        | noise
+        | {
+            "salary": f"{row['salary']:.4g}",
+            "epsilon": f"{row['epsilon']:.4g}",
+            "mean_moved": figure(moved[0], 1),
+            "median_moved": figure(moved[3], 1),
+        },
+    )
+
+
+def _still(row: dict[str, Any], said: dict[str, str]) -> Figure:
+    canvas = new_figure(width=8.2, height=4.2)
+    parts = canvas.subplot_mosaic([["values", "noise"], ["left", "right"]], height_ratios=[1.1, 1])
+    _bars(parts["values"], row["values"], 1, BLUE, "What does each statistic do?")
+    _bars(parts["noise"], row["noise"], 2, VERMILLION, "What noise does each need?")
+    for name, sentences in (("left", ("values", "moved")), ("right", ("noise", "why"))):
+        parts[name].axis("off")
+        say(parts[name], 1, *(said[sentence] for sentence in sentences), width=42)
+    setting = f"one salary of {row['salary']:.4g}, epsilon {row['epsilon']:.3g}"
+    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
+    return canvas
+
+
+def _bars(ax: Axes, sizes: list[float], decimals: int, colour: str, title: str) -> None:
+    """One bar a statistic, with its number beyond the end."""
+    ax.barh(range(len(NAMES)), sizes, color=colour, height=0.6)
+    for place, size in enumerate(sizes):
+        ax.text(size + 0.02 * max(sizes), place, figure(size, decimals), va="center", fontsize=9, color=INK)
+    ax.set_yticks(range(len(NAMES)), NAMES)
+    ax.set(ylim=(len(NAMES) - 0.5, -0.5), xlim=(0, 1.2 * max(sizes)), xticks=[])
+    ax.set_title(title, loc="left", fontsize=11)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
