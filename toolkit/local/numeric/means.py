@@ -17,6 +17,7 @@ from toolkit.core.inference.intervals import Affine, Shares, Student
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.drawn import Drawn, DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times
+from toolkit.local.matrix.scoring import no_option
 from toolkit.local.numeric import browser
 from toolkit.local.numeric.grid import Grid, checked_reports
 from toolkit.local.protocol import AnswerKind, Respondents
@@ -87,12 +88,14 @@ class Mean(Drawn):
         reports = self._draw(index, generator)
         return int(reports[0]) if single else reports
 
-    def scores(self, reports: Any) -> Array:
+    def scores(self, reports: Any, option: None = None) -> Array:
         """For each report a number, in the unit of the answers, whose mean over the randomization is the
         answer.
 
         Weighted means, strata, clusters and regressions can be made of these as of any measured variable.
+        There is no `option` to name.
         """
+        no_option(option)
         return float(self.low) + self.grid.span * self._unit_scores(self._checked(reports))
 
     def _checked(self, reports: Any) -> Steps:

@@ -6,6 +6,7 @@ hides one yes or no with the whole budget; or ticks are capped at a number m, an
 compares and says why.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -13,7 +14,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Counts, Mask
+from toolkit.core.arrays import Array, Codes, Counts, Mask
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.progress import chunks
@@ -108,6 +109,11 @@ class RandomBox(Boxes):
             )
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
+
+    def _read(self, reports: Any) -> tuple[Callable[[int], Mask], Codes]:
+        self.tally(reports)  # refuses what is none
+        rows = np.asarray(reports)
+        return lambda _: rows[:, 1] == 1, rows[:, 0]
 
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """The share of people who tick each box; of a box that nobody was asked about, NaN and a note."""
@@ -260,6 +266,10 @@ class CappedBoxes(Boxes):
         `times`.
         """
         return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
+
+    def _read(self, reports: Any) -> tuple[Callable[[int], Mask], None]:
+        packed = bits.as_packed(reports, len(self.options))
+        return lambda code: bits.column(packed, code), None
 
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """The share of people who tick each box; with covariances for up to 64 boxes."""
