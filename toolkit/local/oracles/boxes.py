@@ -182,6 +182,7 @@ class Rows:
     k: int
     parts: tuple[Shares, ...]
     places: tuple[npt.NDArray[np.intp], ...]
+    within: ClassVar[tuple[float, float]] = Shares.within
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -194,6 +195,10 @@ class Rows:
     @property
     def se(self) -> Array:
         return self._laid_out([part.se for part in self.parts])
+
+    def uncut(self, level: float, method: str) -> tuple[Array, Array]:
+        made = [part.uncut(level, method) for part in self.parts]
+        return self._laid_out([low for low, _ in made]), self._laid_out([high for _, high in made])
 
     def interval(self, level: float, method: str) -> Interval:
         made = [part.interval(level, method) for part in self.parts]
