@@ -1,4 +1,4 @@
-"""Differences of independent groups: coverage and agreement by enumeration of counts, so without false alarms."""
+"""Differences of independent groups: by enumeration of counts, so there are no false alarms."""
 
 import itertools
 
@@ -63,7 +63,7 @@ def test_the_interval_of_a_difference_covers_it_at_least_94_percent_of_the_time(
 
 
 def test_near_an_edge_it_covers_more_than_it_says_where_walds_fails() -> None:
-    """Mangat's design with p = 2/3, 50 people each, shares .99 and .90: .9865 by enumeration; Wald's .8506."""
+    """Mangat's design, p = 2/3, 50 people each, shares .99 and .90: .9865 by enumeration; Wald's .8506."""
     assert coverage(mangat("2/3"), (50, 50), (0.99, 0.90)) == pytest.approx(0.9865, abs=5e-5)
 
 
