@@ -76,6 +76,19 @@ def mask(values: Any, rows: int) -> Mask:
     return array.astype(bool)
 
 
+def domain(values: Any, shape: tuple[int, ...]) -> Mask:
+    """Who is in the domain: the same people for all columns of a table, or for each its own."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        if values.shape != shape or values.dtype.kind != "b":
+            refuse(
+                f"`where` must hold truth values of shape {shape}",
+                f"shape {values.shape}",
+                "one for each score",
+            )
+        return values
+    return np.broadcast_to(mask(values, shape[0])[:, None], shape)
+
+
 def table(scores: Any, rows: int | None) -> tuple[Array, bool]:
     """Scores as a table, one row a person, and whether they were a single column."""
     array = np.asarray(scores.to_numpy() if hasattr(scores, "to_numpy") else scores)

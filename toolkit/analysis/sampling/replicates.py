@@ -8,7 +8,7 @@ import numpy as np
 
 from toolkit.analysis.sampling import linear
 from toolkit.analysis.sampling.calibration import Calibration
-from toolkit.analysis.sampling.columns import mask, positive_weights, table
+from toolkit.analysis.sampling.columns import domain, positive_weights, table
 from toolkit.analysis.sampling.units import Units
 from toolkit.core.arrays import Array
 from toolkit.core.checks import exact, refuse, whole
@@ -76,7 +76,7 @@ class Replicates:
     def _estimated(self, scores: Any, domains: tuple[Any, ...], labels: Any, made: Any) -> Estimate:
         numbers, single = table(scores, len(self.weights))
         inside = [
-            ~np.isnan(numbers) if where is None else ~np.isnan(numbers) & mask(where, len(numbers))[:, None]
+            ~np.isnan(numbers) if where is None else ~np.isnan(numbers) & domain(where, numbers.shape)
             for where in domains
         ]
 

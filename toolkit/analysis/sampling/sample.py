@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.analysis.sampling import linear
 from toolkit.analysis.sampling.calibration import Calibration, calibration
-from toolkit.analysis.sampling.columns import column, mask, positive_weights, same_length, table
+from toolkit.analysis.sampling.columns import column, domain, positive_weights, same_length, table
 from toolkit.analysis.sampling.linear import Linear
 from toolkit.analysis.sampling.replicates import Replicates, jackknife
 from toolkit.analysis.sampling.units import Lonely, Units, units
@@ -103,7 +103,8 @@ class Sample:
         Parameters
         ----------
         scores : one row a person, as `design.scores(reports)` makes them; NaN where there is none.
-        where : truth values that say who is in the domain. All rows are kept: clusters without members count.
+        where : truth values that say who is in the domain, or a table of them with a domain for each column.
+        All rows are kept: clusters without members count.
         noise : with a `population`, how much of each score's variance is randomization, which a finite
         population does not lessen: "shares" for scores of options, 0 for what nothing hides, or one number a
         row. labels : what the columns are called.
@@ -163,7 +164,7 @@ class Sample:
     def _where(self, where: Any, numbers: Array) -> Mask:
         """Who is in the domain, column by column: of those who have no score nothing is known."""
         inside = ~np.isnan(numbers)
-        return inside if where is None else np.asarray(inside & mask(where, len(numbers))[:, None])
+        return inside if where is None else np.asarray(inside & domain(where, numbers.shape))
 
     def _estimated(
         self, found: Linear, numbers: Array, single: bool, noise: Noise, labels: Any, method: str

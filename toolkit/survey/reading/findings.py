@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.analysis.reading.counting import Group
 from toolkit.core.above import above
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.survey.question import Question
-from toolkit.survey.reading.counting import Group
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
 from toolkit.survey.reading.turnout import Turnout, turnout_notes
 from toolkit.survey.spec import Survey
