@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.analysis.equal_shares import TableTest, homogeneity, wald_homogeneity
 from toolkit.analysis.found import Found, entry
-from toolkit.analysis.homogeneity import TableTest, homogeneity, wald_homogeneity
 from toolkit.analysis.printing import latex, paper_rows
 from toolkit.analysis.reading.counting import Group
 from toolkit.analysis.sources import Counted, Drawn

@@ -123,7 +123,15 @@ class Counted:
             found[group] = counts
         return {group: found[group] for group in self.groups() if group in found}
 
-    def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
+    def pair_counts(self, first: str, second: str) -> Array:
+        """How often each pair of reports came, in all groups together."""
+        counts = np.zeros([len(self.readers[name].design.report_options) for name in (first, second)])
+        for values in self._pairs(first, second).values():
+            for code, count in values:
+                counts.flat[code] += count
+        return counts
+
+    def _pairs(self, first: str, second: str) -> dict[Group, list[tuple[int, int]]]:
         rows = rows_by(self.frame, [*self.by, first, second])
         a, b = (
             self.readers[name].read_all([(row[place], count) for row, count in rows])
@@ -134,6 +142,10 @@ class Counted:
         for (row, count), (one, _), (other, _) in zip(rows, a, b, strict=True):
             if one is not None and other is not None:
                 values.setdefault(row[:-2], []).append((one * width + other, count))
+        return values
+
+    def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
+        values = self._pairs(first, second)
         return {
             group: hidden_estimate(design, values[group]) if group in values else nobody(design)
             for group in self.groups()

@@ -70,6 +70,8 @@ def significance(
     towards = choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
     number = float(exact(null, "null"))
     tested = tuple(name for name in basis.methods if name != "bayes")  # a posterior has no p-value
+    if not tested:
+        refuse("an estimate must have an interval with a test", "a posterior alone", "look at .interval()")
     way = choice(method or tested[0], "method", tested)
     statistic, below, above, both = _tails(basis, value, se, number, way)
     p = both if towards is None else above if towards == "greater" else below
