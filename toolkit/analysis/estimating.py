@@ -5,12 +5,12 @@ from typing import Any
 
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.reading.cells import Reader, checked_designs
-from toolkit.analysis.reading.counting import columns_of
-from toolkit.analysis.reading.hidden import checked_method
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.analysis.sources import Counted, Drawn
-from toolkit.core.checks import refuse
+from toolkit.core.checks import choice, refuse
+from toolkit.core.counting import columns_of
 
+METHODS = ("moment", "mle", "simplex")
 _DRAWN = frozenset({"weight", "weights", "wt", "pweight", "cluster", "clusters", "psu", "stratum", "strata"})
 
 
@@ -55,7 +55,7 @@ def estimates(
         refuse("`sample` must be a Sample", type(sample).__name__, "Sample(weights=…, clusters=…)", TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
     readers = {name: Reader(name, design, codes) for name, design in made.items()}
-    way, held = checked_method(method), columns_of(frame)
+    way, held = choice(method or "moment", "method", METHODS), columns_of(frame)
     source = Counted(frame, names, readers) if sample is None else Drawn(frame, names, readers, sample)
     found = tuple(one for name in made for one in source.found(name, way))
     return Findings(made, names, found, source, _notes(held, names, made, sample))

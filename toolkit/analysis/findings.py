@@ -12,11 +12,11 @@ import numpy as np
 from toolkit.analysis.equal_shares import TableTest, homogeneity, wald_homogeneity
 from toolkit.analysis.found import Found, entry
 from toolkit.analysis.printing import latex, paper_rows
-from toolkit.analysis.reading.counting import Group
 from toolkit.analysis.sources import Counted, Drawn
 from toolkit.core.above import above
 from toolkit.core.checks import choice, refuse
 from toolkit.core.checks import level as checked_level
+from toolkit.core.counting import Group
 from toolkit.core.extras import extra
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 from toolkit.local.design import has_matrix

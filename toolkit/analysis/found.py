@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.reading.counting import Group
+from toolkit.core.counting import Group
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, IntervalBasis
 from toolkit.local.protocol import Randomizer

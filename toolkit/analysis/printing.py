@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from toolkit.analysis.found import Found
-from toolkit.core.digits import decimals_of, fixed, fixed_between
+from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
 from toolkit.local.protocol import Randomizer
 
 _LATEX = {

@@ -10,11 +10,10 @@ import numpy as np
 
 from toolkit.analysis.found import Found, nobody
 from toolkit.analysis.reading.cells import STRANGE, Reader
-from toolkit.analysis.reading.counting import Group, in_order, rows_by
-from toolkit.analysis.reading.hidden import hidden_estimate
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
 from toolkit.core.checks import is_missing, refuse
+from toolkit.core.counting import Group, in_order, rows_by
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.local.design import Design
 from toolkit.local.protocol import Randomizer
@@ -98,7 +97,7 @@ class Counted:
         for group, rows in self.groups().items():
             own = values.get(group, [])
             used = sum(count for _, count in own)
-            estimate = hidden_estimate(design, own, method) if own else nobody(design)
+            estimate = estimated(design, own, method) if own else nobody(design)
             yes = sum(count for value, count in own if value == 1) / used if used else None
             said = yes if len(design.report_options) == 2 else None
             made.append(Found(name, group, estimate, rows, rows - used, said))
@@ -147,7 +146,7 @@ class Counted:
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         values = self._pairs(first, second)
         return {
-            group: hidden_estimate(design, values[group]) if group in values else nobody(design)
+            group: estimated(design, values[group]) if group in values else nobody(design)
             for group in self.groups()
         }
 
@@ -320,6 +319,11 @@ class Drawn:
             )
             for group in self.groups()
         }
+
+
+def estimated(design: Randomizer, values: Sequence[tuple[Any, int]], method: str = "moment") -> Estimate:
+    """From reports as they were sent, each with the number of people who sent it."""
+    return design.estimate_sent([value for value, _ in values], [count for _, count in values], method)
 
 
 def _deff(estimate: Estimate, scores: Array) -> Any:

@@ -12,9 +12,9 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.composition import parallel
-from toolkit.core.digits import between, written
 from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
+from toolkit.core.inference.digits import between, written
 from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance

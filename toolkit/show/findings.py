@@ -12,8 +12,8 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
-from toolkit.analysis.reading.counting import Group
 from toolkit.core.checks import refuse
+from toolkit.core.counting import Group
 from toolkit.show.bars import doubt, interval_row
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, png_bundle
 from toolkit.survey.question import Question

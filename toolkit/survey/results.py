@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.analysis.reading.counting import Group, counted, has_column, in_order
-from toolkit.analysis.reading.hidden import Values, checked_method, counts_of, hidden_estimate
+from toolkit.core.counting import Group, counted, has_column, in_order
 from toolkit.core.estimate import Estimate
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
@@ -17,6 +16,7 @@ from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import checked_groups, refuse_strange
 from toolkit.survey.reading.findings import Finding, Results
+from toolkit.survey.reading.hidden import Values, checked_method, counts_of, hidden_estimate
 from toolkit.survey.reading.nobody import nobody
 from toolkit.survey.reading.plain_estimates import plain_estimate
 from toolkit.survey.reading.remarks import TRIED_OUT

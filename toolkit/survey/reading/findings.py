@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.analysis.reading.counting import Group
 from toolkit.core.above import above
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
+from toolkit.core.counting import Group
 from toolkit.core.estimate import Estimate
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.digits import decimals_of, fixed, fixed_between
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey

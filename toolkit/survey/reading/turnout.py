@@ -6,8 +6,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from toolkit.analysis.reading.counting import Group, rows_by
 from toolkit.core.checks import is_missing
+from toolkit.core.counting import Group, rows_by
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import value_of
 from toolkit.survey.spec import Survey

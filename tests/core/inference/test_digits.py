@@ -1,4 +1,4 @@
-from toolkit.core.digits import between, written
+from toolkit.core.inference.digits import between, written
 
 
 def test_a_number_has_the_decimals_that_two_digits_of_its_error_reach() -> None:

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from toolkit import warner
-from toolkit.analysis.reading.hidden import checked_method, counts_of, hidden_estimate
 from toolkit.local import numeric, oracles
+from toolkit.survey.reading.hidden import checked_method, counts_of, hidden_estimate
 
 
 def test_a_matrix_has_every_method_from_its_counts():

@@ -4,7 +4,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from toolkit.analysis.reading.counting import counted, has_column, in_order, rows_by
+from toolkit.core.counting import counted, has_column, in_order, rows_by
 
 ROWS = {"faculty": ["arts", "law", "arts", None, "law"], "cheated": ["yes", "no", "yes", "no", None]}
 FRAME = pd.DataFrame(ROWS)
