@@ -1,5 +1,7 @@
 """From a frame to findings: the same numbers from every engine, and what cannot be read is refused."""
 
+import datetime as dt
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -166,7 +168,20 @@ def test_a_column_that_looks_like_weights_is_mentioned() -> None:
     assert estimates(DATA[["forced"]], {"forced": DIE}).notes == ()
 
 
+def test_groups_may_be_of_any_kind() -> None:
+    rows = {"report": [True, False, True, False], "day": [dt.date(2026, 1, day) for day in (2, 1, 2, 1)]}
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        days = estimates(make(rows), {"report": DIE}, by="day")["report"]
+        assert [str(day)[:10] for day in days] == ["2026-01-01", "2026-01-02"]
+    kinds = pl.DataFrame(rows).with_columns(pl.Series("g", ["b", "a", "b", "a"], dtype=pl.Categorical))
+    assert list(estimates(kinds, {"report": DIE}, by="g")["report"]) == ["a", "b"]
+    truth = pd.DataFrame({"report": [1, 0, 1, 0], "g": pd.array([True, None, False, True], dtype="boolean")})
+    assert list(estimates(truth, {"report": DIE}, by="g")["report"]) == [False, True]
+    assert estimates(truth, {"report": DIE}, by="g").missing["missing group"].sum() == 1
+
+
 BAD = {
+    "no rows": (lambda: estimates(DATA[:0], {"forced": DIE}), "must have a row"),
     "an unknown column": (lambda: estimates(DATA, {"cheated": DIE}), "none called cheated"),
     "an unknown group": (lambda: estimates(DATA, {"forced": DIE}, by="region"), "none called region"),
     "a hidden group": (lambda: estimates(DATA, DESIGNS, by="warner"), "nothing hides, got warner"),

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtr
 
+from toolkit.analysis.counted import Counted
 from toolkit.analysis.equal_shares import TableTest, chi_squared
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.reading.cells import checked_designs
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.analysis.sources import Counted
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate

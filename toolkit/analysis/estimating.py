@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 from typing import Any
 
+from toolkit.analysis.counted import Counted
 from toolkit.analysis.findings import Findings
 from toolkit.analysis.reading.cells import Reader, checked_designs
+from toolkit.analysis.sampled import Sampled
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.analysis.sources import Counted, Drawn
 from toolkit.core.checks import choice, refuse
 from toolkit.core.counting import columns_of
 
@@ -56,7 +57,9 @@ def estimates(
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
     readers = {name: Reader(name, design, codes) for name, design in made.items()}
     way, held = choice(method or "moment", "method", METHODS), columns_of(frame)
-    source = Counted(frame, names, readers) if sample is None else Drawn(frame, names, readers, sample)
+    source = Counted(frame, names, readers) if sample is None else Sampled(frame, names, readers, sample)
+    if not source.groups():
+        refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     found = tuple(one for name in made for one in source.found(name, way))
     return Findings(made, names, found, source, _notes(held, names, made, sample))
 

@@ -2,17 +2,18 @@
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.analysis.counted import Counted
 from toolkit.analysis.equal_shares import TableTest, homogeneity, wald_homogeneity
 from toolkit.analysis.found import Found, entry
 from toolkit.analysis.printing import latex, paper_rows
-from toolkit.analysis.sources import Counted, Drawn
+from toolkit.analysis.sampled import Sampled
 from toolkit.core.above import above
 from toolkit.core.checks import choice, refuse
 from toolkit.core.checks import level as checked_level
@@ -33,7 +34,7 @@ class Findings:
     designs: Mapping[str, Randomizer]
     by: tuple[str, ...]
     found: tuple[Found, ...]
-    source: Counted | Drawn
+    source: Counted | Sampled
     notes: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Any:
@@ -109,6 +110,25 @@ class Findings:
         raised = frame.p if adjust is None else adjusted(frame.p.to_numpy(), adjust)
         return frame.drop(columns="p").assign(p=raised, adjustment=adjust or "none")
 
+    def difference(self, first: str, second: str) -> Any:
+        """One yes/no question less another, asked of the same people: their reports go together, person by
+        person; if there are groups, for each of them. Who misses one of them is left out.
+        """
+        self._check(first, second)
+        one, other = self.designs[first], self.designs[second]
+        binary = all(has_matrix(design) and len(design.options) == 2 for design in (one, other))
+        if first == second or not binary:
+            refuse(
+                "`difference` takes two yes/no questions",
+                f"{first!r} and {second!r}",
+                "see .differences(…) for groups",
+            )
+        made = {
+            group: replace(estimate, loss=one.loss + other.loss)
+            for group, estimate in self.source.change(first, second).items()
+        }
+        return {self._key(group): estimate for group, estimate in made.items()} if self.by else made[()]
+
     def joint(self, first: str, second: str) -> Any:
         """Two questions together: a share for each pair of answers; if there are groups, for each of them."""
         self._check(first, second)
@@ -128,7 +148,7 @@ class Findings:
         if not self.by:
             refuse("groups must be there to be compared", "none", "estimate with by=…")
         design = self.designs[name]
-        if isinstance(self.source, Drawn):
+        if isinstance(self.source, Sampled):
             return wald_homogeneity(self.source, name)
         if not has_matrix(design):
             refuse(

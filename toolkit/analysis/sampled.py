@@ -1,158 +1,25 @@
-"""Where findings come from: counts that an engine made, or the rows of a sample."""
+"""Findings from the rows of a sample: weighted, through its strata and clusters."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
 from toolkit.analysis.found import Found, nobody
 from toolkit.analysis.reading.cells import STRANGE, Reader
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import is_missing, refuse
-from toolkit.core.counting import Group, in_order, rows_by
+from toolkit.core.counting import Group, in_order
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.local.design import Design
 from toolkit.local.protocol import Randomizer
 
-_CELLS = 256  # questions are counted together as long as their reports combine to no more kinds than this
-
-
-class Source(Protocol):
-    """What findings are made of."""
-
-    by: tuple[str, ...]
-
-    def groups(self) -> dict[Group, int]:
-        """Rows of each group, in order; those without a group are not among them."""
-
-    def groupless(self) -> int:
-        """Rows that have no group."""
-
-    def found(self, name: str, method: str) -> list[Found]:
-        """One question in each group."""
-
-    def difference(self, name: str, group: Group, other: Group) -> Estimate:
-        """One group less another."""
-
-    def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
-        """Two questions together, in each group; who misses one of them is left out."""
-
 
 @dataclass(frozen=True, eq=False)
-class Counted:
-    """Counts of the reports in each group, made where the reports are."""
-
-    frame: Any
-    by: tuple[str, ...]
-    readers: Mapping[str, Reader]
-
-    @cached_property
-    def _tables(self) -> dict[str, list[tuple[Group, Any, int]]]:
-        """For each question group, cell and number of rows; few kinds of report are counted in one go."""
-        names = list(self.readers)
-        kinds = [len(self.readers[name].design.report_options) for name in names]
-        together = all(kinds) and prod(kind + 1 for kind in kinds) <= _CELLS
-        parts = [names] if together else [[name] for name in names]
-        found: dict[str, list[tuple[Group, Any, int]]] = {}
-        for part in parts:
-            rows = rows_by(self.frame, [*self.by, *part])
-            for place, name in enumerate(part, start=len(self.by)):
-                found[name] = [(row[: len(self.by)], row[place], count) for row, count in rows]
-        return found
-
-    @cached_property
-    def _rows(self) -> tuple[dict[Group, int], int]:
-        sums: dict[Group, int] = {}
-        lost = 0
-        for group, _, count in next(iter(self._tables.values())):
-            if any(map(is_missing, group)):
-                lost += count
-            else:
-                sums[group] = sums.get(group, 0) + count
-        return {group: sums[group] for group in sorted(sums, key=in_order)}, lost
-
-    def groups(self) -> dict[Group, int]:
-        return self._rows[0]
-
-    def groupless(self) -> int:
-        return self._rows[1]
-
-    def _values(self, name: str) -> dict[Group, list[tuple[Any, int]]]:
-        """Reports of each group, as they are read; what is missing is left out."""
-        table, reader = self._tables[name], self.readers[name]
-        read = reader.read_all([(cell, count) for _, cell, count in table])
-        values: dict[Group, list[tuple[Any, int]]] = {}
-        for (group, _, _), (value, count) in zip(table, read, strict=True):
-            if value is not None:
-                values.setdefault(group, []).append((value, count))
-        return values
-
-    def found(self, name: str, method: str) -> list[Found]:
-        design, values = self.readers[name].design, self._values(name)
-        made = []
-        for group, rows in self.groups().items():
-            own = values.get(group, [])
-            used = sum(count for _, count in own)
-            estimate = estimated(design, own, method) if own else nobody(design)
-            yes = sum(count for value, count in own if value == 1) / used if used else None
-            said = yes if len(design.report_options) == 2 else None
-            made.append(Found(name, group, estimate, rows, rows - used, said))
-        return made
-
-    def difference(self, name: str, group: Group, other: Group) -> Estimate:
-        if name not in self._moments:
-            self._moments[name] = {one.group: one.estimate for one in self.found(name, "moment")}
-        return self._moments[name][group] - self._moments[name][other]
-
-    @cached_property
-    def _moments(self) -> dict[str, dict[Group, Estimate]]:
-        return {}
-
-    def counts(self, name: str) -> dict[Group, Array]:
-        """How often each report came in each group."""
-        kinds, found = len(self.readers[name].design.report_options), {}
-        for group, values in self._values(name).items():
-            counts = np.zeros(kinds)
-            for value, count in values:
-                counts[value] += count
-            found[group] = counts
-        return {group: found[group] for group in self.groups() if group in found}
-
-    def pair_counts(self, first: str, second: str) -> Array:
-        """How often each pair of reports came, in all groups together."""
-        counts = np.zeros([len(self.readers[name].design.report_options) for name in (first, second)])
-        for values in self._pairs(first, second).values():
-            for code, count in values:
-                counts.flat[code] += count
-        return counts
-
-    def _pairs(self, first: str, second: str) -> dict[Group, list[tuple[int, int]]]:
-        rows = rows_by(self.frame, [*self.by, first, second])
-        a, b = (
-            self.readers[name].read_all([(row[place], count) for row, count in rows])
-            for name, place in ((first, -2), (second, -1))
-        )
-        width = len(self.readers[second].design.report_options)
-        values: dict[Group, list[tuple[int, int]]] = {}
-        for (row, count), (one, _), (other, _) in zip(rows, a, b, strict=True):
-            if one is not None and other is not None:
-                values.setdefault(row[:-2], []).append((one * width + other, count))
-        return values
-
-    def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
-        values = self._pairs(first, second)
-        return {
-            group: estimated(design, values[group]) if group in values else nobody(design)
-            for group in self.groups()
-        }
-
-
-@dataclass(frozen=True, eq=False)
-class Drawn:
+class Sampled:
     """The rows of a frame, in the order of the sample's."""
 
     frame: Any
@@ -190,19 +57,19 @@ class Drawn:
         return len(next(iter(self._columns.values())))
 
     @cached_property
-    def _groups(self) -> list[Group]:
-        return (
-            list(zip(*(self._columns[name] for name in self.by), strict=True))
-            if self.by
-            else [()] * self._rows
-        )
+    def _places(self) -> tuple[dict[Group, int], Array]:
+        """The number of each group, in order, and of each row's group; -1 where it has none."""
+        rows = zip(*(self._columns[name] for name in self.by), strict=True) if self.by else [()] * self._rows
+        first: dict[Group, int] = {}
+        found = [-1 if any(map(is_missing, group)) else first.setdefault(group, len(first)) for group in rows]
+        order = {group: number for number, group in enumerate(sorted(first, key=in_order))}
+        renamed = np.array([*(order[group] for group in first), -1])
+        return order, renamed[found]
 
     def groups(self) -> dict[Group, int]:
-        sums: dict[Group, int] = {}
-        for group in self._groups:
-            if not any(map(is_missing, group)):
-                sums[group] = sums.get(group, 0) + 1
-        return {group: sums[group] for group in sorted(sums, key=in_order)}
+        order, places = self._places
+        sizes = np.bincount(places[places >= 0], minlength=len(order)).tolist()
+        return dict(zip(order, sizes, strict=True))
 
     def groupless(self) -> int:
         return self._rows - sum(self.groups().values())
@@ -235,8 +102,9 @@ class Drawn:
         scores[there] = made
         return scores
 
-    def _where(self, group: Group) -> Any:
-        return np.array([one == group for one in self._groups])
+    def _where(self, group: Group) -> Mask:
+        order, places = self._places
+        return np.asarray(places == order[group])
 
     def _labels(self, design: Randomizer) -> tuple[str | int, ...]:
         if not design.options:
@@ -294,6 +162,20 @@ class Drawn:
         )
         return replace(self._estimated(design, made), notes=())
 
+    def change(self, first: str, second: str) -> dict[Group, Estimate]:
+        """The first question less the second, of the same people, in each group."""
+        one, other = (self._scores(self.readers[name].design, self._codes(name)) for name in (first, second))
+        sample = replace(self.sample, population=None)  # how their noise goes together is not known
+        found = {
+            group: sample.mean(one - other, self._where(group), labels=("difference",))
+            for group in self.groups()
+        }
+        covers = {
+            group: made.covers.replace("what is random in the scores", "randomization")
+            for group, made in found.items()
+        }
+        return {group: replace(made, covers=covers[group]) for group, made in found.items()}
+
     def contrasts(self, name: str) -> tuple[Array, Array, int]:
         """All groups less the first, all options but the last, side by side: values, covariance, df."""
         design = self.readers[name].design
@@ -319,11 +201,6 @@ class Drawn:
             )
             for group in self.groups()
         }
-
-
-def estimated(design: Randomizer, values: Sequence[tuple[Any, int]], method: str = "moment") -> Estimate:
-    """From reports as they were sent, each with the number of people who sent it."""
-    return design.estimate_sent([value for value, _ in values], [count for _, count in values], method)
 
 
 def _deff(estimate: Estimate, scores: Array) -> Any:

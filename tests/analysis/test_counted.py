@@ -2,8 +2,9 @@ import pandas as pd
 
 from tests.analysis.synthetic import DIE, WARNER
 from toolkit.analysis import Sample
+from toolkit.analysis.counted import Counted
 from toolkit.analysis.reading.cells import Reader
-from toolkit.analysis.sources import Counted, Drawn
+from toolkit.analysis.sampled import Sampled
 
 FRAME = pd.DataFrame({"a": [1, 0, None, 1], "b": ["yes", "no", "no", None], "g": ["x", "x", "y", "y"]})
 READERS = {"a": Reader("a", DIE), "b": Reader("b", WARNER)}
@@ -11,7 +12,7 @@ READERS = {"a": Reader("a", DIE), "b": Reader("b", WARNER)}
 
 def test_counts_and_rows_tell_the_same() -> None:
     counted = Counted(FRAME, ("g",), READERS)
-    drawn = Drawn(FRAME, ("g",), READERS, Sample())
+    drawn = Sampled(FRAME, ("g",), READERS, Sample())
     assert counted.groups() == drawn.groups() == {("x",): 2, ("y",): 2}
     assert counted.groupless() == drawn.groupless() == 0
     for name in READERS:
