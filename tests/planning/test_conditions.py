@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from toolkit import crosswise, k_ary, warner
+from toolkit import crosswise, forced, k_ary, plan, warner
 from toolkit.planning.conditions import Compliance, Field, checked_field
 
 
@@ -71,3 +71,40 @@ def test_a_plain_field_has_no_conditions_but_the_response():
         Field(compliance=Compliance(random=0.1)),
     )
     assert not any(field.plain for field in others)
+
+
+@pytest.mark.parametrize(
+    ("design", "prevalence", "margin", "alike", "clustered", "weighted"),
+    [
+        (forced("1/6", "1/6"), 0.1, 0.03, 1718, 2083, 2112),
+        (forced("1/6", "1/6"), 0.1, 0.05, 619, 750, 761),
+        (forced("1/6", "1/6"), 0.3, 0.03, 2231, 3082, 2742),
+        (warner("3/4"), 0.1, 0.03, 3586, 3951, 4408),
+        (crosswise("0.15"), 0.1, 0.03, 1495, 1860, 1838),
+    ],
+)
+def test_clusters_multiply_the_sampling_variance_and_weights_all_of_it(
+    design, prevalence, margin, alike, clustered, weighted
+):
+    """20 people a cluster, correlated by .05: a design effect of 1.95 of the truth."""
+    asked = {"prevalence": prevalence, "margin": margin}
+    assert plan(design, **asked).n == alike
+    assert plan(design, **asked, deff="1.95").n == clustered
+    assert plan(design, **asked, weighting="1.2292143").n == weighted
+
+
+def test_a_design_effect_is_said_and_a_test_is_then_by_the_normal_approximation():
+    planned = plan(warner("3/4"), prevalence=0.1, detect=0.2, power=0.8, deff=2, weighting=1.1)
+    assert any("design effect of 2" in note for note in planned.notes)
+    assert any("weights multiply" in note for note in planned.notes)
+    assert any("normal approximation" in note for note in planned.notes)
+    with pytest.raises(ValueError, match="`weighting` must be at least 1"):
+        plan(warner("3/4"), prevalence=0.1, margin=0.1, weighting=0.5)
+    with pytest.raises(ValueError, match="`deff` must be above 0"):
+        plan(warner("3/4"), prevalence=0.1, margin=0.1, deff=0)
+
+
+def test_a_finite_population_counts_people_and_not_their_weight():
+    field = Field(population=1000, weighting=2.0)
+    assert field.left(500) == pytest.approx(Field(population=1000).left(500))
+    assert field.behind(500) == 250

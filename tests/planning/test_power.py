@@ -92,7 +92,7 @@ def test_the_test_rejects_where_the_default_interval_excludes_the_first_share_on
     for n in (1, 2, 9, 23, 40):
         rejected = 0.0
         for yes in range(n + 1):
-            low, high = DESIGNS[design].estimate_counts([n - yes, yes]).basis.limits(0.95, "wilson")
+            low, high = DESIGNS[design].estimate_counts([n - yes, yes]).basis.uncut(0.95, "wilson")
             if (low > before and after > before) or (high < before and after < before):
                 share = (np.array([1 - after, after]) @ DESIGNS[design].matrix)[1]
                 rejected += math.comb(n, yes) * share**yes * (1 - share) ** (n - yes)

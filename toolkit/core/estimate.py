@@ -9,8 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, refuse
+from toolkit.core.checks import Number, choice, refuse
+from toolkit.core.checks import level as checked_level
+from toolkit.core.composition import parallel
 from toolkit.core.extras import extra
+from toolkit.core.inference import contrasts
+from toolkit.core.inference.digits import between, written
 from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
@@ -54,12 +58,15 @@ class Estimate:
     basis: IntervalBasis | None = field(default=None)
     fit: Fit | None = None
 
-    def interval(self, level: float = 0.95, method: str | None = None) -> Interval:
+    def interval(
+        self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None
+    ) -> Interval:
         """An interval of the given level: `low, high = estimate.interval()`.
 
         For shares seen through a design: "wilson" (the default), "exact" (Clopper and Pearson: coverage
         guaranteed), "bayes" (the shortest that holds the level of the posterior from a flat prior: never
-        empty) and "wald". For means whose error comes from the same answers it is "t".
+        empty) and "wald". For means whose error comes from the same answers it is "t". Of a difference it is
+        "mover". With `adjust="bonferroni"` the intervals of all entries hold their truths together.
 
         Where the data contradict every share at this level the interval is `empty` and has no limits: they
         are NaN, and no share is covered. Coverage of the nominal 95 % intervals of Warner's design, by
@@ -89,10 +96,19 @@ class Estimate:
         on an edge  0.86   0.90
         ==========  =====  =====
         """
+        if adjust is not None:
+            choice(adjust, "adjust", ("bonferroni",))
+            level = 1 - (1 - checked_level(level)) / len(self.labels)
         return interval_from(self._basis, level, method)
 
     def test(
-        self, null: Number = 0, sides: int = 2, *, direction: str | None = None, method: str | None = None
+        self,
+        null: Number = 0,
+        sides: int = 2,
+        *,
+        direction: str | None = None,
+        method: str | None = None,
+        adjust: str | None = None,
     ) -> Significance:
         """A test of one value: its p-value is at most 1 - level exactly when the interval of that level
         leaves the value out.
@@ -105,14 +121,36 @@ class Estimate:
         ----------
         null : the value that is tested; each entry of an estimate with several is tested against it, for
         itself. sides : 2, or 1 with a `direction`: "greater" (the default: is the truth above the null?) or
-        "less". method : as for `interval`; "bayes" has no test.
+        "less". method : as for `interval`; "bayes" has no test. adjust : "holm" or "bonferroni", for the
+        number of entries.
 
         >>> from toolkit import forced
         >>> found = forced("1/6", "1/6").estimate_counts([1538, 862]).test(0.25)
         >>> round(found.statistic, 4), round(found.p, 5)
         (2.6847, 0.00726)
         """
-        return significance(self._basis, self.value, self.se, null, sides, direction, method)
+        return significance(self._basis, self.value, self.se, null, sides, direction, method, adjust)
+
+    def __sub__(self, other: "Estimate") -> "Estimate":
+        """The difference of two estimates from independent groups, entry by entry; see `contrast` for entries
+        of one.
+
+        >>> from toolkit import forced
+        >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
+        >>> women - men
+        <Estimate 0.068 ± 0.029 (95 % interval 0.011 to 0.125); n = 2,400; covers sampling and ...>
+        """
+        if not isinstance(other, Estimate):
+            return NotImplemented
+        return subtracted(self, other)
+
+    def contrast(self, weights: Any) -> "Estimate":
+        """A weighted sum of the entries, by their covariances; `weights` in their order, or by name:
+        {"never": 1, "often": -1}.
+        """
+        value, se = contrasts.weighted_sum(self.value, self.cov, self.labels, weights)
+        basis, cov = contrasts.contrast_basis(self._basis, value, se), np.array([[se**2]])
+        return replace(self, value=value, se=se, labels=("contrast",), cov=cov, basis=basis, fit=None)
 
     @property
     def _basis(self) -> IntervalBasis:
@@ -261,30 +299,39 @@ class Estimate:
         ]
 
 
-def written(number: float, se: float) -> str:
-    """A number with the decimals that two digits of its standard error reach.
+def subtracted(first: Estimate, second: Estimate) -> Estimate:
+    """First - second: of independent groups, or of releases whose noise is independent."""
+    if first is second:
+        refuse("a difference must be of two estimates", "one and itself", "they are not independent")
+    contrasts.same_entries(first.value, first.labels, second.value, second.labels)
+    value, se = first.value - second.value, np.hypot(first.se, second.se)
+    se = se if np.ndim(se) else float(se)
+    sampled = all("sampling" in one.covers for one in (first, second))
+    said = [f"{which}: {note}" for which, one in (("first", first), ("second", second)) for note in one.notes]
+    return replace(
+        first,
+        value=value,
+        se=se,
+        labels=first.labels if first.labels == second.labels else ("difference",),
+        cov=None if first.cov is None or second.cov is None else first.cov + second.cov,
+        n=None if first.n is None or second.n is None else first.n + second.n,
+        loss=_together(first, second, sampled=sampled),
+        covers=first.covers if first.covers == second.covers else f"{first.covers}; {second.covers}",
+        method=first.method if first.method == second.method else f"{first.method}; {second.method}",
+        notes=(contrasts.INDEPENDENT_GROUPS if sampled else contrasts.INDEPENDENT_NOISE, *said),
+        basis=contrasts.difference_basis(first._basis, second._basis, value, se),
+        fit=None,
+    )
 
-    >>> written(43067.21, 281.4), written(0.33333, 0.0204), written(5.0, float("nan"))
-    ('43,067', '0.333', '5')
+
+def _together(first: Estimate, second: Estimate, *, sampled: bool) -> Loss | None:
+    """What both cost one person: of independent samples everybody is in one, of a curator's tables maybe in
+    both.
     """
-    if math.isnan(number):
-        return "—"
-    if not (math.isfinite(number) and math.isfinite(se) and se > 0):
-        return f"{number:.4g}"
-    return f"{number:,.{max(1 - math.floor(math.log10(se)), 0)}f}"
-
-
-def between(low: float, high: float, se: float) -> str:
-    """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as
-    a point.
-
-    >>> between(0.25, 0.75, 0.1), between(0.0, 0.0004, 0.016)
-    ('0.25 to 0.75', '0.0000 to 0.0004')
-    """
-    finer = se
-    while low < high and written(low, finer) == written(high, finer) and finer > 1e-12 * se:
-        finer /= 10
-    return f"{written(low, finer)} to {written(high, finer)}"
+    if first.loss is None or second.loss is None:
+        return None
+    losses = first.loss, second.loss
+    return parallel(losses, neighbors="add_remove") if sampled else losses[0] + losses[1]
 
 
 def boundary_note(value: float | Array, inside: str = "mle") -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.core.rounding import log_up
 from toolkit.local.devices import Device, nearest_devices
-from toolkit.local.matrix import encoding, fit, moments, tables
+from toolkit.local.matrix import encoding, fit, moments, scoring, tables
 from toolkit.local.matrix.drawing import draw_reports
 from toolkit.local.matrix.likelihood import likeliest, project_onto_simplex
 from toolkit.local.protocol import AnswerKind, Randomizer
@@ -65,9 +65,7 @@ class Design:
         report_options: Sequence[str | int] | None = None,
         name: str = "custom",
     ) -> None:
-        table, total = tables.in_lowest_terms(
-            weights, denominator
-        )  # so that equal matrices are equal designs
+        table, total = tables.in_lowest_terms(weights, denominator)  # so equal matrices are equal designs
         object.__setattr__(self, "weights", table)
         object.__setattr__(self, "denominator", total)
         object.__setattr__(self, "options", labels(options, "options"))
@@ -224,9 +222,8 @@ class Design:
     ) -> Estimate:
         """The estimate from codes as they were sent; with `times`, each of them came so many times."""
         counts = None if times is None else encoding.checked_times(times, len(reports))
-        return self.estimate_counts(
-            encoding.times_each(np.asarray(reports), counts, len(self.report_options)), method
-        )
+        told = encoding.times_each(np.asarray(reports), counts, len(self.report_options))
+        return self.estimate_counts(told, method)
 
     def variance(
         self, prevalence: Any, n: int, *, respondents: Literal["sample", "fixed"] = "sample"
@@ -294,6 +291,11 @@ class Design:
     def reach(self) -> float:
         """1 for yes or no; 2 for one of k options, which leaves one place and comes to another."""
         return 1.0 if len(self.options) == 2 else 2.0
+
+    def scores(self, reports: Any, option: str | int | None = None) -> Array:
+        """One row a report: scores whose mean is the unbiased estimate; of two options that of the last."""
+        codes = encoding.encode(reports, self.report_options, "reports").codes
+        return scoring.from_table(self._score, codes, self.options, option)
 
     def score_limits(self) -> tuple[Array, Array]:
         """The least and the greatest score of a report, for each option; the estimate is the mean score."""

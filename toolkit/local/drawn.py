@@ -51,6 +51,15 @@ class Drawn(ABC):
         """
         return self.estimate(list(reports), times=times)
 
+    def scores(self, reports: Any, option: Any = None) -> Array:  # noqa: ARG002  those with scores take them
+        """One row a report: numbers whose mean is the unbiased estimate. A distribution is no such mean."""
+        refuse(
+            "`randomizer` must have reports with scores",
+            type(self).__name__,
+            "its estimate is no mean: use `estimate`, `cumulative` or `quantiles`",
+            TypeError,
+        )
+
     def score_limits(self) -> tuple[Array, Array]:
         """The least and the greatest score of a report, for each thing that is estimated."""
         refuse(

@@ -99,6 +99,14 @@ class Randomizer(Protocol):
     def variance(self, truth: Any, n: int, /, *, respondents: Respondents = "sample") -> float | Array:
         """Variance of the estimate, in theory, when the truth is as given and n people answer."""
 
+    def scores(self, reports: Any, option: Any = None) -> Array:
+        """One row a report: for each thing that is estimated a number whose mean over the randomization is
+        the truth.
+
+        The mean score is the unbiased estimate; NaN says nothing of that person. Of an `option`, or of a
+        single number, one number each.
+        """
+
     def score_limits(self) -> tuple[Array, Array]:
         """The least and the greatest score of a report, for each thing that is estimated; the estimate is the
         mean score.

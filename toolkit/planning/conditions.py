@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.local.compliance import WAYS, Compliance
 
 __all__ = ["Compliance", "Field", "checked_field"]
@@ -21,6 +21,9 @@ class Field:
     population : its size, if so small that asking many of them leaves few to guess about.
     response : share of the invited who answer.
     questions : how many are asked; `one_each` if every person gets one of them, drawn at random.
+    deff : design effect of the truth, 1 + (people a cluster - 1) * their correlation: it multiplies what
+    comes from sampling, and leaves the randomization alone.
+    weighting : 1 + the squared coefficient of variation of the weights, which multiplies all.
     """
 
     smallest: float = 1.0
@@ -29,15 +32,17 @@ class Field:
     questions: int = 1
     one_each: bool = True
     compliance: Compliance | None = None
+    deff: float = 1.0
+    weighting: float = 1.0
 
     @property
     def plain(self) -> bool:
         """Whether n people who follow the instructions, drawn from many, all stand behind the one
         estimate.
         """
-        return (
-            self.smallest == 1 and self.population is None and self.questions == 1 and self.compliance is None
-        )
+        drawn_alike = self.deff == self.weighting == 1
+        alone = self.smallest == 1 and self.questions == 1
+        return drawn_alike and alone and self.population is None and self.compliance is None
 
     @property
     def at_once(self) -> int:
@@ -45,15 +50,20 @@ class Field:
         return 1 if self.one_each else self.questions
 
     def behind(self, n: Any) -> Any:
-        """How many of n people stand behind the estimate that governs."""
+        """How many of n people stand behind the estimate that governs, if they all weighed the same."""
+        return self._asked(n) / self.weighting
+
+    def _asked(self, n: Any) -> Any:
         return n * self.smallest / (self.questions if self.one_each else 1)
 
     def left(self, n: Any) -> Any:
-        """The factor by which sampling variance is smaller because the population is finite."""
+        """The factor by which sampling variance is larger as people come in clusters, and smaller because the
+        population is finite.
+        """
         if self.population is None:
-            return 1.0
+            return self.deff
         group = self.population * self.smallest
-        return np.clip((group - self.behind(n)) / max(group - 1, 1e-9), 0, 1)
+        return self.deff * np.clip((group - self._asked(n)) / max(group - 1, 1e-9), 0, 1)
 
     def invited(self, n: int) -> int:
         """How many people to ask so that n of them answer."""
@@ -73,6 +83,8 @@ def checked_field(
     response: Number,
     questions: int,
     compliance: Mapping[str, Number] | Compliance | None,
+    deff: Number = 1,
+    weighting: Number = 1,
 ) -> Field:
     """Field conditions from what an analyst wrote."""
     people = None if population is None else whole(population, "population", least=2)
@@ -83,7 +95,16 @@ def checked_field(
         whole(questions, "questions"),
         True,
         _conduct(compliance),
+        float(positive(deff, "deff", "it multiplies a variance")),
+        _at_least_one(weighting),
     )
+
+
+def _at_least_one(weighting: Number) -> float:
+    number = exact(weighting, "weighting")
+    if number < 1:
+        refuse("`weighting` must be at least 1", weighting, "it is 1 + cv**2 of the weights")
+    return float(number)
 
 
 def _share(value: Number, name: str) -> float:

@@ -36,6 +36,8 @@ def plan(
     response: Number = 1,
     questions: int = 1,
     compliance: Mapping[str, Number] | Compliance | None = None,
+    deff: Number = 1,
+    weighting: Number = 1,
 ) -> Plan:
     """Solve for the one of epsilon, n and margin that is left out: n is rounded up, and what is asked for is
     reached.
@@ -56,6 +58,8 @@ def plan(
     subgroup that needs this precision. population : its finite size. response : share of the invited who
     answer; nobody of a population is invited twice. questions : how many are asked of the same people.
     compliance : {"self_protective": share, "random": share} of people who do not follow the instructions.
+    deff : design effect of the truth, 1 + (people a cluster - 1) * their correlation; the randomization is
+    not touched by it. weighting : 1 + the squared coefficient of variation of the weights.
 
     >>> from toolkit import warner
     >>> plan(warner, prevalence=0.2, margin=0.03, level=0.95, epsilon=1.0)
@@ -70,7 +74,7 @@ def plan(
     """
     given = {"epsilon": epsilon, "n": n, "margin": margin, "power": power}
     solved = _unknown(design, given, testing=detect is not None)
-    field = checked_field(subgroup, population, response, questions, compliance)
+    field = checked_field(subgroup, population, response, questions, compliance, deff, weighting)
     truth, other = _truth(prevalence, "prevalence"), _truth(detect, "detect")
     case = Case(design, truth, check_level(level), other, sd, field, _sides(sides))
     goal = _checked(case, given, solved)
@@ -253,6 +257,12 @@ def _notes(case: Case) -> tuple[str, ...]:
         notes.append(f"the precision holds in a subgroup of {100 * field.smallest:.3g} % of the people")
     if field.population:
         notes.append(f"drawn from a population of {field.population:,}")
+    if field.deff != 1:
+        notes.append(
+            f"what comes from sampling has a design effect of {field.deff:.3g}, randomization has none"
+        )
+    if field.weighting != 1:
+        notes.append(f"weights multiply every variance by {field.weighting:.4g}")
     if field.compliance:
         notes.append(
             f"{100 * (1 - field.compliance.followers):.3g} % do not follow the instructions, and the "

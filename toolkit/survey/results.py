@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.core.counting import Group, counted, has_column, in_order
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.local.anchor import attention_counts
@@ -14,14 +15,7 @@ from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
-from toolkit.survey.reading.counting import (
-    Group,
-    checked_groups,
-    counted,
-    has_column,
-    in_order,
-    refuse_strange,
-)
+from toolkit.survey.reading.counting import checked_groups, refuse_strange
 from toolkit.survey.reading.findings import Finding, Results
 from toolkit.survey.reading.hidden import Values, checked_method, counts_of, hidden_estimate
 from toolkit.survey.reading.nobody import nobody

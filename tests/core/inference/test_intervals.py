@@ -143,7 +143,7 @@ def test_rounding_contradicts_nothing() -> None:
 
 def test_uncut_limits_are_there_for_differences_and_tests() -> None:
     """A die, 260 no and 40 yes: Wilson's limits are -0.101 and 0.0147."""
-    low, high = forced("1/6", "1/6").estimate_counts([260, 40]).basis.limits(0.95, "wilson")
+    low, high = forced("1/6", "1/6").estimate_counts([260, 40]).basis.uncut(0.95, "wilson")
     assert (low[0], high[0]) == pytest.approx((-0.101, 0.0147), abs=5e-4)
 
 
@@ -188,7 +188,7 @@ def among(p: float, least: float, greatest: float, n: int) -> Shares:
 def test_exact_intervals_and_tails_are_guaranteed_whatever_the_others_have_instead(n: int) -> None:
     """By enumeration: 0.8 from those who have the option, 0.1 to 0.3 from the others."""
     shares = among(0.8, 0.1, 0.3, n)
-    low, high = shares.limits(0.95, "exact")
+    low, high = shares.uncut(0.95, "exact")
     for share in (0, 0.05, 0.3, 0.6, 0.95, 1):
         _, below, above = shares.tails(share, "exact")
         for other in (0.1, 0.2, 0.3):
@@ -206,7 +206,7 @@ def test_reports_that_do_not_tell_an_option_from_every_other_exclude_no_share() 
     """
     for greatest in (0.25, 0.3):
         shares = among(0.25, 0.1, greatest, 20)
-        low, high = shares.limits(0.95, "exact")
+        low, high = shares.uncut(0.95, "exact")
         assert (low.tolist(), high.tolist()) == ([0] * 21, [1] * 21)
         for null in (0.0, 0.5, 1.0):
             _, below, above = shares.tails(null, "exact")
@@ -238,7 +238,7 @@ def test_a_design_whose_reports_speak_against_the_option_has_the_intervals_of_th
     one = Shares.from_support(count, 20, 0.1 * ones, 0.6 * ones)
     other = Shares.from_support(20 - count, 20, 0.9 * ones, 0.4 * ones)
     for method in ("exact", "wilson"):
-        assert np.array(one.limits(0.9, method)) == pytest.approx(np.array(other.limits(0.9, method)))
+        assert np.array(one.uncut(0.9, method)) == pytest.approx(np.array(other.uncut(0.9, method)))
         assert np.array(one.tails(0.3, method)) == pytest.approx(np.array(other.tails(0.3, method)))
 
 

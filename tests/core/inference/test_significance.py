@@ -8,7 +8,7 @@ import pytest
 from toolkit import Estimate, Gaussian, Laplace, crosswise, forced, k_ary, kuk, mangat, warner
 from toolkit.central.ratio import quotient
 from toolkit.core.inference.intervals import Affine, Interval, Shares, Student
-from toolkit.core.inference.significance import Significance, significance
+from toolkit.core.inference.significance import Significance, adjusted, significance
 from toolkit.local.numeric import one_bit
 from toolkit.local.numeric.bootstrap import Bootstrap
 
@@ -39,7 +39,7 @@ def test_a_p_value_is_at_most_one_minus_level_exactly_when_the_uncut_interval_le
     for n in range(2, 61):
         shares = all_counts(name, n)
         for level in (0.5, 0.9, 0.95):
-            low, high = shares.limits(level, method)
+            low, high = shares.uncut(level, method)
             for null in NULLS:
                 p = significance(shares, shares.value, shares.se, null, 2, None, method).p
                 clear = (np.abs(low - null) > 1e-9) & (np.abs(high - null) > 1e-9)
@@ -48,7 +48,7 @@ def test_a_p_value_is_at_most_one_minus_level_exactly_when_the_uncut_interval_le
 
 def test_walds_test_agrees_with_walds_interval() -> None:
     shares = all_counts("die", 40)
-    low, high = shares.limits(0.9, "wald")
+    low, high = shares.uncut(0.9, "wald")
     p = significance(shares, shares.value, shares.se, 0.2, 2, None, "wald").p
     assert np.array_equal(p <= 0.1, (low > 0.2) | (high < 0.2))
 
@@ -253,3 +253,14 @@ def test_the_result_is_frozen_and_says_all() -> None:
     assert isinstance(found, Significance)
     assert repr(found) == "<Significance p = 0.0073: statistic 2.6847, null 0.25, two-sided, wilson>"
     assert "one-sided, less" in repr(DIE.estimate_counts([60, 40]).test(0, 1, direction="less"))
+
+
+def test_many_p_values_are_adjusted_as_bonferroni_and_holm_say() -> None:
+    """Four tests of a difference between women and men in rr_synthetic.csv; NaN is no test and stays."""
+    p = np.array([0.020480, 0.040015, np.nan, 0.147162, 0.004682])
+    holm = [0.061440, 0.080030, np.nan, 0.147162, 0.018728]
+    assert adjusted(p, "holm") == pytest.approx(holm, abs=2e-6, nan_ok=True)
+    bonferroni = [0.081920, 0.160060, np.nan, 0.588648, 0.018728]
+    assert adjusted(p, "bonferroni") == pytest.approx(bonferroni, abs=2e-6, nan_ok=True)
+    assert adjusted(0.04, "holm") == adjusted(0.04, "bonferroni") == 0.04
+    assert np.isnan(adjusted(np.nan, "holm"))

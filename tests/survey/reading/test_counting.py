@@ -1,40 +1,8 @@
-import duckdb
-import pandas as pd
-import polars as pl
-import pyarrow as pa
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question
-from toolkit.survey.reading.counting import checked_groups, counted, refuse_strange
-
-ROWS = {"faculty": ["arts", "law", "arts", None, "law"], "cheated": ["yes", "no", "yes", "no", None]}
-FRAME = pd.DataFrame(ROWS)
-
-
-def on_a_database(rows):
-    return duckdb.from_arrow(pa.table(rows))
-
-
-ENGINES = {
-    "pandas": pd.DataFrame,
-    "polars": pl.DataFrame,
-    "lazy polars": pl.LazyFrame,
-    "pyarrow": pa.table,
-    "duckdb": on_a_database,
-}
-
-
-@pytest.mark.parametrize("engine", ENGINES)
-def test_every_engine_counts_alike_and_leaves_out_what_is_missing(engine):
-    frame = ENGINES[engine](ROWS)
-    assert counted(frame, "cheated") == {(): {"no": 2, "yes": 2}}
-    assert counted(frame, "cheated", ["faculty"]) == {("arts",): {"yes": 2}, ("law",): {"no": 1}}
-
-
-def test_a_frame_without_the_column_is_refused():
-    with pytest.raises(ValueError, match="must have a column for each question, got none called paid"):
-        counted(FRAME, "paid")
+from toolkit.survey.reading.counting import checked_groups, refuse_strange
 
 
 def test_reports_are_grouped_by_plain_choices_and_by_understanding():

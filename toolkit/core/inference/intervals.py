@@ -8,7 +8,7 @@ has no limits.
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -76,7 +76,8 @@ class IntervalBasis(Protocol):
     default.
 
     A basis may also have `tails(null, method)`; else a test is made by finding the level at which the
-    interval meets the null.
+    interval meets the null. One with a `value` and `uncut(level, method)`, its limits before they are cut to
+    what is possible (`within`), can stand in a difference.
     """
 
     @property
@@ -102,8 +103,11 @@ class Normal:
     methods: tuple[str, ...] = ("wald",)
 
     def interval(self, level: float, method: str) -> Interval:
+        return cut(*self.uncut(level, method), self.within, level, method)
+
+    def uncut(self, level: float, _method: str) -> tuple[Any, Any]:
         reach = float(ndtri(0.5 + level / 2)) * self.se
-        return cut(self.value - reach, self.value + reach, self.within, level, method)
+        return self.value - reach, self.value + reach
 
     def tails(self, null: float, _method: str) -> Tails:
         z = _ratio(self.value - null, self.se)
@@ -125,10 +129,11 @@ class Student:
     methods: tuple[str, ...] = ("t",)
 
     def interval(self, level: float, method: str) -> Interval:
-        reach = (
-            float(stdtrit(self.df, 0.5 + level / 2)) * self._error if self.df > 0 else np.nan * self._error
-        )
-        return Interval(self.value - reach, self.value + reach, level, method)
+        return Interval(*self.uncut(level, method), level, method)
+
+    def uncut(self, level: float, _method: str) -> tuple[Any, Any]:
+        quantile = float(stdtrit(self.df, 0.5 + level / 2)) if self.df > 0 else np.nan
+        return self.value - quantile * self._error, self.value + quantile * self._error
 
     def tails(self, null: float, _method: str) -> Tails:
         t = (self.value - null) / self._error
@@ -208,6 +213,7 @@ class Shares:
     without_range: tuple[Array, Array]
     through: Through | None = None
     methods: tuple[str, ...] = ("wilson", "exact", "bayes", "wald")
+    within: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
     @classmethod
     def from_support(cls, counts: Array, n: int, p: Array, q: Array) -> "Shares":
@@ -230,10 +236,10 @@ class Shares:
         )
 
     def interval(self, level: float, method: str) -> Interval:
-        low, high = self.limits(level, method)
+        low, high = self.uncut(level, method)
         if len(self.value) == 1:
             low, high = low[0], high[0]
-        return cut(low, high, (0.0, 1.0), level, method)
+        return cut(low, high, self.within, level, method)
 
     def rows(self, chosen: npt.NDArray[np.intp]) -> "Shares":
         """Some of the shares, each for itself: a posterior of all together is left behind."""
@@ -243,7 +249,7 @@ class Shares:
         some = {name: getattr(self, name)[chosen] for name in names}
         return replace(self, **some, without_range=ends, through=None, methods=methods)
 
-    def limits(self, level: float, method: str) -> tuple[Array, Array]:
+    def uncut(self, level: float, method: str) -> tuple[Array, Array]:
         """The limits before they are cut to 0 … 1: what differences and tests are made from."""
         make = {"wilson": self._wilson, "exact": self._exact, "bayes": self._bayes, "wald": self._wald}[
             method

@@ -12,6 +12,7 @@ from toolkit.core.checks import choice, exact, refuse
 from toolkit.core.inference.intervals import Affine, IntervalBasis, interval_from
 
 DIRECTIONS = ("greater", "less")
+ADJUSTMENTS = ("holm", "bonferroni")
 _LEAST = 1e-15  # a smaller 1 - level, shared among several noisy numbers, is lost in a float
 
 
@@ -21,10 +22,10 @@ class Significance:
 
     Parameters
     ----------
-    p : the p-value; one for each entry of an estimate that has several, each for itself, not adjusted for
-    their number. statistic : the distance of the estimate from the null in standard errors; those at the
-    null, where these are known. null, sides, direction, method : what was asked. The method is that of the
-    interval which it agrees with.
+    p : the p-value; one for each entry of an estimate that has several. statistic : the distance of the
+    estimate from the null in standard errors; those at the null, where these are known. null, sides,
+    direction, method : what was asked. The method is that of the interval which it agrees with. adjust : how
+    the p-values are adjusted for their number; None: each is for itself.
     """
 
     p: float | Array
@@ -33,6 +34,7 @@ class Significance:
     sides: int
     direction: str | None
     method: str
+    adjust: str | None = None
 
     def __repr__(self) -> str:
         p, statistic = (
@@ -40,7 +42,10 @@ class Significance:
             for part in (self.p, self.statistic)
         )
         way = "two-sided" if self.direction is None else f"one-sided, {self.direction}"
-        return f"<Significance p = {p}: statistic {statistic}, null {self.null:g}, {way}, {self.method}>"
+        many = "" if self.adjust is None else f", {self.adjust}"
+        return (
+            f"<Significance p = {p}: statistic {statistic}, null {self.null:g}, {way}, {self.method}{many}>"
+        )
 
 
 def significance(
@@ -51,6 +56,7 @@ def significance(
     sides: int,
     direction: str | None,
     method: str | None,
+    adjust: str | None = None,
 ) -> Significance:
     """The test that rejects at 1 - level exactly when the interval of that level leaves out the null."""
     if sides not in (1, 2) or isinstance(sides, bool):
@@ -64,10 +70,34 @@ def significance(
     towards = choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
     number = float(exact(null, "null"))
     tested = tuple(name for name in basis.methods if name != "bayes")  # a posterior has no p-value
+    if not tested:
+        refuse("an estimate must have an interval with a test", "a posterior alone", "look at .interval()")
     way = choice(method or tested[0], "method", tested)
     statistic, below, above, both = _tails(basis, value, se, number, way)
     p = both if towards is None else above if towards == "greater" else below
-    return Significance(_plain(p), _plain(statistic), number, sides, towards, way)
+    p = p if adjust is None else adjusted(p, adjust)
+    return Significance(_plain(p), _plain(statistic), number, sides, towards, way, adjust)
+
+
+def adjusted(p: Any, adjust: str) -> Any:
+    """p-values of several tests, adjusted so that the chance of any false rejection keeps its level.
+
+    "bonferroni": each times their number. "holm": the smallest times their number, the next times one less,
+    and so on, never below one before it; it rejects whatever Bonferroni rejects, and more. NaN is no test.
+
+    >>> adjusted(np.array([0.02048, 0.040015, 0.147162, 0.004682]), "holm").round(5)
+    array([0.06144, 0.08003, 0.14716, 0.01873])
+    """
+    values = np.asarray(p, dtype=np.float64)
+    tests = values[~np.isnan(values)]
+    if choice(adjust, "adjust", ADJUSTMENTS) == "bonferroni":
+        return np.minimum(1, values * max(len(tests), 1))
+    order = np.argsort(tests)
+    raised = np.empty_like(tests)
+    raised[order] = np.maximum.accumulate(np.minimum(1, tests[order] * np.arange(len(tests), 0, -1)))
+    found = values.copy()
+    found[~np.isnan(values)] = raised
+    return found
 
 
 def _tails(basis: IntervalBasis, value: Any, se: Any, null: float, method: str) -> tuple[Any, Any, Any, Any]:

@@ -14,6 +14,7 @@ from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Affine, Shares, Student
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import checked_counts, checked_times
+from toolkit.local.matrix.scoring import no_option
 from toolkit.local.numeric.grid import checked_reports
 from toolkit.local.numeric.on_grid import OnGrid
 from toolkit.local.protocol import Respondents
@@ -32,12 +33,14 @@ class Mean(OnGrid):
     @abstractmethod
     def _unit_scores(self, reports: Steps) -> Array: ...
 
-    def scores(self, reports: Any) -> Array:
+    def scores(self, reports: Any, option: None = None) -> Array:
         """For each report a number, in the unit of the answers, whose mean over the randomization is the
         answer.
 
         Weighted means, strata, clusters and regressions can be made of these as of any measured variable.
+        There is no `option` to name.
         """
+        no_option(option)
         return float(self.low) + self.grid.span * self._unit_scores(self._checked(reports))
 
     def _checked(self, reports: Any) -> Steps:

@@ -113,6 +113,11 @@ def ones(packed: Packed) -> npt.NDArray[np.int64]:
     return np.asarray(_ONES[packed].sum(axis=1, dtype=np.int64))
 
 
+def column(packed: Packed, code: int) -> npt.NDArray[np.bool_]:
+    """Which rows have one bit set."""
+    return np.asarray((packed[:, code >> 3] & np.uint8(1 << (code & 7))) != 0)
+
+
 def column_sums(packed: Packed, k: int, times: npt.NDArray[np.int64] | None = None) -> npt.NDArray[np.int64]:
     """How many rows have each bit set: the bytes of a column are counted first, then the bits of the 256
     bytes.

@@ -1,19 +1,21 @@
 """What all randomizers of tick boxes share: how answers are read, and an estimate for each box."""
 
 from abc import abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Labels, Mask
+from toolkit.core.arrays import Array, Codes, Labels, Mask
 from toolkit.core.checks import labels, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import Fit, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Interval, Shares, Tails
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
+from toolkit.local.matrix.scoring import from_support, scored_option
 from toolkit.local.oracles.support import Support, covariance_note, display_note
 from toolkit.local.protocol import AnswerKind, Respondents
 
@@ -39,6 +41,24 @@ class Boxes(DrawnAtOdds):
     def reach(self) -> float:
         """Each box may change."""
         return float(len(self.options))
+
+    def scores(self, reports: Any, option: str | int | None = None) -> Array:
+        """One row a report, one column a box, or a single `option`; NaN where a person was not asked about a
+        box.
+        """
+        read, asked = self._read(reports)
+        made = from_support(read, self.score_limits(), self.options, option, focus=False)
+        if asked is None:
+            return made
+        column = scored_option(self.options, option, focus=False)
+        whom = asked == column if column is not None else asked[:, None] == np.arange(len(self.options))
+        return np.where(whom, made, np.nan)
+
+    @abstractmethod
+    def _read(self, reports: Any) -> tuple[Callable[[int], Mask], Codes | None]:
+        """Which reports say yes for a box, as a function of its code; and the one box that each was asked
+        about, if so.
+        """
 
     def score_limits(self) -> tuple[Array, Array]:
         return self.support.score_limits()
@@ -162,6 +182,7 @@ class Rows:
     k: int
     parts: tuple[Shares, ...]
     places: tuple[npt.NDArray[np.intp], ...]
+    within: ClassVar[tuple[float, float]] = Shares.within
 
     @property
     def methods(self) -> tuple[str, ...]:
@@ -174,6 +195,10 @@ class Rows:
     @property
     def se(self) -> Array:
         return self._laid_out([part.se for part in self.parts])
+
+    def uncut(self, level: float, method: str) -> tuple[Array, Array]:
+        made = [part.uncut(level, method) for part in self.parts]
+        return self._laid_out([low for low, _ in made]), self._laid_out([high for _, high in made])
 
     def interval(self, level: float, method: str) -> Interval:
         made = [part.interval(level, method) for part in self.parts]

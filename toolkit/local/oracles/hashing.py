@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, Counts
+from toolkit.core.arrays import Codes, Counts, Mask
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below
@@ -125,6 +125,16 @@ class LocalHash(Oracle):
             latest[lowest] = _reduced(latest[above] + factors[lowest], self.values)
             counts[option] = _number(latest[lowest] == value, times)
         return counts
+
+    def _read(self, reports: Any) -> Residues:
+        return self._checked(reports)
+
+    def _supports(self, read: Residues, code: int) -> Mask:
+        hashed = np.zeros_like(read[:, 0])
+        for place, factor in enumerate(read[:, 1:].T):
+            if code >> place & 1:
+                hashed = _reduced(hashed + factor, self.values)
+        return np.asarray(hashed == read[:, 0])
 
     def _checked(self, reports: Any) -> Residues:
         rows = np.asarray(reports)

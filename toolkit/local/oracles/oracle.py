@@ -11,12 +11,13 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Codes, Counts, Labels
+from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask
 from toolkit.core.checks import labels, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.drawn import DrawnAtOdds
 from toolkit.local.matrix.encoding import encode
+from toolkit.local.matrix.scoring import from_support
 from toolkit.local.oracles import limits
 from toolkit.local.oracles.support import Support, checked_shares, checked_support, people_with
 from toolkit.local.protocol import AnswerKind, Respondents
@@ -56,6 +57,14 @@ class Oracle(DrawnAtOdds):
         """
 
     @abstractmethod
+    def _read(self, reports: Any) -> npt.NDArray[Any]:
+        """Reports as an array that `_supports` looks into; what is none is refused."""
+
+    @abstractmethod
+    def _supports(self, read: npt.NDArray[Any], code: int) -> Mask:
+        """Which reports support an option."""
+
+    @abstractmethod
     def _draw(self, codes: Codes, rng: Rng) -> npt.NDArray[Any]: ...
 
     @property
@@ -70,6 +79,16 @@ class Oracle(DrawnAtOdds):
         distribution, too.
         """
         return self.estimate(list(reports), "moment" if method == "moment" else "simplex", times=times)
+
+    def scores(self, reports: Any, option: str | int | None = None) -> Array:
+        """One row a report: (1 or 0, as it supports the option or not, minus q) / (p - q).
+
+        Of two options that of the last; of more than 2048 only that of a named one.
+        """
+        read = self._read(reports)
+        return from_support(
+            lambda code: self._supports(read, code), self.score_limits(), self.options, option
+        )
 
     def score_limits(self) -> tuple[Array, Array]:
         return self.support.score_limits()

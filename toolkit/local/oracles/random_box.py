@@ -1,5 +1,6 @@
 """Tick all that apply, one box a person: each is asked about one box drawn at random."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -7,7 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Counts, Mask
+from toolkit.core.arrays import Array, Codes, Counts, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Below, Rng, below, check_rng
@@ -92,6 +93,11 @@ class RandomBox(Boxes):
             )
         each = np.ones(len(rows), dtype=np.int64) if times is None else checked_times(times, len(rows))
         return times_each(rows[:, 0], each * rows[:, 1], k), times_each(rows[:, 0], each, k)
+
+    def _read(self, reports: Any) -> tuple[Callable[[int], Mask], Codes]:
+        self.tally(reports)  # refuses what is none
+        rows = np.asarray(reports)
+        return lambda _: rows[:, 1] == 1, rows[:, 0]
 
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """The share of people who tick each box; of a box that nobody was asked about, NaN and a note."""

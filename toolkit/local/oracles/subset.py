@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes, Counts
+from toolkit.core.arrays import Codes, Counts, Mask
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng, below, check_rng
@@ -168,10 +168,22 @@ class Subset(Oracle):
             return counts, int(counts.sum())
         counts, n = bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
         if counts.sum() != self.size * n:
-            refuse(
-                f"a report must hold {self.size} options", "others", "they were made by another randomizer"
-            )
+            self._refuse_size()
         return counts, n
+
+    def _refuse_size(self) -> None:
+        refuse(f"a report must hold {self.size} options", "others", "they were made by another randomizer")
+
+    def _read(self, reports: Any) -> npt.NDArray[Any]:
+        if self.size == 1:
+            return encode(self._ones(reports), self.options, "reports").codes
+        packed = bits.as_packed(reports, len(self.options))
+        if np.any(bits.ones(packed) != self.size):
+            self._refuse_size()
+        return packed
+
+    def _supports(self, read: npt.NDArray[Any], code: int) -> Mask:
+        return read == code if self.size == 1 else bits.column(read, code)
 
     def _ones(self, reports: Any) -> Any:
         """Reports of size 1 as options, also where they came as sets of one code, as phones send them."""

@@ -6,6 +6,7 @@ hides one yes or no with the whole budget; or ticks are capped at a number m, an
 compares and says why.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -124,6 +125,10 @@ class CappedBoxes(Boxes):
         `times`.
         """
         return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
+
+    def _read(self, reports: Any) -> tuple[Callable[[int], Mask], None]:
+        packed = bits.as_packed(reports, len(self.options))
+        return lambda code: bits.column(packed, code), None
 
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         """The share of people who tick each box; with covariances for up to 64 boxes."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from toolkit.core.arrays import Codes, Counts
+from toolkit.core.arrays import Codes, Counts, Mask
 from toolkit.core.checks import DENOMINATOR_LIMIT, refuse
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Below, Rng
@@ -95,6 +95,12 @@ class Unary(Oracle):
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
         return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
+
+    def _read(self, reports: Any) -> bits.Packed:
+        return bits.as_packed(reports, len(self.options))
+
+    def _supports(self, read: bits.Packed, code: int) -> Mask:
+        return bits.column(read, code)
 
     def describe(self) -> str:
         p, q = self.support.p, self.support.q

@@ -12,10 +12,10 @@ import numpy as np
 from toolkit.core.above import above
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
+from toolkit.core.counting import Group
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.survey.question import Question
-from toolkit.survey.reading.counting import Group
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
 from toolkit.survey.reading.turnout import Turnout, turnout_notes
 from toolkit.survey.spec import Survey

@@ -3,7 +3,6 @@ decimals.
 """
 
 import html
-import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -11,12 +10,10 @@ from typing import Any
 import numpy as np
 
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-
-_MOST_DECIMALS = 12
-_MINUS = "\N{MINUS SIGN}"
 
 
 @dataclass(frozen=True)
@@ -68,15 +65,15 @@ def rows_of(
         for group, estimate in found
         for option, numbers, empty in _entries(estimate, level)
     ]
-    decimals = _decimals([numbers for _, _, numbers, empty, _ in lines if not empty])
+    decimals = decimals_of([numbers for _, _, numbers, empty, _ in lines if not empty])
     unit = " %" if question.is_share else ""
     return [
         Row(
             tuple(label_of(survey, name, value) for name, value in zip(by, group, strict=True)),
             label_of(survey, question.name, option),
-            _written(numbers[0], decimals, unit),
-            _written(numbers[1], decimals, " points" if unit else ""),
-            _none(estimate) if empty else _between(numbers[2], numbers[3], decimals, unit),
+            fixed(numbers[0], decimals, unit),
+            fixed(numbers[1], decimals, " points" if unit else ""),
+            _none(estimate) if empty else fixed_between(numbers[2], numbers[3], decimals, unit),
             estimate.n or 0,
         )
         for group, option, numbers, empty, estimate in lines
@@ -91,31 +88,6 @@ def _entries(estimate: Estimate, level: float) -> Iterable[tuple[Any, Sequence[f
     return [
         (label, [column[i] for column in columns], bool(empty[i])) for i, label in enumerate(estimate.labels)
     ]
-
-
-def _decimals(lines: Sequence[Sequence[float]]) -> int:
-    """As many as two digits of the smallest error reach, and more where an interval would be written as a
-    point.
-    """
-    errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
-    decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
-    while decimals < _MOST_DECIMALS and any(
-        low < high and f"{low:.{decimals}f}" == f"{high:.{decimals}f}" for _, _, low, high in lines
-    ):
-        decimals += 1
-    return min(decimals, _MOST_DECIMALS)
-
-
-def _written(number: float, decimals: int, unit: str) -> str:
-    if math.isnan(number):
-        return "—"
-    return f"{number:,.{decimals}f}{unit}".replace("-", _MINUS)
-
-
-def _between(low: float, high: float, decimals: int, unit: str) -> str:
-    if math.isnan(low) or math.isnan(high):
-        return "—"
-    return f"{_written(low, decimals, '')} to {_written(high, decimals, unit)}"
 
 
 def _none(estimate: Estimate) -> str:

@@ -4,12 +4,8 @@ import re
 
 import pytest
 
-from toolkit.show.widgets.kit.modules import exports, imports, joined
 from toolkit.show.widgets.explorer import STATIC
-<<<<<<<< HEAD:tests/show/widgets/kit/test_modules.py
 from toolkit.show.widgets.kit.modules import exports, imports, joined
-========
->>>>>>>> h-robust:tests/show/test_modules.py
 
 SHARED = {path.name: path.read_text(encoding="utf-8") for path in sorted(STATIC.glob("*.js"))}
 OFFERED = {

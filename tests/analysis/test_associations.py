@@ -1,0 +1,108 @@
+"""Two hidden answers of the same people; reference numbers by the delta method, computed independently."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.analysis.synthetic import DIE, LIKERT, WARNER, survey
+from toolkit.analysis import Sample, association
+from toolkit.local import numeric
+
+PAIR = {"a": DIE, "b": WARNER}
+FOUND = association([[849, 438], [402, 311]], PAIR)
+
+
+def people() -> pd.DataFrame:
+    """2000 people of whom 30 % have a; b is had by half of them, and by 15 % of the others."""
+    rng = np.random.default_rng(2026)
+    a = rng.random(2000) < 0.3
+    b = rng.random(2000) < np.where(a, 0.5, 0.15)
+    drawn = rng.random(2000)
+    first = np.where(drawn < 1 / 6, False, np.where(drawn < 1 / 3, True, a))
+    second = np.where(rng.random(2000) < 0.75, b, ~b)
+    return pd.DataFrame({"a": first, "b": second})
+
+
+def test_the_joint_table() -> None:
+    assert FOUND.table.value == pytest.approx([0.603125, 0.112125, 0.147875, 0.136875])
+    assert FOUND.table.se == pytest.approx([0.02495484, 0.02177903, 0.02011265, 0.01794732], abs=5e-9)
+
+
+def test_odds_ratio_phi_and_difference() -> None:
+    for found, value, se in (
+        (FOUND.log_odds_ratio(), 1.605210930, 0.391505665),
+        (FOUND.phi(), 0.338049933, 0.080584573),
+        (FOUND.difference(), 0.323921442, 0.077315788),
+    ):
+        assert (found.value, found.se) == pytest.approx((value, se), abs=5e-9)
+    odds, low_high = FOUND.odds_ratio(), np.exp(1.605210930 + 1.959964 * 0.391505665 * np.array([-1, 1]))
+    assert odds.value == pytest.approx(np.exp(1.605210930))
+    assert tuple(odds.interval()) == pytest.approx(low_high, rel=1e-6)
+    raw = people().astype(int)
+    assert np.corrcoef(raw.a, raw.b)[0, 1] == pytest.approx(0.0949, abs=5e-5)  # noise hides most of it
+
+
+def test_independence_is_pearsons_test_of_the_reports() -> None:
+    found = FOUND.test()
+    assert (found.statistic, found.df) == pytest.approx((17.997942, 1), abs=1e-6)
+    three = association([[30, 20, 10, 5, 5], [10, 20, 30, 5, 5]], {"a": DIE, "b": LIKERT})
+    assert three.test().df == 4
+    with pytest.raises(ValueError, match="two answers, got 2 and 5"):
+        three.phi()
+
+
+def test_a_frame_gives_the_same_as_its_counts() -> None:
+    found = association(people(), PAIR)
+    assert found.counts.tolist() == [[849, 438], [402, 311]]
+    assert found.phi().value == FOUND.phi().value
+    assert repr(found).startswith("<Association of a and b: no / no: 0.603 ± 0.025; ")
+
+
+def test_who_misses_one_of_them_is_left_out() -> None:
+    frame = people().astype(object)
+    frame.loc[:9, "b"] = None
+    frame.loc[5:19, "a"] = "refused"
+    assert association(frame, PAIR, missing=("refused",)).table.n == 1980
+
+
+def test_a_sample_goes_through_its_clusters() -> None:
+    frame = people()
+    alike = association(frame, PAIR, sample=Sample(weights=np.ones(2000)))
+    assert alike.phi().value == pytest.approx(FOUND.phi().value)
+    assert alike.phi().se == pytest.approx(FOUND.phi().se, rel=1e-6)
+    assert alike.phi().interval().method == "t"
+    assert alike.test().p == pytest.approx(2.2e-5, rel=0.5)
+    clustered = association(frame, PAIR, sample=Sample(clusters=np.arange(2000) % 50))
+    assert clustered.test().df == 49
+
+
+def test_where_a_share_is_not_above_zero_the_posterior_speaks() -> None:
+    """One truth asked twice: the odds ratio has no bound, and phi is near 1, which no delta method says."""
+    data = survey()
+    twice = association(data, {"forced": DIE, "warner": WARNER})
+    assert twice.table.value.min() < 0
+    phi, odds = twice.phi(), twice.odds_ratio()
+    low, high = phi.interval()
+    assert 0.8 < low < phi.value < high <= 1
+    assert odds.interval().low > 20
+    assert phi.interval().method == "bayes"
+    assert "flat prior" in phi.notes[0]
+    with pytest.raises(ValueError, match="a posterior alone"):
+        phi.test()
+    with pytest.raises(ValueError, match="every pair must have a share above 0"):
+        association(data, {"forced": DIE, "warner": WARNER}, sample=Sample(weights=np.ones(2400))).phi()
+
+
+@pytest.mark.parametrize(
+    ("data", "designs", "words"),
+    [
+        ([[1, 2], [3, 4]], {"a": DIE}, "`designs` must be two, got 1"),
+        ([[1, 2, 3]], PAIR, "must be 2 by 2"),
+        ([[1, 2], [3, -4]], PAIR, "must not be negative"),
+        ([[1, 2], [3, 4]], {"a": DIE, "b": numeric.one_bit((0, 1), 1.0)}, "must have a matrix"),
+        (pd.DataFrame({"a": [1, 0]}), PAIR, "none called b"),
+    ],
+)
+def test_what_has_no_joint_table_is_refused(data, designs, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        association(data, designs)

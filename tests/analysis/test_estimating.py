@@ -1,0 +1,222 @@
+"""From a frame to findings: the same numbers from every engine, and what cannot be read is refused."""
+
+import datetime as dt
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tests.analysis.synthetic import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
+from toolkit import k_ary
+from toolkit.analysis import Sample, estimates
+from toolkit.local import numeric, oracles
+
+DATA = survey()
+DATA["sex"] = np.where(DATA.female == 1, "f", "m")
+DESIGNS = {"forced": DIE, "warner": WARNER, "unrelated": UNRELATED}
+PLAIN = {
+    name: DATA[name].tolist() for name in ("forced", "warner", "unrelated", "likert", "sex", "stratum", "age")
+}
+ENGINES = {
+    "pandas": pd.DataFrame,
+    "pandas of arrow": lambda rows: pd.DataFrame(rows).convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.DataFrame,
+    "lazy polars": pl.LazyFrame,
+    "pyarrow": pa.table,
+    "duckdb": lambda rows: duckdb.from_arrow(pa.table(rows)),
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_gives_the_same_numbers_to_the_last_digit(engine: str) -> None:
+    found = estimates(ENGINES[engine](PLAIN), DESIGNS, by="sex")
+    first = estimates(pd.DataFrame(PLAIN), DESIGNS, by="sex")
+    for one, other in zip(found.found, first.found, strict=True):
+        assert (one.question, one.group, one.rows, one.missing) == (
+            other.question,
+            other.group,
+            other.rows,
+            other.missing,
+        )
+        assert (one.estimate.value, one.estimate.se) == (other.estimate.value, other.estimate.se)
+    assert found["forced"]["f"].value - found["forced"]["m"].value == pytest.approx(0.068105066, abs=1e-9)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_many_kinds_are_counted_one_by_one_with_the_same_numbers(engine: str) -> None:
+    """Three yes/no questions combine to 27 kinds and are counted together; with more points one by one."""
+    together = estimates(ENGINES[engine](PLAIN), DESIGNS)
+    apart = estimates(
+        ENGINES[engine](PLAIN), {**DESIGNS, "likert": LIKERT, "stratum": k_ary(12, epsilon=1.0)}
+    )
+    for name in DESIGNS:
+        assert together[name].value == apart[name].value
+
+
+def test_the_numbers_are_those_of_rrreg() -> None:
+    """RRreg 0.7.6 on the same file: rr_reference."""
+    frame = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "same", "different"))
+    found = estimates(frame, {**DESIGNS, "crosswise": CROSSWISE, "likert": LIKERT})
+    expected = {
+        "forced": (0.28875, 0.0146925336487196),
+        "warner": (0.318333333333333, 0.020076938529099),
+        "unrelated": (0.291666666666667, 0.013290295822644),
+        "crosswise": (0.298809523809524, 0.0139928891892568),
+    }
+    for name, numbers in expected.items():
+        assert (found[name].value, found[name].se) == pytest.approx(numbers, abs=1e-12)
+    assert found["likert"].value[0] == pytest.approx(0.351388888888889, abs=1e-12)
+    assert found["likert"].se[4] == pytest.approx(0.0114123839387768, abs=1e-12)
+
+
+def test_cells_of_all_kinds_make_the_same_counts() -> None:
+    expected = estimates(DATA, {"forced": DIE})["forced"].value
+    for cells in (
+        DATA.forced.astype(bool),
+        DATA.forced.astype(float),
+        DATA.forced.map({0: "No", 1: " YES"}),
+        DATA.forced.map({0: "nein", 1: "Ja"}).astype("category"),
+        DATA.forced.astype("boolean"),
+    ):
+        assert estimates(pd.DataFrame({"forced": cells}), {"forced": DIE})["forced"].value == expected
+
+
+def test_missing_values_are_accounted_for_and_add_up() -> None:
+    frame = pd.DataFrame(
+        {
+            "report": ["yes", "no", 9, None, "refused", "", "no", "yes"],
+            "sex": ["f", "f", "f", "m", "m", "m", None, "f"],
+        }
+    )
+    found = estimates(frame, {"report": DIE}, by="sex", missing=(9, "refused"))
+    table = found.missing
+    assert table["rows"].sum() == len(frame)
+    assert (table["missing report"] + table["missing group"] + table["used"] == table["rows"]).all()
+    assert found["report"]["f"].n == 3
+    assert np.isnan(found["report"]["m"].value)  # nobody of them answered
+    assert found["report"]["m"].n == 0
+    assert estimates(frame, {"report": DIE}, missing=(9, "refused"))["report"].n == 4
+
+
+def test_age_bands_and_several_columns_make_groups() -> None:
+    frame = DATA.assign(agegroup=pd.cut(DATA.age, [17, 39, 59, 99]))
+    found = estimates(frame, {"forced": DIE}, by=["sex", "agegroup"])
+    assert len(found.found) == 6
+    assert sum(one.used for one in found.found) == 2400
+    table = found.to_frame()
+    assert list(table.columns[:4]) == ["question", "sex", "agegroup", "option"]
+    codes = estimates(frame, {"forced": DIE}, by="stratum")["forced"]
+    assert sorted(codes) == sorted(DATA.stratum.unique().tolist())
+
+
+def test_a_sample_goes_through_its_clusters() -> None:
+    """Numbers by svy on the same rows."""
+    sample = Sample(weights=DATA.weight, strata=DATA.stratum, clusters=DATA.psu)
+    for frame in (DATA, pl.from_pandas(DATA), pa.Table.from_pandas(DATA)):
+        found = estimates(frame, {"forced": DIE}, by="sex", sample=sample)
+        women = found["forced"]["f"]
+        assert (women.value, women.se) == pytest.approx((0.371984779, 0.020855790), abs=5e-10)
+    gap = found.differences("m")
+    assert (gap.difference.item(), gap.se.item()) == pytest.approx((0.082441916, 0.035581606), abs=5e-10)
+    assert women.loss == DIE.loss
+    assert women.covers == "sampling (weights, strata, clusters, 57 df) and randomization"
+    assert found.found[0].deff > 0
+    all_of_them = estimates(DATA, {"forced": DIE}, sample=sample)["forced"]
+    assert (all_of_them.value, all_of_them.se) == pytest.approx((0.331616149, 0.014816085), abs=5e-10)
+
+
+def test_who_left_no_report_is_outside_the_domain_of_a_sample() -> None:
+    frame = DATA.assign(forced=DATA.forced.where(DATA.index % 7 > 0))
+    sample = Sample(weights=DATA.weight, clusters=DATA.psu)
+    found = estimates(frame, {"forced": DIE}, sample=sample)
+    answered = frame.forced.notna()
+    scores = np.where(answered, DIE.scores(frame.forced.fillna(0).astype(int)), np.nan)
+    expected = sample.mean(scores)
+    assert (found["forced"].value, found["forced"].se) == (expected.value, expected.se)
+    assert found.missing["missing report"].item() == int((~answered).sum())
+    assert found["forced"].n == int(answered.sum())
+
+
+def test_a_finite_population_is_used_for_shares_and_not_for_numbers() -> None:
+    rng, bit = np.random.default_rng(2), numeric.one_bit((0, 80), 1.0)
+    frame = pd.DataFrame({"a": rng.integers(0, 2, 400), "b": bit.randomize(rng.integers(0, 81, 400), rng)})
+    finite, endless = Sample(weights=np.ones(400), population=500), Sample(weights=np.ones(400))
+    one, other = (estimates(frame, {"a": DIE, "b": bit}, sample=sample) for sample in (finite, endless))
+    assert one["a"].se < other["a"].se
+    assert one["b"].se == other["b"].se
+    assert "rather too large" in one["b"].notes[-1]
+
+
+def test_oracles_and_numbers_are_estimated_from_what_was_sent() -> None:
+    from toolkit.core.randomness import drawer
+
+    draw, subset = drawer(np.random.default_rng(4)), oracles.subset(6, 1.0)
+    sent = [subset.report(i % 6, draw) for i in range(60)]
+    frame = pd.DataFrame({"set": [str(one) for one in sent], "place": ["a", "b"] * 30})
+    assert estimates(frame, {"set": subset})["set"].value == pytest.approx(subset.estimate_sent(sent).value)
+    found = estimates(frame, {"set": subset}, by="place", sample=Sample(weights=np.ones(60)))
+    assert found["set"]["a"].value == pytest.approx(subset.estimate_sent(sent[::2]).value)
+
+
+def test_a_column_that_looks_like_weights_is_mentioned() -> None:
+    assert "stratum, weight" in estimates(DATA.drop(columns="psu"), {"forced": DIE}).notes[0]
+    assert estimates(DATA, {"forced": DIE}, sample=Sample(weights=DATA.weight)).notes == ()
+    assert "psu, weight" in repr(estimates(DATA[["forced", "psu", "weight"]], {"forced": DIE}))
+    assert estimates(DATA[["forced"]], {"forced": DIE}).notes == ()
+
+
+def test_groups_may_be_of_any_kind() -> None:
+    rows = {"report": [True, False, True, False], "day": [dt.date(2026, 1, day) for day in (2, 1, 2, 1)]}
+    for make in (pd.DataFrame, pl.DataFrame, pa.table):
+        days = estimates(make(rows), {"report": DIE}, by="day")["report"]
+        assert [str(day)[:10] for day in days] == ["2026-01-01", "2026-01-02"]
+    kinds = pl.DataFrame(rows).with_columns(pl.Series("g", ["b", "a", "b", "a"], dtype=pl.Categorical))
+    assert list(estimates(kinds, {"report": DIE}, by="g")["report"]) == ["a", "b"]
+    truth = pd.DataFrame({"report": [1, 0, 1, 0], "g": pd.array([True, None, False, True], dtype="boolean")})
+    assert list(estimates(truth, {"report": DIE}, by="g")["report"]) == [False, True]
+    assert estimates(truth, {"report": DIE}, by="g").missing["missing group"].sum() == 1
+
+
+BAD = {
+    "no rows": (lambda: estimates(DATA[:0], {"forced": DIE}), "must have a row"),
+    "an unknown column": (lambda: estimates(DATA, {"cheated": DIE}), "none called cheated"),
+    "an unknown group": (lambda: estimates(DATA, {"forced": DIE}, by="region"), "none called region"),
+    "a hidden group": (lambda: estimates(DATA, DESIGNS, by="warner"), "nothing hides, got warner"),
+    "reports outside the design": (
+        lambda: estimates(DATA, {"age": DIE}),
+        r"\(no, yes\), got 2,\d\d\d of 2,400 rows with something else",
+    ),
+    "no frame": (lambda: estimates([1, 0], {"report": DIE}), "must be a frame of pandas, polars"),
+    "no sample": (lambda: estimates(DATA, {"forced": DIE}, sample=DATA.weight), "`sample` must be a Sample"),
+    "other rows": (
+        lambda: estimates(DATA[:9], {"forced": DIE}, sample=Sample(weights=[1, 2])),
+        "must have 2 rows",
+    ),
+    "rows without order": (
+        lambda: estimates(ENGINES["duckdb"](PLAIN), {"forced": DIE}, sample=Sample(weights=DATA.weight)),
+        "collect it first",
+    ),
+    "an unknown column of a sample": (
+        lambda: estimates(DATA, {"cheated": DIE}, sample=Sample(weights=DATA.weight)),
+        "none called cheated",
+    ),
+    "strange reports of a sample": (
+        lambda: estimates(DATA, {"age": DIE}, sample=Sample(weights=DATA.weight)),
+        "rows with something else",
+    ),
+    "another estimator of a sample": (
+        lambda: estimates(DATA, {"forced": DIE}, sample=Sample(weights=DATA.weight), method="mle"),
+        "scores alone",
+    ),
+    "an unknown method": (lambda: estimates(DATA, {"forced": DIE}, method="best"), "`method` must be one of"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_cannot_be_estimated_is_refused_in_words(name: str) -> None:
+    made, words = BAD[name]
+    with pytest.raises((ValueError, TypeError), match=words):
+        made()

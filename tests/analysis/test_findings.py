@@ -1,0 +1,150 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.analysis.synthetic import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
+from toolkit.analysis import Sample, estimates
+from toolkit.analysis.found import entry
+from toolkit.local import numeric
+
+DATA = survey()
+DATA["sex"] = np.where(DATA.female == 1, "f", "m")
+DATA["crosswise"] = np.where(DATA.crosswise == 1, "same", "different")
+FOUR = {"forced": DIE, "warner": WARNER, "unrelated": UNRELATED, "crosswise": CROSSWISE}
+BY_SEX = estimates(DATA, FOUR, by="sex")
+
+
+def test_differences_are_those_of_two_estimates() -> None:
+    table = BY_SEX.differences("m").set_index("question")
+    gap = BY_SEX["forced"]["f"] - BY_SEX["forced"]["m"]
+    row = table.loc["forced"]
+    assert (row.difference, row.se, row.p) == (gap.value, gap.se, gap.test().p)
+    assert (row.low, row.high) == tuple(gap.interval())
+    assert row["interval"] == "mover"
+    assert set(table.sex) == {"f"}
+
+
+def test_many_tests_are_adjusted_together() -> None:
+    """Pooled score tests have .020480 .040015 .147162 .004682, which agree with MOVER's to four digits."""
+    raw, holm, bonferroni = (BY_SEX.differences("m", adjust=how) for how in (None, "holm", "bonferroni"))
+    assert raw.p.to_numpy() == pytest.approx([0.020480, 0.040015, 0.147162, 0.004682], abs=1e-4)
+    assert holm.p.to_numpy() == pytest.approx([0.061440, 0.080031, 0.147162, 0.018726], abs=3e-4)
+    assert bonferroni.p.to_numpy() == pytest.approx([0.081920, 0.160061, 0.588649, 0.018726], abs=4e-4)
+    assert np.all(bonferroni.low < raw.low)
+    assert bonferroni.level.unique().tolist() == pytest.approx([1 - 0.05 / 4])
+    out = (bonferroni.low > 0) | (bonferroni.high < 0)
+    assert out.tolist() == (bonferroni.p <= 0.05).tolist()
+
+
+def test_options_by_group_are_compared_all_together() -> None:
+    """Pearson's chi-squared of the reports, and Wald's F of the sample, computed by hand."""
+    plain = estimates(DATA, {"likert": LIKERT}, by="sex").homogeneity("likert")
+    assert (plain.statistic, plain.df, plain.p) == pytest.approx((4.064947717, 4, 0.397287), abs=1e-6)
+    sample = Sample(weights=DATA.weight, strata=DATA.stratum, clusters=DATA.psu)
+    drawn = estimates(DATA, {"likert": LIKERT}, by="sex", sample=sample).homogeneity("likert")
+    assert (drawn.statistic, drawn.p) == pytest.approx((0.940700, 0.447564), abs=1e-6)
+    assert drawn.df == (4, 54)
+    assert "W = 3.97185" in drawn.method
+    strata = estimates(DATA, {"forced": DIE}, by="stratum").homogeneity("forced")
+    assert (strata.statistic, strata.df) == pytest.approx((36.495238, 2), abs=1e-6)
+
+
+def test_two_questions_together_are_a_joint_table() -> None:
+    """One truth asked twice: the shares off the diagonal are zero within their errors."""
+    found = estimates(DATA, {"forced": DIE, "warner": WARNER})
+    table = found.joint("forced", "warner")
+    assert table.value == pytest.approx([0.69895833, 0.01229167, -0.01729167, 0.30604167], abs=5e-9)
+    assert np.all(np.abs(table.value[1:3]) < 2 * table.se[1:3])
+    groups = BY_SEX.joint("forced", "warner")
+    assert groups["f"].n + groups["m"].n == 2400
+    drawn = estimates(DATA, {"forced": DIE, "warner": WARNER}, sample=Sample(weights=np.ones(2400)))
+    assert drawn.joint("forced", "warner").value == pytest.approx(table.value)
+    assert drawn.joint("forced", "warner").se == pytest.approx(table.se, rel=1e-9)
+
+
+def test_two_questions_to_the_same_people_are_compared_person_by_person() -> None:
+    """As if they were independent the error would be .019811676: their scores correlate by .435."""
+    found = estimates(DATA, {"forced": DIE, "unrelated": UNRELATED})
+    gap = found.difference("forced", "unrelated")
+    assert (gap.value, gap.se) == pytest.approx((-0.002916667, 0.014915432), abs=5e-10)
+    assert (found["forced"] - found["unrelated"]).se == pytest.approx(0.019811676, abs=5e-10)
+    assert gap.loss == DIE.loss + UNRELATED.loss
+    groups = BY_SEX.difference("forced", "unrelated")
+    assert groups["f"].n + groups["m"].n == 2400
+    with pytest.raises(ValueError, match="takes two yes/no questions"):
+        estimates(DATA, {"forced": DIE, "likert": LIKERT}).difference("forced", "likert")
+
+
+def test_the_table_for_a_paper_has_what_a_reader_must_know() -> None:
+    frame, table = BY_SEX.to_frame(), BY_SEX.to_table(0.9)
+    for column in ("n", "missing", "estimate", "se", "low", "high", "level", "interval", "empty", "epsilon"):
+        assert column in frame
+    assert frame.design[0] == DIE.describe()
+    assert frame.reports[0] == pytest.approx(469 / 1230)
+    assert table["estimate"][0] == "32.2 %"
+    assert table["SE"][0] == "2.1 points"
+    assert "90 % interval" in table
+    text = BY_SEX.to_csv()
+    assert text.splitlines()[0] == "question,sex,answer,n,missing,estimate,SE,95 % interval,method,design,ε"
+    assert "forced,f,yes,1230,0,32.2 %,2.1 points,28.2 to 36.3 %,wilson,forced,1.61" in text
+
+
+def test_files_are_written(tmp_path) -> None:
+    assert BY_SEX.to_csv(tmp_path / "table.csv") is None
+    assert BY_SEX.to_latex(tmp_path / "table.tex") is None
+    again = pd.read_csv(tmp_path / "table.csv")
+    assert len(again) == 8
+    assert (tmp_path / "table.tex").read_text(encoding="utf-8").startswith(r"\begin{tabular}")
+
+
+def test_what_contradicts_its_design_is_said_and_never_printed_as_zero() -> None:
+    frame = pd.DataFrame({"report": [0] * 290 + [1] * 10})
+    found = estimates(frame, {"report": DIE})
+    assert found.to_frame()["empty"].item()
+    assert np.isnan(found.to_frame()["low"].item())
+    assert found.to_table()["95 % interval"].item() == "no value fits"
+    assert "3e-13" in found._repr_html_()
+
+
+def test_an_entry_has_the_interval_that_it_has_among_the_others() -> None:
+    likert = estimates(DATA, {"likert": LIKERT})
+    (one,) = likert.found
+    low, high = one.estimate.interval()
+    for place, (label, estimate) in enumerate(one.entries()):
+        assert label == place
+        assert tuple(estimate.interval()) == (low[place], high[place])
+    assert entry(one.estimate, 2).value == one.estimate.value[2]
+
+
+def test_a_picture_has_a_row_for_each_share() -> None:
+    picture = BY_SEX.plot()
+    names = [label.get_text() for label in picture.get_yticklabels()]
+    assert names[:2] == ["forced (f)", "forced (m)"]
+    assert len(names) == 8
+    bit = numeric.one_bit((0, 80), 1.0)
+    hours = estimates(pd.DataFrame({"hours": [0, 1, 1]}), {"hours": bit})
+    with pytest.raises(ValueError, match="there must be shares to draw"):
+        hours.plot()
+
+
+def test_html_escapes_what_a_column_is_called() -> None:
+    frame = pd.DataFrame({"<b>": [0] * 30 + [1] * 2, "g": ["<i>"] * 32})
+    page = estimates(frame, {"<b>": DIE}, by="g")._repr_html_()
+    assert "<b>" not in page
+    assert "<i>" not in page
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        (lambda: BY_SEX["paid"], "must be one of the designs' columns"),
+        (lambda: BY_SEX.differences("x"), "`reference` must be one of the groups"),
+        (lambda: estimates(DATA, FOUR).differences("m"), "estimate with by=…"),
+        (lambda: BY_SEX.differences("m", adjust="sidak"), "`adjust` must be one of"),
+        (lambda: BY_SEX.joint("forced", "forced"), "two questions with a matrix each"),
+        (lambda: estimates(DATA, FOUR).homogeneity("forced"), "groups must be there"),
+    ],
+)
+def test_what_was_not_found_is_refused(asked, words: str) -> None:
+    with pytest.raises((ValueError, KeyError), match=words):
+        asked()

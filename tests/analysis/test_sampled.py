@@ -1,0 +1,36 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.analysis.synthetic import DIE, UNRELATED, survey
+from toolkit.analysis import Sample, estimates
+from toolkit.analysis.reading.cells import Reader
+from toolkit.analysis.sampled import Sampled
+
+
+def test_groups_stand_in_order_and_rows_without_one_are_counted() -> None:
+    frame = pd.DataFrame({"a": [1, 0, 1, 0, 1], "g": ["y", "x", None, "y", "x"]})
+    source = Sampled(frame, ("g",), {"a": Reader("a", DIE)}, Sample())
+    assert source.groups() == {("x",): 2, ("y",): 2}
+    assert list(source.groups()) == [("x",), ("y",)]
+    assert source.groupless() == 1
+
+
+def test_bands_of_age_group_the_rows_of_a_sample() -> None:
+    data = survey()
+    data["band"] = pd.cut(data.age, [17, 39, 59, 99])
+    drawn = estimates(data, {"forced": DIE}, by="band", sample=Sample(weights=np.ones(2400)))
+    plain = estimates(data, {"forced": DIE}, by="band")
+    assert list(drawn["forced"]) == list(plain["forced"])
+    for band, estimate in drawn["forced"].items():
+        assert estimate.value == pytest.approx(plain["forced"][band].value)
+
+
+def test_questions_to_the_same_people_go_together() -> None:
+    data = survey()
+    sample = Sample(weights=np.ones(2400))
+    gap = estimates(data, {"forced": DIE, "unrelated": UNRELATED}, sample=sample).difference(
+        "forced", "unrelated"
+    )
+    assert (gap.value, gap.se) == pytest.approx((-0.002916667, 0.014915432), abs=5e-10)
+    assert gap.covers == "sampling (weights, 2399 df) and randomization"

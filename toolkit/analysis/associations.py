@@ -1,0 +1,207 @@
+"""`association`: two hidden answers of the same people: their joint table, odds ratio, phi, and independence.
+
+Reports that are randomized each for itself are independent exactly when the answers are, so Pearson's test of
+the table of reports is the test of independence. The phi of raw reports is too small: noise is in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtr
+
+from toolkit.analysis.counted import Counted
+from toolkit.analysis.equal_shares import TableTest, chi_squared
+from toolkit.analysis.estimating import estimates
+from toolkit.analysis.reading.cells import checked_designs
+from toolkit.analysis.sampling.sample import Sample
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Interval, Normal, Student
+from toolkit.core.inference.posterior import simplex_draws
+from toolkit.local.design import Design, has_matrix
+from toolkit.local.matrix.encoding import checked_counts
+
+_FROM_DRAWS = "a share is not above 0, so this is the median of the posterior from a flat prior"
+
+
+@dataclass(frozen=True, eq=False)
+class Draws:
+    """Equal-tailed intervals of draws from a posterior."""
+
+    draws: Array
+    methods: tuple[str, ...] = ("bayes",)
+
+    def interval(self, level: float, method: str) -> Interval:
+        low, high = np.quantile(self.draws, [(1 - level) / 2, (1 + level) / 2])
+        return Interval(float(low), float(high), level, method)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Association:
+    """`table` : the share of each pair of answers. `counts` : of each pair of reports; None of a sample."""
+
+    names: tuple[str, str]
+    design: Design
+    table: Estimate
+    shape: tuple[int, int]
+    counts: Array | None
+
+    def odds_ratio(self) -> Estimate:
+        """How many times larger the odds of the second are among those who have the first; with an interval
+        made on the logarithm.
+        """
+        return self.log_odds_ratio().map(np.exp, np.exp)
+
+    def log_odds_ratio(self) -> Estimate:
+        """ln(p11 p00 / (p10 p01)); 0 if the answers are independent."""
+
+        def gradient(shares: Array) -> Array:
+            return np.array([1, -1, -1, 1]) / shares
+
+        return self._function("log odds ratio", lambda x: np.log(x) @ np.array([1, -1, -1, 1]), gradient)
+
+    def phi(self) -> Estimate:
+        """The correlation of two yes/no answers."""
+        return self._function("phi", _phi, lambda shares: _numeric_gradient(_phi, shares))
+
+    def difference(self) -> Estimate:
+        """Pr(second | first) - Pr(second | not first)."""
+
+        def value(x: Array) -> Any:
+            return x[..., 3] / (x[..., 2] + x[..., 3]) - x[..., 1] / (x[..., 0] + x[..., 1])
+
+        return self._function("difference", value, lambda shares: _numeric_gradient(value, shares))
+
+    def test(self) -> TableTest:
+        """Whether the answers may be independent."""
+        if self.counts is not None:
+            found = chi_squared(self.counts)
+            return replace(found, method="independence: Pearson's chi-squared of the reports")
+        self._binary()
+
+        def value(x: Array) -> Any:
+            return x[..., 3] - (x[..., 2] + x[..., 3]) * (x[..., 1] + x[..., 3])
+
+        shares, df = np.asarray(self.table.value), self._df()
+        slope = _numeric_gradient(value, shares)
+        t = float(value(shares) / np.sqrt(slope @ self._cov @ slope))
+        return TableTest(t, df, float(2 * stdtr(df, -abs(t))), "independence: t of p11 - p1 p1, linearised")
+
+    @property
+    def _cov(self) -> Array:
+        return np.asarray(self.table.cov)
+
+    def _df(self) -> int:
+        return self.table.basis.df if isinstance(self.table.basis, Student) else 0
+
+    def _binary(self) -> None:
+        if self.shape != (2, 2):
+            rule = "both questions must have two answers"
+            refuse(rule, f"{self.shape[0]} and {self.shape[1]}", "use .table and .test() for more")
+
+    def _function(self, name: str, value: Any, gradient: Any) -> Estimate:
+        """A function of the four shares: by the delta method; by draws where a share is not above 0."""
+        self._binary()
+        shares = np.asarray(self.table.value)
+        if shares.min() > 0:
+            slope = gradient(shares)
+            found, se = float(value(shares)), float(np.sqrt(slope @ self._cov @ slope))
+            basis: Any = Student(found, se, self._df()) if self._df() else Normal(found, se)
+            notes: tuple[str, ...] = ()
+        else:
+            draws = value(self._draws)
+            found, se, basis, notes = (
+                float(np.median(draws)),
+                float(draws.std()),
+                Draws(draws),
+                (_FROM_DRAWS,),
+            )
+        return replace(
+            self.table,
+            value=found,
+            se=se,
+            labels=(name,),
+            cov=np.array([[se**2]]),
+            notes=notes,
+            basis=basis,
+            fit=None,
+        )
+
+    @cached_property
+    def _draws(self) -> Array:
+        if self.counts is None:
+            rule = "of a sample every pair must have a share above 0"
+            refuse(rule, "one that has not", "an odds ratio needs it; see .table")
+        counts = self.counts.ravel()
+        likely = (counts + 1) / (counts + 1).sum()
+        score = np.linalg.pinv(self.design.matrix)
+        spread = score.T @ (np.diag(likely) - np.outer(likely, likely)) @ score / counts.sum()
+        found = simplex_draws(self.design.matrix, counts[None], spread[None])[0]
+        return np.asarray(found[(found > 0).all(axis=1)])
+
+    def __repr__(self) -> str:
+        cells = "; ".join(f"{label}: {value} ± {se}" for label, value, se, _ in self.table.text_rows(9))
+        return f"<Association of {' and '.join(self.names)}: {cells}; n = {self.table.n:,}>"
+
+
+def association(
+    data: Any, designs: Mapping[str, Any], *, sample: Sample | None = None, missing: Any = ()
+) -> Association:
+    """Two hidden answers of the same people.
+
+    Parameters
+    ----------
+    data : a frame as for `estimates`; or a table of counts, one row for each report of the first question and
+    one column for each report of the second. designs : two of them, by column, each with a matrix.
+
+    >>> from toolkit import forced, warner
+    >>> pair = association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})
+    >>> pair.phi()
+    <Estimate 0.338 ± 0.081 (95 % interval 0.180 to 0.496); n = 2,000; covers sampling and randomization; ...>
+    >>> pair.test()
+    <TableTest p = 2.211e-05: statistic 17.998, df 1, independence: Pearson's chi-squared of the reports>
+    """
+    made = checked_designs(dict(designs))
+    if len(made) != 2:
+        refuse("`designs` must be two", len(made), "an association is of two answers")
+    (a, first), (b, second) = made.items()
+    names = a, b
+    if not (has_matrix(first) and has_matrix(second)):
+        refuse(
+            "both designs must have a matrix",
+            "one that has none",
+            "its reports have no joint table",
+            TypeError,
+        )
+    joint, shape = first.joint(second), (len(first.options), len(second.options))
+    kinds = (len(first.report_options), len(second.report_options))
+    if isinstance(data, list | tuple) or (isinstance(data, np.ndarray) and data.ndim == 2):
+        counts = np.asarray(data)
+        if counts.shape != kinds:
+            refuse(
+                f"a table of counts must be {kinds[0]} by {kinds[1]}",
+                f"shape {counts.shape}",
+                "reports by reports",
+            )
+        told = checked_counts(counts.ravel(), counts.size)
+        return Association(names, joint, joint.estimate_counts(told), shape, told.reshape(kinds))
+    found = estimates(data, made, sample=sample, missing=missing)
+    if not isinstance(found.source, Counted):
+        return Association(names, joint, found.joint(*names), shape, None)
+    seen = found.source.pair_counts(*names)
+    return Association(names, joint, joint.estimate_counts(seen.ravel()), shape, seen)
+
+
+def _phi(x: Array) -> Any:
+    first, second = x[..., 2] + x[..., 3], x[..., 1] + x[..., 3]
+    return (x[..., 3] - first * second) / np.sqrt(first * (1 - first) * second * (1 - second))
+
+
+def _numeric_gradient(function: Any, at: Array) -> Array:
+    """Central differences: exact to ten digits for the smooth functions here."""
+    steps = np.eye(len(at)) * 1e-5
+    return np.array([(function(at + step) - function(at - step)) / 2e-5 for step in steps])

@@ -1,0 +1,164 @@
+"""Findings from counts: how often each report came in each group, counted where the reports are."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from toolkit.analysis.found import Found, nobody
+from toolkit.analysis.reading.cells import Reader
+from toolkit.core.arrays import Array
+from toolkit.core.checks import is_missing
+from toolkit.core.counting import Group, in_order, rows_by
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Student
+from toolkit.local.design import Design
+from toolkit.local.protocol import Randomizer
+
+_CELLS = 256  # questions are counted together as long as their reports combine to no more kinds than this
+
+
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Counts of the reports in each group, made where the reports are."""
+
+    frame: Any
+    by: tuple[str, ...]
+    readers: Mapping[str, Reader]
+
+    @cached_property
+    def _tables(self) -> dict[str, list[tuple[Group, Any, int]]]:
+        """For each question group, cell and number of rows; few kinds of report are counted in one go."""
+        names = list(self.readers)
+        kinds = [len(self.readers[name].design.report_options) for name in names]
+        together = all(kinds) and prod(kind + 1 for kind in kinds) <= _CELLS
+        parts = [names] if together else [[name] for name in names]
+        found: dict[str, list[tuple[Group, Any, int]]] = {}
+        for part in parts:
+            rows = rows_by(self.frame, [*self.by, *part])
+            for place, name in enumerate(part, start=len(self.by)):
+                found[name] = [(row[: len(self.by)], row[place], count) for row, count in rows]
+        return found
+
+    @cached_property
+    def _rows(self) -> tuple[dict[Group, int], int]:
+        sums: dict[Group, int] = {}
+        lost = 0
+        for group, _, count in next(iter(self._tables.values())):
+            if any(map(is_missing, group)):
+                lost += count
+            else:
+                sums[group] = sums.get(group, 0) + count
+        return {group: sums[group] for group in sorted(sums, key=in_order)}, lost
+
+    def groups(self) -> dict[Group, int]:
+        return self._rows[0]
+
+    def groupless(self) -> int:
+        return self._rows[1]
+
+    def _values(self, name: str) -> dict[Group, list[tuple[Any, int]]]:
+        """Reports of each group, as they are read; what is missing is left out."""
+        table, reader = self._tables[name], self.readers[name]
+        read = reader.read_all([(cell, count) for _, cell, count in table])
+        values: dict[Group, list[tuple[Any, int]]] = {}
+        for (group, _, _), (value, count) in zip(table, read, strict=True):
+            if value is not None:
+                values.setdefault(group, []).append((value, count))
+        return values
+
+    def found(self, name: str, method: str) -> list[Found]:
+        design, values = self.readers[name].design, self._values(name)
+        made = []
+        for group, rows in self.groups().items():
+            own = values.get(group, [])
+            used = sum(count for _, count in own)
+            estimate = estimated(design, own, method) if own else nobody(design)
+            yes = sum(count for value, count in own if value == 1) / used if used else None
+            said = yes if len(design.report_options) == 2 else None
+            made.append(Found(name, group, estimate, rows, rows - used, said))
+        return made
+
+    def difference(self, name: str, group: Group, other: Group) -> Estimate:
+        if name not in self._moments:
+            self._moments[name] = {one.group: one.estimate for one in self.found(name, "moment")}
+        return self._moments[name][group] - self._moments[name][other]
+
+    @cached_property
+    def _moments(self) -> dict[str, dict[Group, Estimate]]:
+        return {}
+
+    def counts(self, name: str) -> dict[Group, Array]:
+        """How often each report came in each group."""
+        kinds, found = len(self.readers[name].design.report_options), {}
+        for group, values in self._values(name).items():
+            counts = np.zeros(kinds)
+            for value, count in values:
+                counts[value] += count
+            found[group] = counts
+        return {group: found[group] for group in self.groups() if group in found}
+
+    def change(self, first: str, second: str) -> dict[Group, Estimate]:
+        """The first question less the second, of the same people, in each group: mean difference of scores."""
+        one, other = (self.readers[name].design for name in (first, second))
+        scores = [design.scores(np.arange(len(design.report_options))) for design in (one, other)]
+        apart = np.subtract.outer(*scores).ravel()
+        found = {group: _mean_of(apart, values) for group, values in self._pairs(first, second).items()}
+        return {group: found.get(group, nobody(one)) for group in self.groups()}
+
+    def pair_counts(self, first: str, second: str) -> Array:
+        """How often each pair of reports came, in all groups together."""
+        counts = np.zeros([len(self.readers[name].design.report_options) for name in (first, second)])
+        for values in self._pairs(first, second).values():
+            for code, count in values:
+                counts.flat[code] += count
+        return counts
+
+    def _pairs(self, first: str, second: str) -> dict[Group, list[tuple[int, int]]]:
+        rows = rows_by(self.frame, [*self.by, first, second])
+        a, b = (
+            self.readers[name].read_all([(row[place], count) for row, count in rows])
+            for name, place in ((first, -2), (second, -1))
+        )
+        width = len(self.readers[second].design.report_options)
+        values: dict[Group, list[tuple[int, int]]] = {}
+        for (row, count), (one, _), (other, _) in zip(rows, a, b, strict=True):
+            if one is not None and other is not None:
+                values.setdefault(row[:-2], []).append((one * width + other, count))
+        return values
+
+    def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
+        values = self._pairs(first, second)
+        return {
+            group: estimated(design, values[group]) if group in values else nobody(design)
+            for group in self.groups()
+        }
+
+
+def estimated(design: Randomizer, values: Sequence[tuple[Any, int]], method: str = "moment") -> Estimate:
+    """From reports as they were sent, each with the number of people who sent it."""
+    return design.estimate_sent([value for value, _ in values], [count for _, count in values], method)
+
+
+def _mean_of(scores: Array, values: Sequence[tuple[int, int]]) -> Estimate:
+    """The mean of scores by code, each with the number of people who have it."""
+    counts = np.zeros(len(scores))
+    for code, count in values:
+        counts[code] += count
+    n = int(counts.sum())
+    value = float(counts @ scores / n)
+    se = float(np.sqrt(counts @ (scores - value) ** 2 / (n - 1) / n)) if n > 1 else float("nan")
+    return Estimate(
+        value=value,
+        se=se,
+        labels=("difference",),
+        cov=np.array([[se**2]]),
+        n=n,
+        loss=None,
+        covers="sampling and randomization",
+        method="difference of two questions to the same people, unbiased",
+        basis=Student(value, se, n - 1),
+    )

@@ -1,0 +1,73 @@
+"""`estimates`: from a frame of reports and their designs to findings, in all or by group."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from toolkit.analysis.counted import Counted
+from toolkit.analysis.findings import Findings
+from toolkit.analysis.reading.cells import Reader, checked_designs
+from toolkit.analysis.sampled import Sampled
+from toolkit.analysis.sampling.sample import Sample
+from toolkit.core.checks import choice, refuse
+from toolkit.core.counting import columns_of
+
+METHODS = ("moment", "mle", "simplex")
+_DRAWN = frozenset({"weight", "weights", "wt", "pweight", "cluster", "clusters", "psu", "stratum", "strata"})
+
+
+def estimates(
+    frame: Any,
+    designs: Any,
+    by: Sequence[str] | str | None = None,
+    *,
+    sample: Sample | None = None,
+    missing: Sequence[Any] = (),
+    method: str | None = None,
+) -> Findings:
+    """An estimate for each column of reports, in all or for each group.
+
+    Parameters
+    ----------
+    frame : of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis; the counting is done there. With a
+    `sample` the rows are needed, in its order.
+    designs : the randomizer of each column: {"report": forced("1/6", "1/6")}. Cells may be labels in any
+    case; of yes and no also truth values, 0 and 1, and the usual words; anything else is refused.
+    by : columns that make the groups, of any kind. sample : how people were drawn, if not all alike.
+    missing : what stands for no answer, besides empty cells: (9, "refused").
+    method : "moment" (unbiased, the default), "mle" or "simplex" (inside 0 to 1, for display).
+
+    >>> import pandas as pd
+    >>> from toolkit import warner
+    >>> frame = pd.DataFrame({"report": ["yes"] * 40 + ["No"] * 60 + [9], "sex": ["f", "m"] * 50 + ["f"]})
+    >>> found = estimates(frame, {"report": warner("3/4")}, missing=(9,))
+    >>> round(found["report"].value, 3), found.missing["missing report"].item()
+    (0.3, 1)
+    """
+    names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    made = checked_designs(designs)
+    both = [name for name in names if name in made]
+    if both:
+        refuse(
+            "`by` must name columns that nothing hides",
+            ", ".join(both),
+            "people cannot be sorted by a hidden answer",
+        )
+    if sample is not None and not isinstance(sample, Sample):
+        refuse("`sample` must be a Sample", type(sample).__name__, "Sample(weights=…, clusters=…)", TypeError)
+    codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
+    readers = {name: Reader(name, design, codes) for name, design in made.items()}
+    way, held = choice(method or "moment", "method", METHODS), columns_of(frame)
+    source = Counted(frame, names, readers) if sample is None else Sampled(frame, names, readers, sample)
+    if not source.groups():
+        refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
+    found = tuple(one for name in made for one in source.found(name, way))
+    return Findings(made, names, found, source, _notes(held, names, made, sample))
+
+
+def _notes(held: Sequence[str], by: Sequence[str], designs: Any, sample: Sample | None) -> tuple[str, ...]:
+    """Say so where a column looks as if people were not drawn alike, and nobody said how."""
+    drawn = [name for name in held if str(name).casefold() in _DRAWN and name not in (*by, *designs)]
+    if sample is not None or not drawn:
+        return ()
+    told = f"the frame has {', '.join(drawn)}, which no error here takes into account"
+    return (f"{told}: give sample=Sample(…) if people were drawn with weights, in strata or in clusters",)

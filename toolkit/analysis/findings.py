@@ -1,0 +1,281 @@
+"""`Findings`: what was found of each question, in all or by group, and how groups differ."""
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from toolkit.analysis.counted import Counted
+from toolkit.analysis.equal_shares import TableTest, homogeneity, wald_homogeneity
+from toolkit.analysis.found import Found, entry
+from toolkit.analysis.printing import latex, paper_rows
+from toolkit.analysis.sampled import Sampled
+from toolkit.core.above import above
+from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import level as checked_level
+from toolkit.core.counting import Group
+from toolkit.core.extras import extra
+from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
+from toolkit.local.design import has_matrix
+from toolkit.local.protocol import Randomizer
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Findings:
+    """Estimates of all questions. `source` : the counts, or the rows of a sample, that they are made from."""
+
+    designs: Mapping[str, Randomizer]
+    by: tuple[str, ...]
+    found: tuple[Found, ...]
+    source: Counted | Sampled
+    notes: tuple[str, ...] = ()
+
+    def __getitem__(self, name: str) -> Any:
+        """The estimate of a question; if there are groups, one for each of them."""
+        self._check(name)
+        made = {one.group: one.estimate for one in self.found if one.question == name}
+        return {self._key(group): estimate for group, estimate in made.items()} if self.by else made[()]
+
+    def _check(self, *names: str) -> None:
+        for name in names:
+            if name not in self.designs:
+                refuse(
+                    "the question must be one of the designs' columns",
+                    repr(name)[:40],
+                    "see .designs",
+                    KeyError,
+                )
+
+    def _key(self, group: Group) -> Any:
+        return group[0] if len(self.by) == 1 else group
+
+    def _group(self, key: Any) -> Group:
+        group = key if isinstance(key, tuple) and len(self.by) > 1 else (key,)
+        known = {one.group for one in self.found}
+        if not self.by or group not in known:
+            refuse("`reference` must be one of the groups", "another", "estimate with by=… first, see .found")
+        return group
+
+    def differences(
+        self, reference: Any, *, adjust: str | None = None, level: float = 0.95
+    ) -> "pd.DataFrame":
+        """Every group less the reference, for each question and option, with a test of no difference.
+
+        Of a sample they go through its clusters; else groups are independent, and intervals are by MOVER.
+
+        Parameters
+        ----------
+        reference : a group, as `by` has it; of several columns a tuple.
+        adjust : "holm" or "bonferroni": p-values for all tests of the table together. With "bonferroni" the
+        intervals hold together, too; with "holm" each is for itself.
+        """
+        pd, other = extra("pandas"), self._group(reference)
+        adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
+        rows, made = [], []
+        for one in self.found:
+            if one.group == other:
+                continue
+            gap = self.source.difference(one.question, one.group, other)
+            made += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
+            tests = np.atleast_1d(gap.test().p)
+            rows += [
+                {
+                    "question": one.question,
+                    **dict(zip(self.by, one.group, strict=True)),
+                    "reference": reference,
+                    "option": label,
+                    "p": p,
+                }
+                for label, p in zip(gap.labels, tests, strict=True)
+            ]
+        share = 1 - (1 - checked_level(level)) / (len(rows) if adjust == "bonferroni" else 1)
+        for row, gap in zip(rows, made, strict=True):
+            found = gap.interval(share)
+            row |= {
+                "difference": gap.value,
+                "se": gap.se,
+                "low": found.low,
+                "high": found.high,
+                "level": share,
+                "interval": found.method,
+            }
+        frame = pd.DataFrame(rows)
+        raised = frame.p if adjust is None else adjusted(frame.p.to_numpy(), adjust)
+        return frame.drop(columns="p").assign(p=raised, adjustment=adjust or "none")
+
+    def difference(self, first: str, second: str) -> Any:
+        """One yes/no question less another, asked of the same people: their reports go together, person by
+        person; if there are groups, for each of them. Who misses one of them is left out.
+        """
+        self._check(first, second)
+        one, other = self.designs[first], self.designs[second]
+        binary = all(has_matrix(design) and len(design.options) == 2 for design in (one, other))
+        if first == second or not binary:
+            refuse(
+                "`difference` takes two yes/no questions",
+                f"{first!r} and {second!r}",
+                "see .differences(…) for groups",
+            )
+        made = {
+            group: replace(estimate, loss=one.loss + other.loss)
+            for group, estimate in self.source.change(first, second).items()
+        }
+        return {self._key(group): estimate for group, estimate in made.items()} if self.by else made[()]
+
+    def joint(self, first: str, second: str) -> Any:
+        """Two questions together: a share for each pair of answers; if there are groups, for each of them."""
+        self._check(first, second)
+        one, other = self.designs[first], self.designs[second]
+        if first == second or not (has_matrix(one) and has_matrix(other)):
+            refuse(
+                "`joint` takes two questions with a matrix each",
+                f"{first!r} and {second!r}",
+                "others have no pairs",
+            )
+        made = self.source.pairs(first, second, one.joint(other))
+        return {self._key(group): estimate for group, estimate in made.items()} if self.by else made[()]
+
+    def homogeneity(self, name: str) -> TableTest:
+        """Whether all groups have the same shares, over all options together."""
+        self._check(name)
+        if not self.by:
+            refuse("groups must be there to be compared", "none", "estimate with by=…")
+        design = self.designs[name]
+        if isinstance(self.source, Sampled):
+            return wald_homogeneity(self.source, name)
+        if not has_matrix(design):
+            refuse(
+                "homogeneity is tested through a matrix",
+                type(design).__name__,
+                "compare .differences(…)",
+                TypeError,
+            )
+        return homogeneity(design, list(self.source.counts(name).values()))
+
+    @cached_property
+    def missing(self) -> "pd.DataFrame":
+        """How many rows each group has, of them without a report, and used; it adds up to the frame's rows.
+
+        Rows without a group are a row of their own.
+        """
+        pd = extra("pandas")
+        rows = [
+            {
+                "question": one.question,
+                **dict(zip(self.by, one.group, strict=True)),
+                "rows": one.rows,
+                "missing report": one.missing,
+                "missing group": 0,
+                "used": one.used,
+            }
+            for one in self.found
+        ]
+        lost = self.source.groupless()
+        if lost:
+            rows += [
+                {
+                    "question": name,
+                    **dict.fromkeys(self.by),
+                    "rows": lost,
+                    "missing report": 0,
+                    "missing group": lost,
+                    "used": 0,
+                }
+                for name in self.designs
+            ]
+        return pd.DataFrame(rows)
+
+    def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
+        """One row for each question, group and option, with what a methods section needs; shares as 0.25."""
+        pd = extra("pandas")
+        return pd.DataFrame([row for one in self.found for row in self._rows(one, checked_level(level))])
+
+    def _rows(self, one: Found, level: float) -> list[dict[str, Any]]:
+        design, deff = (
+            self.designs[one.question],
+            np.broadcast_to(np.nan if one.deff is None else one.deff, len(one.estimate.labels)),
+        )
+        rows = []
+        for place, (option, estimate) in enumerate(one.entries()):
+            interval = estimate.interval(level)
+            rows.append(
+                {
+                    "question": one.question,
+                    **dict(zip(self.by, one.group, strict=True)),
+                    "option": option,
+                    "n": one.used,
+                    "missing": one.missing,
+                    "reports": np.nan if one.yes is None else one.yes,
+                    "estimate": estimate.value,
+                    "se": estimate.se,
+                    "low": interval.low,
+                    "high": interval.high,
+                    "level": level,
+                    "interval": interval.method,
+                    "empty": bool(interval.empty),
+                    "design": design.describe(),
+                    "epsilon": design.epsilon,
+                    "covers": estimate.covers,
+                    "deff": float(deff[place]),
+                    "method": estimate.method,
+                }
+            )
+        return rows
+
+    def to_table(self, level: float = 0.95) -> "pd.DataFrame":
+        """The same for a paper, as text: percent, with the digits that the errors allow."""
+        return extra("pandas").DataFrame(paper_rows(self.designs, self.by, self.found, checked_level(level)))
+
+    def to_csv(self, path: Any = None, level: float = 0.95) -> str | None:
+        """The table for a paper as CSV, without an index; as text where there is no path."""
+        text: str | None = self.to_table(level).to_csv(path, index=False)
+        return text
+
+    def to_latex(self, path: Any = None, level: float = 0.95) -> str | None:
+        """The table for a paper as a LaTeX tabular (with booktabs), and the designs below it, as comments."""
+        text = latex(self.to_table(level), {name: design.describe() for name, design in self.designs.items()})
+        if path is None:
+            return text
+        Path(path).write_text(text, encoding="utf-8")
+        return None
+
+    def plot(self, level: float = 0.95, ax: Any = None) -> Any:
+        """All shares with their intervals in one picture: a row for each question, group and option."""
+        drawn = {
+            self._words(one, option): estimate
+            for one in self.found
+            if self.designs[one.question].bounds is None
+            for option, estimate in one.entries()
+            if one.used
+        }
+        if not drawn:
+            refuse("there must be shares to draw", "none", "numbers have units of their own, see to_frame()")
+        return above("toolkit.show.plots", "estimate_intervals")(drawn, level=level, ax=ax)
+
+    def _words(self, one: Found, option: str | int) -> str:
+        groups = ", ".join(map(str, one.group))
+        several = len(one.estimate.labels) > 1
+        return f"{one.question}{f': {option}' if several else ''}{f' ({groups})' if groups else ''}"
+
+    def __repr__(self) -> str:
+        groups = f" by {', '.join(self.by)}" if self.by else ""
+        note = f"; {'; '.join(self.notes)}" if self.notes else ""
+        people = max((one.used for one in self.found), default=0)
+        size = f"{len(self.found)} estimates, up to {people:,} people"
+        return f"<Findings of {', '.join(self.designs)}{groups}: {size}{note}>"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{note}</p>" for note in self._said())
+        return f"{self.to_table().to_html(index=False)}{notes}"
+
+    def _said(self) -> list[str]:
+        """Notes of the whole, and of each estimate; column names and groups are escaped."""
+        own = [f"{self._words(one, '')}: {note}" for one in self.found for note in one.estimate.notes]
+        return [html.escape(note) for note in (*self.notes, *own)]

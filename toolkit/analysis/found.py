@@ -1,0 +1,86 @@
+"""`Found`: one question in one group: the estimate, and the people that it was made from."""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.counting import Group
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Interval, IntervalBasis
+from toolkit.local.protocol import Randomizer
+
+
+@dataclass(frozen=True)
+class Found:
+    """`rows` : how many rows the group has; `missing` : those of them without a report. `yes` : the share of
+    the reports that are the last one, as they are, where there are two. `deff` : the variance as a multiple
+    of that of as many people drawn alike; None without a sample.
+    """
+
+    question: str
+    group: Group
+    estimate: Estimate
+    rows: int
+    missing: int
+    yes: float | None = None
+    deff: Any = None
+
+    @property
+    def used(self) -> int:
+        return self.rows - self.missing
+
+    def entries(self) -> list[tuple[str | int, Estimate]]:
+        """Each option's estimate for itself."""
+        if np.ndim(self.estimate.value) == 0:
+            return [(self.estimate.labels[0], self.estimate)]
+        return [(label, entry(self.estimate, place)) for place, label in enumerate(self.estimate.labels)]
+
+
+def nobody(design: Randomizer) -> Estimate:
+    """The estimate where there is no report: no number, under the labels that it would have."""
+    labels = design.options or ("mean",)
+    names = labels[1:] if len(labels) == 2 and design.asks == "choice" else labels
+    single = len(names) == 1
+    return Estimate(
+        value=float("nan") if single else np.full(len(names), np.nan),
+        se=float("nan") if single else np.full(len(names), np.nan),
+        labels=names,
+        cov=None,
+        n=0,
+        loss=design.loss,
+        covers="nothing, as there is no report",
+        notes=("there is no report to estimate from",),
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Entry:
+    """The intervals of one entry of an estimate that has several."""
+
+    basis: IntervalBasis
+    place: int
+
+    @property
+    def methods(self) -> tuple[str, ...]:
+        return self.basis.methods
+
+    def interval(self, level: float, method: str) -> Interval:
+        found = self.basis.interval(level, method)
+        low, high = (float(np.atleast_1d(limit)[self.place]) for limit in found)
+        empty = np.broadcast_to(found.empty, np.shape(found.low))
+        return replace(found, low=low, high=high, empty=bool(np.atleast_1d(empty)[self.place]))
+
+
+def entry(estimate: Estimate, place: int) -> Estimate:
+    """One entry as an estimate of its own, with the same intervals."""
+    value, se = np.atleast_1d(estimate.value)[place], np.atleast_1d(estimate.se)[place]
+    return replace(
+        estimate,
+        value=float(value),
+        se=float(se),
+        labels=(estimate.labels[place],),
+        cov=np.array([[se**2]]),
+        basis=None if estimate.basis is None else Entry(estimate.basis, place),
+        fit=None,
+    )

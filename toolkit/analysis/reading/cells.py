@@ -1,0 +1,145 @@
+"""What stands in a cell, read as a report of a design: never guessed, and never quoted.
+
+Text is stripped and its case does not matter. A design's own labels win. Where its reports are a yes and a
+no, truth values, 0 and 1 and the usual words stand for them; of any other design, as the crosswise one with
+"same" and "different", they would have to be guessed, and are refused.
+"""
+
+import json
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.checks import is_missing, refuse
+from toolkit.local.catalogue import restore
+from toolkit.local.protocol import Randomizer
+
+YES = frozenset({"yes", "y", "true", "t", "1", "ja", "oui", "si", "sí", "x"})
+NO = frozenset({"no", "n", "false", "f", "0", "nein", "non"})
+STRANGE = object()
+"""What is no report of the design."""
+
+
+def checked_designs(designs: Any) -> dict[str, Randomizer]:
+    """A randomizer for each column: the object itself, or the data that its `to_dict` wrote."""
+    if not isinstance(designs, dict) or not designs:
+        refuse(
+            "`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError
+        )
+    found = {}
+    for name, design in designs.items():
+        if not isinstance(name, str):
+            refuse("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
+        if isinstance(design, str):
+            rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
+            refuse(rule, "a word", "write warner('3/4') and not 'warner': its numbers matter", TypeError)
+        made = restore(design) if isinstance(design, dict) else design
+        if not isinstance(made, Randomizer):
+            rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
+            refuse(rule, type(design).__name__, "see toolkit.local", TypeError)
+        found[name] = made
+    return found
+
+
+@dataclass(frozen=True, eq=False)
+class Reader:
+    """Reads the cells of one column. `missing` : what stands for no answer, besides empty cells."""
+
+    name: str
+    design: Randomizer
+    missing: tuple[Any, ...] = ()
+
+    def __post_init__(self) -> None:
+        for code in self.missing:
+            if self._labels.get(_key(_plain(code))) is not None or self._by_word(_plain(code)) is not None:
+                rule = f"`missing` must not name a report of {self.name!r}"
+                refuse(rule, repr(code)[:40], "it would be a report and none")
+
+    @cached_property
+    def _missing(self) -> frozenset[Any]:
+        return frozenset(_key(_plain(code)) for code in self.missing) | {""}
+
+    @cached_property
+    def _labels(self) -> dict[Any, int]:
+        """Codes by label; where two labels differ in their case only, as they are written."""
+        exact = {label: code for code, label in enumerate(self.design.report_options)}
+        keys = [_key(label) for label in exact]
+        return {key: code for key, code in zip(keys, exact.values(), strict=True) if keys.count(key) == 1}
+
+    @cached_property
+    def _says_yes(self) -> dict[bool, int] | None:
+        """The codes of no and yes, if the reports are these two."""
+        words = [str(label).strip().casefold() for label in self.design.report_options]
+        texts = all(isinstance(label, str) for label in self.design.report_options)
+        if len(words) != 2 or not texts or {word in YES for word in words} != {True, False}:
+            return None
+        yes = words.index(next(word for word in words if word in YES))
+        return {True: yes, False: 1 - yes} if words[1 - yes] in NO else None
+
+    def read(self, cell: Any) -> Any:
+        """A report's code, number or list; None where it is missing; STRANGE where it is neither."""
+        if isinstance(cell, list | np.ndarray):
+            return self._sent([part.item() if isinstance(part, np.generic) else part for part in cell])
+        if is_missing(cell):
+            return None
+        value = _plain(cell)
+        if not isinstance(value, bool) and _key(value) in self._missing:
+            return None
+        if not self.design.report_options:
+            return self._sent(value)
+        if isinstance(value, str) and value in self.design.report_options:
+            return self.design.report_options.index(value)
+        found = None if isinstance(value, bool) else self._labels.get(_key(value))
+        return found if found is not None else self._by_word(value, STRANGE)
+
+    def _by_word(self, value: Any, otherwise: Any = None) -> Any:
+        """By a truth value, 0 or 1, or a word for yes or no."""
+        if self._says_yes is None:
+            return otherwise
+        word = str(value).strip().casefold()
+        return self._says_yes[word in YES] if word in YES | NO else otherwise
+
+    def _sent(self, value: Any) -> Any:
+        """A number, or a list of numbers as JSON text, as phones send them."""
+        if isinstance(value, str):
+            try:
+                value = json.loads(value)
+            except ValueError:
+                return STRANGE
+        return value if not isinstance(value, bool) and self.design.accepts(value) else STRANGE
+
+    def read_all(self, cells: Iterable[tuple[Any, int]]) -> list[tuple[Any, int]]:
+        """What cells are read as, each with how many rows it has; None where they are missing."""
+        read = [(self.read(cell), count) for cell, count in cells]
+        strange = sum(count for value, count in read if value is STRANGE)
+        if strange:
+            self._refuse(strange, sum(count for _, count in read))
+        return read
+
+    def _refuse(self, strange: int, rows: int) -> None:
+        labels = self.design.report_options
+        known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
+        rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
+        advice = "say what stands for no answer with missing=(…)"
+        if labels and self._says_yes is None:
+            advice = f"map them to these labels, and {advice}"
+        refuse(rule, f"{strange:,} of {rows:,} rows with something else", advice)
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as Python has it: whole numbers as such, also where an engine made floats of them."""
+    value = cell.item() if isinstance(cell, np.generic) else cell
+    if isinstance(value, bool) or not isinstance(value, float | Decimal):
+        return value
+    return (
+        int(value) if value == value and abs(value) != float("inf") and value == int(value) else float(value)
+    )
+
+
+def _key(value: Any) -> Any:
+    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1."""
+    return str(value).strip().casefold()

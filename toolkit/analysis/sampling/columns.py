@@ -1,0 +1,117 @@
+"""Columns as arrays, whatever holds them; messages count what is wrong and never quote a person's value."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Array, Mask
+from toolkit.core.checks import is_missing, refuse
+
+
+def column(values: Any, name: str) -> npt.NDArray[Any]:
+    """One value a row: of a list, an array, or a column of pandas, polars or pyarrow."""
+    if hasattr(values, "to_numpy"):
+        values = values.to_numpy()
+    array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
+    if array.ndim != 1 or len(array) == 0:
+        refuse(
+            f"`{name}` must be a column with a value for each row", f"shape {array.shape}", "rows go by place"
+        )
+    return array
+
+
+def positive_weights(values: Any) -> Array:
+    """Weights above 0: a person who stands for nobody must be left out, and not weigh nothing."""
+    array = column(values, "weights")
+    try:
+        weights = array.astype(np.float64)
+    except (TypeError, ValueError):
+        refuse(
+            "`weights` must be numbers",
+            f"a column of {array.dtype}",
+            "a weight is multiplied with",
+            TypeError,
+        )
+    wrong = int(np.count_nonzero(~((weights > 0) & np.isfinite(weights))))
+    if wrong:
+        rule = "`weights` must be finite numbers above 0"
+        refuse(rule, f"{wrong} of {len(weights)} that are not", "drop those rows from the frame first")
+    return weights
+
+
+def codes(values: Any, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]]:
+    """What each row has, as a number, and the values in order: numbers by size, then texts by letters."""
+    array = column(values, name)
+    if array.dtype.kind in "biuU":
+        distinct, found = np.unique(array, return_inverse=True)
+        return found.astype(np.intp), tuple(distinct.tolist())
+    missing = sum(map(is_missing, array.tolist()))
+    if missing:
+        refuse(f"`{name}` must not be missing", f"{missing} missing of {len(array)}", "drop those rows first")
+    cells = array.tolist()
+    names = sorted(set(cells), key=lambda cell: (isinstance(cell, str), cell if _plain(cell) else str(cell)))
+    place = {name: number for number, name in enumerate(names)}
+    return np.array([place[cell] for cell in cells], dtype=np.intp), tuple(names)
+
+
+def _plain(cell: object) -> bool:
+    return isinstance(cell, str | int | float)
+
+
+def mask(values: Any, rows: int) -> Mask:
+    """A truth value for each row."""
+    array = column(values, "where")
+    cells = array.tolist() if array.dtype.kind == "O" else None
+    if len(array) != rows or (
+        cells is not None and not all(isinstance(cell, bool | np.bool_) for cell in cells)
+    ):
+        rule = f"`where` must hold a truth value for each of {rows} rows"
+        refuse(rule, f"{len(array)} of {array.dtype}", "all rows are kept, those outside count as zeros")
+    if array.dtype.kind not in "bO":
+        refuse(
+            "`where` must hold truth values", f"a column of {array.dtype}", "write a comparison", TypeError
+        )
+    return array.astype(bool)
+
+
+def domain(values: Any, shape: tuple[int, ...]) -> Mask:
+    """Who is in the domain: the same people for all columns of a table, or for each its own."""
+    if isinstance(values, np.ndarray) and values.ndim == 2:
+        if values.shape != shape or values.dtype.kind != "b":
+            refuse(
+                f"`where` must hold truth values of shape {shape}",
+                f"shape {values.shape}",
+                "one for each score",
+            )
+        return values
+    return np.broadcast_to(mask(values, shape[0])[:, None], shape)
+
+
+def table(scores: Any, rows: int | None) -> tuple[Array, bool]:
+    """Scores as a table, one row a person, and whether they were a single column."""
+    array = np.asarray(scores.to_numpy() if hasattr(scores, "to_numpy") else scores)
+    if array.dtype.kind not in "biuf" or array.ndim not in (1, 2) or len(array) == 0:
+        rule = "scores must be numbers, one row a person"
+        refuse(
+            rule,
+            f"{array.ndim} dimensions of {array.dtype}",
+            "make them by design.scores(reports)",
+            TypeError,
+        )
+    if rows is not None and len(array) != rows:
+        refuse(f"scores must have {rows} rows, as the sample has", len(array), "rows go by place")
+    numbers = array.astype(np.float64)
+    if np.isinf(numbers).any():
+        refuse("scores must be finite", f"{int(np.isinf(numbers).sum())} that are not", "they have no mean")
+    return (numbers[:, None], True) if numbers.ndim == 1 else (numbers, False)
+
+
+def same_length(named: Sequence[tuple[str, Any]]) -> int | None:
+    """How many rows all columns have; None where there is no column."""
+    sizes = {name: len(array) for name, array in named if array is not None}
+    if len(set(sizes.values())) > 1:
+        said = ", ".join(f"{name} {size}" for name, size in sizes.items())
+        refuse("the columns of a sample must have the same number of rows", said, "rows go by place")
+    return next(iter(sizes.values()), None)

@@ -1,0 +1,189 @@
+"""`Sample`: how people were drawn, and means and totals of scores with errors that say so."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from toolkit.analysis.sampling import linear
+from toolkit.analysis.sampling.calibration import Calibration, calibration
+from toolkit.analysis.sampling.columns import column, domain, positive_weights, same_length, table
+from toolkit.analysis.sampling.linear import Linear
+from toolkit.analysis.sampling.replicates import Replicates, jackknife
+from toolkit.analysis.sampling.units import Lonely, Units, units
+from toolkit.core.arrays import Array, Mask
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+
+Noise = Literal["shares"] | float | Any
+_COLUMNS = ("weights", "strata", "clusters")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Sample:
+    """Weights, strata and clusters, one entry a row of the frame that scores are made from.
+
+    Parameters
+    ----------
+    weights : how many people each row stands for, or in proportion to that; None: all the same.
+    strata, clusters : who was drawn together; clusters may be numbered within strata.
+    population : how many clusters there are in all (persons, where there are no clusters), for each stratum
+    by name: then the sampling error is smaller. All persons of a cluster that was drawn must be in the
+    sample.
+    lonely : what to do with a stratum of one cluster: "refuse" it, "collapse" it into the next, or "centre"
+    its total at the mean of all clusters.
+
+    >>> from toolkit import forced
+    >>> sample = Sample(weights=[1, 2, 1, 2], clusters=[1, 1, 2, 2])
+    >>> sample.mean(forced("1/6", "1/6").scores([1, 0, 0, 1]))
+    <Estimate 0.50 ± 0.25 (95 % interval -2.68 to 3.68); n = 4; covers sampling (weights, clusters, 1 df) ...>
+    """
+
+    weights: Any = None
+    strata: Any = None
+    clusters: Any = None
+    population: Any = None
+    lonely: Lonely = "refuse"
+    calibration: Calibration | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if self.weights is not None:
+            object.__setattr__(self, "weights", positive_weights(self.weights))
+        for name in ("strata", "clusters"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, column(getattr(self, name), name))
+        if self.rows is not None:
+            self._units(self.rows)
+
+    @cached_property
+    def rows(self) -> int | None:
+        """How many people it has; None where no column says so, and it fits any number."""
+        fitted = None if self.calibration is None else self.calibration.margins[0].place
+        return same_length([(name, getattr(self, name)) for name in _COLUMNS] + [("known totals", fitted)])
+
+    @cached_property
+    def _drawn(self) -> dict[int, Units]:
+        return {}
+
+    def _units(self, rows: int) -> Units:
+        if rows not in self._drawn:
+            self._drawn[rows] = units(rows, self.strata, self.clusters, self.population, self.lonely)
+        return self._drawn[rows]
+
+    def units(self, rows: int | None = None) -> Units:
+        """Clusters in strata, of the sample's rows; a sample without columns has as many as are asked for."""
+        size = self.rows if self.rows is not None else rows
+        if size is None:
+            refuse(
+                "the sample must have a column, or the number of rows be given", "neither", "nothing is drawn"
+            )
+        return self._units(size)
+
+    def final_weights(self, rows: int | None = None) -> Array:
+        """The weights, after they were made to add up to known totals where that was asked for."""
+        base = np.ones(self.units(rows).unit.shape) if self.weights is None else self.weights
+        return base if self.calibration is None else self.calibration.weights(base)
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom: clusters less strata."""
+        return self.units().df
+
+    @property
+    def effective_n(self) -> float:
+        """Kish's number of people: so many who weigh the same have the same error. (sum w)**2 / sum w**2."""
+        weights = self.final_weights()
+        return float(weights.sum() ** 2 / (weights**2).sum())
+
+    def mean(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
+        """The weighted mean (Hájek) of scores, in all or of a domain, with a t interval that is not cut.
+
+        Parameters
+        ----------
+        scores : one row a person, as `design.scores(reports)` makes them; NaN where there is none.
+        where : truth values that say who is in the domain, or a table of them with a domain for each column.
+        All rows are kept: clusters without members count.
+        noise : with a `population`, how much of each score's variance is randomization, which a finite
+        population does not lessen: "shares" for scores of options, 0 for what nothing hides, or one number a
+        row. labels : what the columns are called.
+        """
+        numbers, single = table(scores, self.rows)
+        return self._estimated(
+            linear.mean(numbers, self._weights(numbers), self._where(where, numbers)),
+            numbers,
+            single,
+            noise,
+            labels,
+            "weighted mean",
+        )
+
+    def total(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
+        """The weighted sum of scores: how many people have it, if weights say how many a row stands for."""
+        numbers, single = table(scores, self.rows)
+        return self._estimated(
+            linear.total(numbers, self._weights(numbers), self._where(where, numbers)),
+            numbers,
+            single,
+            noise,
+            labels,
+            "weighted total",
+        )
+
+    def difference(
+        self, scores: Any, first: Any, second: Any, *, noise: Noise = None, labels: Any = None
+    ) -> Estimate:
+        """The mean of one domain less that of another; clusters may hold members of both."""
+        numbers, single = table(scores, self.rows)
+        weights = self._weights(numbers)
+        one, other = (linear.mean(numbers, weights, self._where(where, numbers)) for where in (first, second))
+        return self._estimated(one - other, numbers, single, noise, labels, "difference of weighted means")
+
+    def jackknife(self) -> Replicates:
+        """The same verbs, with errors by leaving out one cluster at a time: the others of its stratum weigh
+        m / (m - 1) times more, and the weights are fitted to known totals anew.
+        """
+        base = np.ones(self.units().unit.shape) if self.weights is None else self.weights
+        return jackknife(self.units(), base, self.calibration)
+
+    def poststratified(self, cells: Any, totals: Mapping[Any, Any]) -> "Sample":
+        """The sample with weights that add up to known totals of cells: {cell: people}."""
+        return replace(self, calibration=calibration({"cells": totals}, {"cells": cells}, self.rows))
+
+    def raked(self, margins: Mapping[str, Mapping[Any, Any]], columns: Any) -> "Sample":
+        """The sample with weights that add up to known totals of several columns: {"sex": {"f": 2300, …}, …}.
+
+        `columns` : a frame, or a mapping, that has them.
+        """
+        return replace(self, calibration=calibration(margins, columns, self.rows))
+
+    def _weights(self, numbers: Array) -> Array:
+        return self.final_weights(len(numbers))
+
+    def _where(self, where: Any, numbers: Array) -> Mask:
+        """Who is in the domain, column by column: of those who have no score nothing is known."""
+        inside = ~np.isnan(numbers)
+        return inside if where is None else np.asarray(inside & domain(where, numbers.shape))
+
+    def _estimated(
+        self, found: Linear, numbers: Array, single: bool, noise: Noise, labels: Any, method: str
+    ) -> Estimate:
+        drawn, weights = self._units(len(numbers)), self._weights(numbers)
+        influence = found.influence
+        if self.calibration is not None:
+            influence = self.calibration.residuals(influence, weights)
+        cov = drawn.covariance(weights[:, None] * influence)
+        if self.population is not None:
+            cov = cov + linear.randomization(found.factors, numbers, drawn.row_fraction(), noise)
+        return linear.as_estimate(found, cov, drawn.df, single, labels, method, self._covers(drawn.df))
+
+    def _covers(self, df: int) -> str:
+        used = [name for name in _COLUMNS if getattr(self, name) is not None]
+        used += ["known totals"] if self.calibration is not None else []
+        return f"sampling ({', '.join([*used, f'{df} df'])}) and what is random in the scores"
+
+    def __repr__(self) -> str:
+        used = [name for name in (*_COLUMNS, "population") if getattr(self, name) is not None]
+        size = "any number of rows" if self.rows is None else f"{self.rows:,} rows, {self.df:,} df"
+        return f"<Sample of {size}: {', '.join(used) or 'everybody drawn alike'}>"

@@ -1,0 +1,94 @@
+"""How often each report came, by group: counted where the reports are, in whatever engine holds them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from toolkit.core.checks import is_missing, refuse
+from toolkit.core.extras import extra
+
+Counts = Mapping[Any, int]
+Group = tuple[Any, ...]
+
+
+def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict[Any, int]]:
+    """For each group the number of times that each value of a column occurs; missing values are left out.
+
+    `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis: the counting is done
+    there, and only the counts come here.
+    """
+    nw = extra("narwhals")
+
+    columns = [*by, name]
+    chosen = _columns(reports, columns).drop_nulls()
+    found = chosen.group_by(columns).agg(nw.len().alias(_COUNT)).collect("pandas")
+    groups: dict[Group, dict[Any, int]] = {}
+    for row in sorted(found.iter_rows(), key=in_order):
+        if any(map(is_missing, row)):  # NaN, which not every engine calls missing
+            continue
+        group = groups.setdefault(row[:-2], {})
+        group[row[-2]] = group.get(row[-2], 0) + int(row[-1])
+    return groups
+
+
+def in_order(row: Iterable[Any]) -> tuple[tuple[bool, Any], ...]:
+    """A key to sort rows by: numbers before texts, as options may be both (1, 2, 3, "undisclosed") and Python
+    compares them not.
+
+    >>> sorted([("b", 1), (2, 1), ("a", 1), (1, 1)], key=in_order)
+    [(1, 1), (2, 1), ('a', 1), ('b', 1)]
+    """
+    return tuple((isinstance(value, str), value) for value in row)
+
+
+def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], int]]:
+    """How many rows have each combination of values in the columns, what is missing included; without
+    columns, all rows.
+    """
+    nw = extra("narwhals")
+
+    if not names:
+        count = nw.from_native(reports).lazy().select(nw.len().alias(_COUNT)).collect("pandas")
+        return [((), int(count.item(0, _COUNT)))]
+    found = _columns(reports, names).group_by(names).agg(nw.len().alias(_COUNT)).collect("pandas")
+    return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in found.iter_rows()]
+
+
+def has_column(reports: Any, name: str) -> bool:
+    """Whether a frame has a column of that name."""
+    return name in columns_of(reports)
+
+
+def columns_of(reports: Any) -> list[str]:
+    """The names of a frame's columns."""
+    nw = extra("narwhals")
+
+    try:
+        return list(nw.from_native(reports).lazy().collect_schema().names())
+    except TypeError:
+        rule = "reports must be a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis"
+        refuse(rule, type(reports).__name__, "it has no columns that can be counted", TypeError)
+
+
+def _columns(reports: Any, names: Sequence[str]) -> Any:
+    """The named columns of a frame, not computed yet."""
+    nw = extra("narwhals")
+
+    frame = nw.from_native(reports).lazy()
+    missing = [name for name in names if name not in frame.collect_schema().names()]
+    if missing:
+        refuse(
+            "the reports must have a column for each question",
+            f"none called {', '.join(missing)}",
+            "columns go by name",
+        )
+    return frame.select(list(names))
+
+
+def _plain(value: Any) -> Any:
+    """A whole number as one, also where an engine made floats of a column because something in it is
+    missing.
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_COUNT = "number of people"  # no question can be called so: names have no spaces

@@ -1,0 +1,64 @@
+"""Numbers as text, with the digits that their errors allow."""
+
+import math
+from collections.abc import Sequence
+
+_MOST_DECIMALS = 12
+_MINUS = "\N{MINUS SIGN}"
+
+
+def written(number: float, se: float) -> str:
+    """A number with the decimals that two digits of its standard error reach.
+
+    >>> written(43067.21, 281.4), written(0.33333, 0.0204), written(5.0, float("nan"))
+    ('43,067', '0.333', '5')
+    """
+    if math.isnan(number):
+        return "—"
+    if not (math.isfinite(number) and math.isfinite(se) and se > 0):
+        return f"{number:.4g}"
+    return f"{number:,.{max(1 - math.floor(math.log10(se)), 0)}f}"
+
+
+def between(low: float, high: float, se: float) -> str:
+    """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as
+    a point.
+
+    >>> between(0.25, 0.75, 0.1), between(0.0, 0.0004, 0.016)
+    ('0.25 to 0.75', '0.0000 to 0.0004')
+    """
+    finer = se
+    while low < high and written(low, finer) == written(high, finer) and finer > 1e-12 * se:
+        finer /= 10
+    return f"{written(low, finer)} to {written(high, finer)}"
+
+
+def decimals_of(lines: Sequence[Sequence[float]]) -> int:
+    """As many as two digits of the smallest error reach, and more where an interval would be written as a
+    point.
+    """
+    errors = [se for _, se, _, _ in lines if math.isfinite(se) and se > 0]
+    decimals = max([0, *(1 - math.floor(math.log10(se)) for se in errors)])
+    while decimals < _MOST_DECIMALS and any(
+        low < high and f"{low:.{decimals}f}" == f"{high:.{decimals}f}" for _, _, low, high in lines
+    ):
+        decimals += 1
+    return min(decimals, _MOST_DECIMALS)
+
+
+def fixed(number: float, decimals: int, unit: str) -> str:
+    """A number with so many decimals, and its unit.
+
+    >>> fixed(-12.345, 1, " %"), fixed(float("nan"), 1, " %")
+    ('\N{MINUS SIGN}12.3 %', '—')
+    """
+    if math.isnan(number):
+        return "—"
+    return f"{number:,.{decimals}f}{unit}".replace("-", _MINUS)
+
+
+def fixed_between(low: float, high: float, decimals: int, unit: str) -> str:
+    """Two limits with so many decimals, and their unit."""
+    if math.isnan(low) or math.isnan(high):
+        return "—"
+    return f"{fixed(low, decimals, '')} to {fixed(high, decimals, unit)}"
