@@ -15,12 +15,13 @@ BELOW = {
     "core": {"core"},
     "local": {"core", "local"},
     "central": {"core", "central"},
+    "analysis": {"core", "local", "analysis"},
     "planning": {"core", "local", "central", "planning"},
     "budget": {"core", "local", "central", "budget"},
     "attacks": {"core", "local", "central", "attacks"},
-    "survey": {"core", "local", "planning", "survey"},
-    "show": {"core", "local", "central", "planning", "budget", "attacks", "survey", "show"},
-    "verbs": {"core", "local", "central", "planning", "budget", "attacks", "survey", "verbs"},
+    "survey": {"core", "local", "analysis", "planning", "survey"},
+    "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "show"},
+    "verbs": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "verbs"},
 }
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
 IDS = {path: str(path.relative_to(PACKAGE)) for path in FILES}

@@ -8,10 +8,10 @@ the ledger is the only thing that remembers.
     >>> design.estimate_counts([60, 40]).value  # 60 said no, 40 said yes
     0.3
 
-Rooms: `toolkit.local` (each person randomizes), `toolkit.central` (a curator adds noise), `toolkit.planning`
-(before anybody is asked), `toolkit.budget` (ledger and curator), `toolkit.survey` (collect and read),
-`toolkit.attacks` (why, and whether it holds), `toolkit.show` (pictures and widgets), `toolkit.core` (losses,
-estimates, exact noise).
+Rooms: `toolkit.local` (each person randomizes), `toolkit.central` (a curator adds noise), `toolkit.analysis`
+(from reports to findings), `toolkit.planning` (before anybody is asked), `toolkit.budget` (ledger and
+curator), `toolkit.survey` (collect and read), `toolkit.attacks` (why, and whether it holds), `toolkit.show`
+(pictures and widgets), `toolkit.core` (losses, estimates, exact noise).
 """
 
 from toolkit.budget import MISSING, BudgetError, Curator, Ledger, RecordError, between

@@ -1,0 +1,5 @@
+"""From reports to findings: models of who did it, without a `Survey`, from a frame and a design."""
+
+from toolkit.analysis.regression import logistic
+
+__all__ = ["logistic"]

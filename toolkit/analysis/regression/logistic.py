@@ -1,0 +1,150 @@
+"""`logistic`: who has the trait? Regression of a yes/no truth that is seen through randomized reports."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from toolkit.analysis.regression.binary import BinaryModel
+from toolkit.analysis.regression.covariates import standardised
+from toolkit.analysis.regression.errors import covariance, kind_of_error
+from toolkit.analysis.regression.fitted import Footing
+from toolkit.analysis.regression.links import link_named
+from toolkit.analysis.regression.logistic_fit import LogisticFit
+from toolkit.analysis.regression.rows import Rows, read_rows
+from toolkit.analysis.regression.scoring import Climb, climb, newton
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Normal, Student
+
+Error = Literal["observed", "expected", "opg", "robust"]
+
+
+def logistic(
+    formula: Any,
+    data: Any,
+    design: Any,
+    *,
+    design_by: Any = None,
+    link: Literal["logit", "probit", "cloglog"] = "logit",
+    se: Error | None = None,
+    penalty: Literal["jeffreys"] | None = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    times: Any = None,
+    missing: Literal["refuse", "drop"] = "refuse",
+) -> LogisticFit:
+    """Regression of a yes/no truth on covariates, from reports that a design has randomized.
+
+    A person with covariates x has the trait with probability g(x'b); a report y then has probability
+    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The maximum of this likelihood is found by
+    Fisher scoring from zero. Where it lies at infinity, as low prevalence often makes it, the fit is refused;
+    penalty="jeffreys" is always finite.
+
+    Parameters
+    ----------
+    formula : "reports ~ covariates" in the grammar of formulaic; or the reports themselves, and then `data`
+    is a
+        table of numbers, to which an intercept is added.
+    data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    design : the design; or several by name, and `design_by` says which is whose: a column or an array.
+    link : "logit", "probit" or "cloglog".
+    se : "observed" (the default), "expected", "opg", or "robust", the default with a complex sample.
+    weights, strata, clusters : of a complex sample, columns or arrays. times : how many people a row stands
+    for. missing : "refuse", or "drop" to leave out rows with missing values; `.rows` counts them.
+
+    >>> from toolkit import forced
+    >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
+    >>> female = rng.random(4000) < 0.5
+    >>> cheated = rng.random(4000) < np.where(female, 0.4, 0.2)
+    >>> fit = logistic(die.randomize(cheated, rng=rng), female, die)
+    >>> fit.labels, fit.value.round(2), fit.se.round(2)
+    (('Intercept', 'x1'), array([-1.27,  0.79]), array([0.09, 0.11]))
+    """
+    sampling = {"weights": weights, "strata": strata, "clusters": clusters, "times": times}
+    rows = read_rows(formula, data, design, design_by, sampling, missing)
+    if len(rows.channel.options) != 2:
+        count = len(rows.channel.options)
+        refuse("`design` must have two options", count, "for more than two there is multinomial()")
+    jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    kind = kind_of_error(se, rows.people, jeffreys)
+    columns, back = standardised(rows.covariates)
+    model = BinaryModel(columns, link_named(link), rows.channel, rows.people, jeffreys)
+    found = climb(model.point, np.zeros(columns.shape[1]))
+    at = _penalised(model, found) if jeffreys else inner_maximum(model.observed, found)
+    cov = covariance(model, at, kind, model.point(at).information)
+    return LogisticFit(
+        as_estimate(back @ at, back @ cov @ back.T, rows, kind, f"{link} link", jeffreys),
+        model.log_likelihood(at),
+        {"used": rows.people.rows, **rows.dropped},
+        f"logistic regression through a randomized answer ({link} "
+        f"link{', Jeffreys penalty' if jeffreys else ''})",
+        footing_of(rows, link, kind, jeffreys),
+        rows,
+        link_named(link),
+    )
+
+
+def _penalised(model: BinaryModel, found: Climb) -> Array:
+    """The maximum of the penalised likelihood: it falls to minus infinity in every direction."""
+    point, arrived = found.point, found.arrived
+    if not arrived:
+        point, arrived = newton(model.point, point)
+    if not arrived:
+        refuse(
+            "the penalised likelihood must lead to its maximum",
+            "none within 60 steps",
+            "rescale or leave out covariates",
+        )
+    return point.at
+
+
+def inner_maximum(observed: Any, found: Climb) -> Array:
+    """Where scoring has arrived at a maximum; what runs away, or is too flat to tell, is refused."""
+    rule, advice = "the likelihood must have its maximum at finite coefficients", "use penalty='jeffreys'"
+    if found.flat and not found.arrived:
+        consequence = f"the maximum is not at finite coefficients; {advice}, fewer covariates or more people"
+        refuse(rule, "one that still rises where nothing bends it", consequence)
+    if found.flat:
+        consequence = (
+            f"such a point cannot be told from a maximum at infinity; {advice}, fewer covariates "
+            "or more people"
+        )
+        refuse(rule, "one with hardly any information left in some direction", consequence)
+    if not found.arrived or np.linalg.eigvalsh(observed(found.point.at))[0] <= 0:
+        refuse(rule, "none within 100 steps", f"the coefficients would mean nothing; {advice}")
+    return found.point.at
+
+
+def as_estimate(value: Array, cov: Array, rows: Rows, kind: str, form: str, jeffreys: bool) -> Estimate:
+    """Coefficients as an `Estimate`: t intervals where the sample has degrees of freedom, else normal
+    ones.
+    """
+    se, people = np.sqrt(np.diag(cov)), rows.people
+    covers = "sampling and randomization"
+    if people.complex:
+        parts = [name for name in ("weights", "strata", "clusters") if getattr(people, name) is not None]
+        covers = f"sampling ({', '.join(parts)}; {people.df:,} df) and randomization"
+    return Estimate(
+        value=value,
+        se=se,
+        labels=rows.covariates.labels,
+        cov=cov,
+        n=people.n,
+        loss=rows.channel.loss,
+        covers=covers,
+        method=f"{rows.channel.described}, {form}, {'penalised' if jeffreys else 'maximum'} likelihood, "
+        f"{kind} errors",
+        notes=rows.notes,
+        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
+    )
+
+
+def footing_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> Footing:
+    """What another fit must share with this one to be compared with it."""
+    matrices = tuple(design.matrix for design in rows.channel.designs)
+    shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.mass)
+    return Footing(
+        shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None
+    )
