@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
-from toolkit.analysis.regression.channel import Channel
 from toolkit.analysis.regression.links import Link
-from toolkit.analysis.regression.people import People
+from toolkit.analysis.regression.reading.channel import Channel
+from toolkit.analysis.regression.reading.people import People
 from toolkit.analysis.regression.scoring import Point
 from toolkit.core.arrays import Array
 

@@ -6,7 +6,7 @@ from typing import Protocol
 
 import numpy as np
 
-from toolkit.analysis.regression.people import People
+from toolkit.analysis.regression.reading.people import People
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
 

@@ -5,17 +5,15 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.regression.binary import BinaryModel
-from toolkit.analysis.regression.covariates import standardised
+from toolkit.analysis.regression.coefficients import as_estimate, footing_of
 from toolkit.analysis.regression.errors import covariance, kind_of_error
-from toolkit.analysis.regression.fitted import Footing
 from toolkit.analysis.regression.links import link_named
 from toolkit.analysis.regression.logistic_fit import LogisticFit
-from toolkit.analysis.regression.rows import Rows, read_rows
-from toolkit.analysis.regression.scoring import Climb, climb, newton
+from toolkit.analysis.regression.reading.covariates import standardised
+from toolkit.analysis.regression.reading.rows import read_rows
+from toolkit.analysis.regression.scoring import Climb, climb, inner_maximum, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
-from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Normal, Student
 
 Error = Literal["observed", "expected", "opg", "robust"]
 
@@ -72,10 +70,16 @@ def logistic(
     columns, back = standardised(rows.covariates)
     model = BinaryModel(columns, link_named(link), rows.channel, rows.people, jeffreys)
     found = climb(model.point, np.zeros(columns.shape[1]))
-    at = _penalised(model, found) if jeffreys else inner_maximum(model.observed, found)
+    at = (
+        _penalised(model, found)
+        if jeffreys
+        else inner_maximum(model.observed, found, "use penalty='jeffreys'")
+    )
     cov = covariance(model, at, kind, model.point(at).information)
+    penalised = "penalised" if jeffreys else "maximum"
+    method = f"{rows.channel.described}, {link} link, {penalised} likelihood, {kind} errors"
     return LogisticFit(
-        as_estimate(back @ at, back @ cov @ back.T, rows, kind, f"{link} link", jeffreys),
+        as_estimate(back @ at, back @ cov @ back.T, rows.covariates.labels, rows, method),
         model.log_likelihood(at),
         {"used": rows.people.rows, **rows.dropped},
         f"logistic regression through a randomized answer ({link} "
@@ -98,53 +102,3 @@ def _penalised(model: BinaryModel, found: Climb) -> Array:
             "rescale or leave out covariates",
         )
     return point.at
-
-
-def inner_maximum(observed: Any, found: Climb) -> Array:
-    """Where scoring has arrived at a maximum; what runs away, or is too flat to tell, is refused."""
-    rule, advice = "the likelihood must have its maximum at finite coefficients", "use penalty='jeffreys'"
-    if found.flat and not found.arrived:
-        consequence = f"the maximum is not at finite coefficients; {advice}, fewer covariates or more people"
-        refuse(rule, "one that still rises where nothing bends it", consequence)
-    if found.flat:
-        consequence = (
-            f"such a point cannot be told from a maximum at infinity; {advice}, fewer covariates "
-            "or more people"
-        )
-        refuse(rule, "one with hardly any information left in some direction", consequence)
-    if not found.arrived or np.linalg.eigvalsh(observed(found.point.at))[0] <= 0:
-        refuse(rule, "none within 100 steps", f"the coefficients would mean nothing; {advice}")
-    return found.point.at
-
-
-def as_estimate(value: Array, cov: Array, rows: Rows, kind: str, form: str, jeffreys: bool) -> Estimate:
-    """Coefficients as an `Estimate`: t intervals where the sample has degrees of freedom, else normal
-    ones.
-    """
-    se, people = np.sqrt(np.diag(cov)), rows.people
-    covers = "sampling and randomization"
-    if people.complex:
-        parts = [name for name in ("weights", "strata", "clusters") if getattr(people, name) is not None]
-        covers = f"sampling ({', '.join(parts)}; {people.df:,} df) and randomization"
-    return Estimate(
-        value=value,
-        se=se,
-        labels=rows.covariates.labels,
-        cov=cov,
-        n=people.n,
-        loss=rows.channel.loss,
-        covers=covers,
-        method=f"{rows.channel.described}, {form}, {'penalised' if jeffreys else 'maximum'} likelihood, "
-        f"{kind} errors",
-        notes=rows.notes,
-        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
-    )
-
-
-def footing_of(rows: Rows, form: str, kind: str, jeffreys: bool) -> Footing:
-    """What another fit must share with this one to be compared with it."""
-    matrices = tuple(design.matrix for design in rows.channel.designs)
-    shared = (form, *matrices, rows.channel.which, rows.channel.codes, rows.people.mass)
-    return Footing(
-        shared, rows.covariates.matrix, kind, jeffreys, rows.people.df if rows.people.complex else None
-    )

@@ -10,8 +10,8 @@ import numpy as np
 from toolkit.analysis.regression.binary import BinaryModel
 from toolkit.analysis.regression.fitted import Fitted
 from toolkit.analysis.regression.links import Link
-from toolkit.analysis.regression.margins import effects, margin_estimate
-from toolkit.analysis.regression.rows import Rows
+from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
+from toolkit.analysis.regression.reading.rows import Rows
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
 from toolkit.core.estimate import Estimate
@@ -79,7 +79,7 @@ class LogisticFit(Fitted):
         "sample" adds that other people could have been drawn.
         """
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
-        found = effects(self.data.covariates, self.link, self.value, variable, levels)
+        found = effects(self.data.covariates, self._shares, variable, levels)
         return margin_estimate(
             self.coefficients, self.data.people, found, self._influence() if sampled else None
         )
@@ -94,6 +94,10 @@ class LogisticFit(Fitted):
         eta, channel = self.data.covariates.matrix @ self.value, self.data.channel
         share, rest = self.link.share(eta), self.link.rest(eta)
         return np.asarray(share * channel.seen[1] / channel.likelihood(share, rest))
+
+    def _shares(self, matrix: Array) -> list[Effect]:
+        eta = matrix @ self.value
+        return [Effect("", self.link.share(eta), self.link.slope(eta)[:, None] * matrix)]
 
     def _influence(self) -> Array:
         """What each person moves the coefficients by, to first order: one row a person."""

@@ -1,15 +1,14 @@
 """Prevalences and their differences, averaged over the people of a fit."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.columns import Column
-from toolkit.analysis.regression.covariates import Covariates
-from toolkit.analysis.regression.links import Link
-from toolkit.analysis.regression.people import People
+from toolkit.analysis.regression.reading.columns import Column
+from toolkit.analysis.regression.reading.covariates import Covariates
+from toolkit.analysis.regression.reading.people import People
 from toolkit.core.arrays import Array
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
@@ -19,30 +18,38 @@ _STEP = 1e-4  # of a standard deviation, to both sides: the derivative of a form
 
 @dataclass(frozen=True, eq=False)
 class Effect:
-    """A quantity of each person, and its derivatives by the coefficients."""
+    """A quantity of each person, and its derivatives by the coefficients; `label` is the option it is of, if
+    there are several.
+    """
 
     label: str
     each: Array
     gradient: Array
 
 
+Shares = Callable[[Array], list[Effect]]
+"""The prevalences that a matrix of covariates leads to: one effect for each option that has one."""
+
+
 def effects(
-    covariates: Covariates, link: Link, value: Array, variable: str | None, levels: Sequence[Any] | None
+    covariates: Covariates, shares: Shares, variable: str | None, levels: Sequence[Any] | None
 ) -> list[Effect]:
     """What is to be averaged: prevalences, their differences, or their derivatives by a variable."""
     if variable is None:
-        return [_prevalence("mean prevalence", covariates.matrix, link, value)]
+        return shares(covariates.matrix)
     values = covariates.values(variable)
     if levels is not None:
-        return [_at(covariates, link, value, variable, level) for level in levels]
+        return [effect for level in levels for effect in _at(covariates, shares, variable, level)]
     steps = _steps(values)
     if steps is None:
-        return [_derivative(covariates, link, value, variable, values)]
-    first, *others = (_at(covariates, link, value, variable, level) for level in steps)
-    return [
-        Effect(f"{variable}: {level} − {steps[0]}", other.each - first.each, other.gradient - first.gradient)
-        for level, other in zip(steps[1:], others, strict=True)
-    ]
+        return _derivatives(covariates, shares, variable, values)
+    first = shares(covariates.where(variable, _everywhere(covariates, steps[0])))
+    found = []
+    for level in steps[1:]:
+        others = shares(covariates.where(variable, _everywhere(covariates, level)))
+        named = f"{variable}: {level} − {steps[0]}"
+        found += [_less(_named(named, one.label), one, zero) for one, zero in zip(others, first, strict=True)]
+    return found
 
 
 def _steps(values: Column) -> list[Any] | None:
@@ -53,26 +60,31 @@ def _steps(values: Column) -> list[Any] | None:
     return found.tolist() if len(found) == 2 else None
 
 
-def _prevalence(label: str, matrix: Array, link: Link, value: Array) -> Effect:
-    eta = matrix @ value
-    return Effect(label, link.share(eta), link.slope(eta)[:, None] * matrix)
+def _everywhere(covariates: Covariates, level: Any) -> Column:
+    return np.full(len(covariates.matrix), level, dtype=object if isinstance(level, str) else None)
 
 
-def _at(covariates: Covariates, link: Link, value: Array, variable: str, level: Any) -> Effect:
-    """The prevalence of each person if the variable had this value."""
-    everywhere = np.full(len(covariates.matrix), level, dtype=object if isinstance(level, str) else None)
-    return _prevalence(f"{variable} = {level}", covariates.where(variable, everywhere), link, value)
+def _at(covariates: Covariates, shares: Shares, variable: str, level: Any) -> list[Effect]:
+    """The prevalences of each person if the variable had this value."""
+    found = shares(covariates.where(variable, _everywhere(covariates, level)))
+    return [replace(effect, label=_named(f"{variable} = {level}", effect.label)) for effect in found]
 
 
-def _derivative(covariates: Covariates, link: Link, value: Array, variable: str, values: Column) -> Effect:
+def _derivatives(covariates: Covariates, shares: Shares, variable: str, values: Column) -> list[Effect]:
     numbers = values.astype(np.float64)
     step = _STEP * float(numbers.std())
-    above, below = (covariates.where(variable, numbers + side * step) for side in (1, -1))
-    change = (above - below) / (2 * step)
-    eta, moved = covariates.matrix @ value, change @ value
-    slope = link.slope(eta)
-    gradient = (slope * link.bend(eta) * moved)[:, None] * covariates.matrix + slope[:, None] * change
-    return Effect(variable, slope * moved, gradient)
+    above, below = (shares(covariates.where(variable, numbers + side * step)) for side in (1, -1))
+    return [
+        _less(_named(variable, up.label), up, down, 2 * step) for up, down in zip(above, below, strict=True)
+    ]
+
+
+def _less(label: str, one: Effect, other: Effect, width: float = 1.0) -> Effect:
+    return Effect(label, (one.each - other.each) / width, (one.gradient - other.gradient) / width)
+
+
+def _named(change: str, option: str) -> str:
+    return f"{change}, {option}" if option else change
 
 
 def margin_estimate(
@@ -101,7 +113,7 @@ def margin_estimate(
     return Estimate(
         value=value,
         se=error,
-        labels=tuple(effect.label for effect in found),
+        labels=tuple(effect.label or "mean prevalence" for effect in found),
         cov=cov,
         n=coefficients.n,
         loss=coefficients.loss,

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
 
 _STEPS = 100
 _LONGEST = 3.0  # of a step, in any coefficient of a standardised column
@@ -79,6 +80,20 @@ def rise(evaluate: Evaluate, point: Point, step: Array) -> Point | None:
             return new
         step = step / 2
     return None
+
+
+def inner_maximum(observed: Callable[[Array], Array], found: Climb, advice: str) -> Array:
+    """Where scoring has arrived at a maximum; what runs away, or is too flat to tell, is refused."""
+    rule = "the likelihood must have its maximum at finite coefficients"
+    if found.flat and not found.arrived:
+        consequence = f"the maximum is not at finite coefficients; {advice}"
+        refuse(rule, "one that still rises where nothing bends it", consequence)
+    if found.flat:
+        consequence = f"such a point cannot be told from a maximum at infinity; {advice}"
+        refuse(rule, "one with hardly any information left in some direction", consequence)
+    if not found.arrived or np.linalg.eigvalsh(observed(found.point.at))[0] <= 0:
+        refuse(rule, "none within 100 steps", f"the coefficients would mean nothing; {advice}")
+    return found.point.at
 
 
 def newton(evaluate: Evaluate, point: Point, steps: int = 60) -> tuple[Point, bool]:

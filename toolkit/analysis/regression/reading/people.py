@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.columns import Column, groups, numbers
+from toolkit.analysis.regression.reading.columns import Column, groups, numbers
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.channel import Channel, through
-from toolkit.analysis.regression.columns import Column, absent, as_frame, column, some_rows
-from toolkit.analysis.regression.covariates import (
+from toolkit.analysis.regression.reading.channel import Channel, through
+from toolkit.analysis.regression.reading.columns import Column, absent, as_frame, column, some_rows
+from toolkit.analysis.regression.reading.covariates import (
     Covariates,
     absent_in,
     from_arrays,
@@ -18,7 +18,7 @@ from toolkit.analysis.regression.covariates import (
     sides,
     variables,
 )
-from toolkit.analysis.regression.people import People, people
+from toolkit.analysis.regression.reading.people import People, people
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import choice, refuse
 

@@ -11,10 +11,10 @@ import pytest
 from tests.analysis.synthetic import COINS, DIE, survey
 from toolkit import k_ary
 from toolkit.analysis import logistic
-from toolkit.analysis.regression.channel import through
-from toolkit.analysis.regression.columns import absent, column, groups
-from toolkit.analysis.regression.covariates import from_arrays, sides, standardised
-from toolkit.analysis.regression.rows import complete
+from toolkit.analysis.regression.reading.channel import through
+from toolkit.analysis.regression.reading.columns import absent, column, groups
+from toolkit.analysis.regression.reading.covariates import from_arrays, sides, standardised
+from toolkit.analysis.regression.reading.rows import complete
 
 DATA = survey()[:400]
 GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DATA.index % 7, "a", None))

@@ -8,7 +8,15 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.columns import Column, absent, as_frame, column, names, numbers, with_column
+from toolkit.analysis.regression.reading.columns import (
+    Column,
+    absent,
+    as_frame,
+    column,
+    names,
+    numbers,
+    with_column,
+)
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import refuse
 from toolkit.core.extras import extra

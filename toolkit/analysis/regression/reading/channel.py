@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.analysis.regression.columns import Column
+from toolkit.analysis.regression.reading.columns import Column
 from toolkit.core.arrays import Array, Labels
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
