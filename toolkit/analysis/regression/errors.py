@@ -56,8 +56,6 @@ def inverse(information: Array) -> Array:
     try:
         np.linalg.cholesky(information)
     except np.linalg.LinAlgError:
-        consequence = (
-            "the likelihood is flat or rises there; another `se`, or penalty='jeffreys', may be defined"
-        )
+        consequence = "the likelihood is flat or rises there; another `se` may be defined"
         refuse("the information at the maximum must be positive definite", "one that is not", consequence)
     return np.asarray(np.linalg.inv(information))

@@ -54,10 +54,10 @@ class Climb:
         return left < _FLAT and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK
 
 
-def climb(evaluate: Evaluate, start: Array) -> Climb:
-    """Fisher scoring from `start`."""
+def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
+    """Fisher scoring from `start`, or whatever the information of the points makes of it."""
     first = point = evaluate(start)
-    for _ in range(_STEPS):
+    for _ in range(steps):
         step = _solved(point.information, point.gradient)
         if step is None:
             return Climb(point, False, first)

@@ -85,6 +85,18 @@ def variables(right: str, data: Any) -> tuple[str, ...]:
     return tuple(sorted(found & set(names(data))))
 
 
+def terms_without(right: str, items: tuple[str, ...]) -> str:
+    """The right side of a formula without the terms that speak of these columns; always with an intercept.
+
+    >>> terms_without("cheated * age + C(town)", ("cheated",))
+    '1 + age + C(town)'
+    """
+    kept = [
+        str(term) for term in _formula(right) if not set(_formula(str(term)).required_variables) & set(items)
+    ]
+    return " + ".join(["1", *(term for term in kept if term != "1")])
+
+
 def absent_in(data: Any, wanted: tuple[str, ...]) -> Mask:
     """Rows in which one of these columns has no value."""
     found = [absent(column(data, name, "a covariate")) for name in wanted]
