@@ -5,6 +5,7 @@ import pytest
 
 from tests.analysis.synthetic import COINS, COVARIATES, DIE, survey
 from toolkit.analysis import logistic
+from toolkit.analysis.regression.coefficients import covered
 from toolkit.analysis.regression.fitted import part_of
 
 DATA = survey()
@@ -44,6 +45,7 @@ def test_the_summary_says_what_the_errors_cover_and_what_it_cost() -> None:
         "0.001",
     ]
     assert page.count("<tr>") == 6
+    assert covered(FIT.data.people) == FIT.coefficients.covers
 
 
 def test_labels_are_escaped_in_html() -> None:

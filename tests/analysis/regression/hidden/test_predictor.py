@@ -199,6 +199,7 @@ def test_what_is_assumed_is_said() -> None:
         fit.to_frame(exp=True)
 
 
+@pytest.mark.slow
 def test_intervals_of_the_hidden_slope_cover() -> None:
     """60 surveys of 500 people, slope 0.8: at least 50 cover; a binomial with chance 0.95 has fewer with
     probability 1.7e-4.
