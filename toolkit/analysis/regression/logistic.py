@@ -7,10 +7,10 @@ import numpy as np
 from toolkit.analysis.regression.binary import BinaryModel
 from toolkit.analysis.regression.coefficients import as_estimate, footing_of
 from toolkit.analysis.regression.errors import covariance, kind_of_error
-from toolkit.analysis.regression.links import link_named
+from toolkit.analysis.regression.links import Link, link_named
 from toolkit.analysis.regression.logistic_fit import LogisticFit
 from toolkit.analysis.regression.reading.covariates import standardised
-from toolkit.analysis.regression.reading.rows import read_rows
+from toolkit.analysis.regression.reading.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import Climb, climb, inner_maximum, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse
@@ -62,13 +62,16 @@ def logistic(
     """
     sampling = {"weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_rows(formula, data, design, design_by, sampling, missing)
-    if len(rows.channel.options) != 2:
-        count = len(rows.channel.options)
+    if (count := len(rows.channel.options)) != 2:
         refuse("`design` must have two options", count, "for more than two there is multinomial()")
     jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
-    kind = kind_of_error(se, rows.people, jeffreys)
+    return _fit(rows, link_named(link), kind_of_error(se, rows.people, jeffreys), jeffreys)
+
+
+def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
+    """The maximum, its errors, and both in the units of the covariates."""
     columns, back = standardised(rows.covariates)
-    model = BinaryModel(columns, link_named(link), rows.channel, rows.people, jeffreys)
+    model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
     found = climb(model.point, np.zeros(columns.shape[1]))
     at = (
         _penalised(model, found)
@@ -76,17 +79,17 @@ def logistic(
         else inner_maximum(model.observed, found, "use penalty='jeffreys'")
     )
     cov = covariance(model, at, kind, model.point(at).information)
-    penalised = "penalised" if jeffreys else "maximum"
-    method = f"{rows.channel.described}, {link} link, {penalised} likelihood, {kind} errors"
+    how = "penalised" if jeffreys else "maximum"
+    method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"
+    form = f"{link.name} link{', Jeffreys penalty' if jeffreys else ''}"
     return LogisticFit(
         as_estimate(back @ at, back @ cov @ back.T, rows.covariates.labels, rows, method),
         model.log_likelihood(at),
         {"used": rows.people.rows, **rows.dropped},
-        f"logistic regression through a randomized answer ({link} "
-        f"link{', Jeffreys penalty' if jeffreys else ''})",
-        footing_of(rows, link, kind, jeffreys),
+        f"logistic regression through a randomized answer ({form})",
+        footing_of(rows, link.name, kind, jeffreys),
         rows,
-        link_named(link),
+        link,
     )
 
 
