@@ -1,12 +1,23 @@
-"""From reports to findings, without a `Survey`: from a frame and its designs."""
+"""From reports to findings, without a `Survey`: estimates by group, samples, models, from a frame and its
+designs.
+"""
 
 from toolkit.analysis.associations import Association, association
 from toolkit.analysis.equal_shares import homogeneity
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.findings import Findings
+from toolkit.analysis.regression import logistic, multinomial, predictor
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.analysis.tipping import tipping_point
+from toolkit.analysis.twogroup import (
+    cheater_detection,
+    extended_crosswise,
+    item_sum,
+    lie_detector,
+    list_experiment,
+    unknown_question,
+)
 
 __all__ = [
     "Association",
@@ -14,7 +25,16 @@ __all__ = [
     "Replicates",
     "Sample",
     "association",
+    "cheater_detection",
     "estimates",
+    "extended_crosswise",
     "homogeneity",
+    "item_sum",
+    "lie_detector",
+    "list_experiment",
+    "logistic",
+    "multinomial",
+    "predictor",
     "tipping_point",
+    "unknown_question",
 ]

@@ -12,6 +12,7 @@ _EXTRAS = {
     "lab": ("anywidget", "ipywidgets", "jupyterlab", "matplotlib", "pandas"),
     "collect": ("cryptography", "httptools", "narwhals", "psycopg", "segno", "tomli_w", "uvicorn"),
     "scale": ("duckdb", "polars", "pyarrow"),
+    "analysis": ("formulaic",),
     "accounting": ("dp_accounting",),
 }
 

@@ -2,7 +2,7 @@
 from reports.
 """
 
-from toolkit.local import likert, numeric, oracles, questionnaire
+from toolkit.local import likert, numeric, oracles, questionnaire, waves
 from toolkit.local.anchor import attention, corrected
 from toolkit.local.compliance import Compliance
 from toolkit.local.design import Design
@@ -40,4 +40,5 @@ __all__ = [
     "triangular",
     "unrelated",
     "warner",
+    "waves",
 ]

@@ -1,0 +1,146 @@
+"""Bad input: each is refused with a sentence that names the column or counts the rows, and quotes nobody."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tests.analysis.synthetic import COINS, DIE, survey
+from toolkit import k_ary
+from toolkit.analysis import logistic
+from toolkit.analysis.regression.reading.channel import through
+from toolkit.analysis.regression.reading.columns import absent, column, groups
+from toolkit.analysis.regression.reading.covariates import from_arrays, sides, standardised
+from toolkit.analysis.regression.reading.rows import complete
+
+DATA = survey()[:400]
+GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DATA.index % 7, "a", None))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"formula": "forced ~ height"}, "covariates must be columns of the data, got 'height'"),
+        ({"formula": "stolen ~ female"}, "reports must be a column of the data, got 'stolen'"),
+        ({"formula": "forced"}, "one name, a tilde and the covariates"),
+        ({"formula": "forced ~ female + * age"}, "must be one that formulaic reads"),
+        ({"formula": "forced ~ female + frobnicate(age)"}, "covariates must be columns"),
+        ({"formula": "likert ~ female"}, r"codes must lie in 0 … 1, got \d+ of 400 outside"),
+        (
+            {"formula": "forced ~ age + age10"},
+            "no column may be a combination of the columns before it, got 'age10'",
+        ),
+        ({"formula": "forced ~ female + group - 1 + I(female + group)"}, r"got 'I\(female \+ group\)'"),
+        ({"data": DATA.assign(female=1)}, "combination of the columns before it, got 'female'"),
+        ({"data": GAPS, "formula": "forced ~ age10"}, "no value may be missing, got 40 in covariates"),
+        ({"data": GAPS, "formula": "forced ~ part"}, "no value may be missing, got 58 in covariates"),
+        (
+            {"data": DATA.assign(female=np.inf)},
+            "covariates must be finite, got 400 rows that are not, in 'female'",
+        ),
+        ({"weights": np.zeros(400)}, "weights must be above 0, got 400 of 400"),
+        ({"weights": np.full(400, -1.0)}, "weights must be above 0"),
+        ({"weights": "height"}, "`weights` must be a column of the data, got 'height'"),
+        ({"weights": np.ones(3)}, r"one value for each row of the data, got shape \(3,\) for 400 rows"),
+        ({"weights": np.full(400, "a")}, "weights must be numbers"),
+        ({"times": np.full(400, 1.5)}, "times must be whole numbers"),
+        ({"strata": np.arange(400) // 399}, "every stratum must have two sampling units, got 1 with one"),
+        ({"weights": "weight", "se": "observed"}, "`se` must be 'robust' with weights"),
+        ({"design": k_ary(3, epsilon=1.0)}, "must have two options, got 3"),
+        ({"design": "warner"}, "`design` must be a Design, got str"),
+        ({"design": {"a": DIE}}, "`design_by` must say which design is whose"),
+        ({"design_by": "group"}, "`design_by` needs a mapping of designs"),
+        ({"design": {1: DIE, 3: COINS}, "design_by": "group"}, r"keys of `design` \(1, 3\), got 181 of 400"),
+        ({"link": "cauchit"}, "`link` must be one of logit, probit, cloglog"),
+        ({"se": "hessian"}, "`se` must be one of"),
+        ({"penalty": "firth"}, "`penalty` must be one of jeffreys"),
+        ({"missing": "ignore"}, "`missing` must be one of refuse, drop"),
+        ({"data": DATA[:2]}, "as many rows as coefficients, got 2 for 3"),
+        ({"data": DATA.to_numpy()}, "`data` must be a frame with named columns"),
+    ],
+)
+def test_bad_input_is_refused(change: dict[str, Any], sentence: str) -> None:
+    given = {"formula": "forced ~ female + age", "data": DATA, "design": DIE} | change
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        logistic(**given)
+
+
+def test_missing_values_are_left_out_and_counted_by_their_first_reason() -> None:
+    reports = GAPS.assign(forced=GAPS.forced.astype(float).where(GAPS.index % 50 > 0))
+    gaps = {"reports": np.array([1, 0, 0, 1], bool), "covariates": np.array([1, 1, 0, 0], bool)}
+    kept, dropped = complete(gaps, "drop")
+    assert kept.tolist() == [False, False, True, False]
+    assert dropped == {"reports": 2, "covariates": 1}
+    fit = logistic("forced ~ age10", reports, DIE, missing="drop")
+    assert fit.rows == {"used": 360, "reports": 8, "covariates": 32}
+    assert fit.n == 360
+    assert fit.notes == (
+        "360 of 400 rows were used: left out 8 with missing reports, 32 with missing covariates",
+    )
+    assert "360 of 400 rows" in repr(fit)
+
+
+def test_nothing_left_is_refused() -> None:
+    with pytest.raises(ValueError, match="a row without missing values, got none"):
+        logistic("forced ~ female", DATA.assign(female=np.nan), DIE, missing="drop")
+
+
+@pytest.mark.parametrize("kind", [pl.from_pandas, pa.Table.from_pandas, lambda frame: frame.to_dict("list")])
+def test_polars_pyarrow_and_mappings_give_the_fit_of_pandas(kind: Any) -> None:
+    frame = DATA.assign(sex=np.where(DATA.female, "f", "m"), mode=np.where(DATA.group == 1, "phone", "web"))
+    frame = frame.assign(y=np.where(DATA.group == 1, DATA.forced, DATA.warner))
+    options = {"design_by": "mode", "weights": "weight", "clusters": "stratum"}
+    designs = {"phone": DIE, "web": COINS}
+    one = logistic("y ~ C(sex) + np.log(age)", frame, designs, **options)
+    two = logistic("y ~ C(sex) + np.log(age)", kind(frame), designs, **options)
+    assert one.labels == two.labels == ("Intercept", "C(sex)[T.m]", "np.log(age)")
+    assert np.allclose(one.value, two.value, rtol=1e-12)
+    assert np.allclose(one.se, two.se, rtol=1e-10)
+
+
+@pytest.mark.parametrize(
+    "reports",
+    [
+        DATA.forced.to_numpy(),
+        DATA.forced.astype(bool).to_numpy(),
+        np.where(DATA.forced, "yes", "no"),
+        DATA.forced.tolist(),
+        pl.Series(DATA.forced.to_numpy()),
+        pd.Series(np.where(DATA.forced, "yes", "no"), dtype="category"),
+        DATA.forced.astype("Int64"),
+        DATA.forced.astype(float),
+    ],
+)
+def test_reports_of_any_kind_are_read(reports: Any) -> None:
+    fit = logistic(reports, DATA[["female"]], DIE)
+    assert fit.labels == ("Intercept", "female")
+    assert np.array_equal(fit.value, logistic("forced ~ female", DATA, DIE).value)
+
+
+def test_one_column_may_be_given_flat() -> None:
+    assert logistic(DATA.forced, DATA.age10.to_numpy(), DIE).labels == ("Intercept", "x1")
+
+
+def test_parts_of_the_reading() -> None:
+    assert sides("`a b` ~ x") == ("a b", "x")
+    assert groups(np.array(["b", None, "b"], dtype=object)).tolist() == [0, 1, 0]
+    assert absent(np.array(["2020-01-01", "NaT"], dtype="datetime64[D]")).tolist() == [False, True]
+    assert column({"a": [1, 2]}, "a", "it").tolist() == [1, 2]
+    columns, back = standardised(from_arrays(np.array([[1.0], [3.0], [8.0]])))
+    assert np.allclose(columns[:, 1].mean(), 0)
+    assert np.allclose(columns @ np.linalg.inv(back), [[1, 1], [1, 3], [1, 8]])
+
+
+def test_designs_with_other_options_are_refused() -> None:
+    with pytest.raises(ValueError, match="designs must have the same options in the same order"):
+        through(np.array([0, 1]), {"a": DIE, "b": k_ary(3, epsilon=1.0)}, np.array(["a", "b"]))
+
+
+def test_no_message_quotes_a_person() -> None:
+    """Labels of the design may be in a message; the answers that people gave may not."""
+    with pytest.raises(ValueError, match="reports must be among the options") as problem:
+        logistic("forced ~ female", DATA.assign(forced="I did it"), DIE)
+    assert "I did it" not in str(problem.value)

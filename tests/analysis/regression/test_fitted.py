@@ -1,0 +1,88 @@
+"""What all fits share: tables, single coefficients, and comparisons."""
+
+import numpy as np
+import pytest
+
+from tests.analysis.synthetic import COINS, COVARIATES, DIE, survey
+from toolkit.analysis import logistic
+from toolkit.analysis.regression.coefficients import covered
+from toolkit.analysis.regression.fitted import part_of
+
+DATA = survey()
+FIT = logistic("forced" + COVARIATES, DATA, DIE)
+
+
+def test_the_table_has_odds_ratios_on_demand() -> None:
+    plain, ratios = FIT.to_frame(), FIT.to_frame(exp=True)
+    assert list(plain.columns) == ["estimate", "se", "low", "high", "statistic", "p"]
+    assert list(ratios.columns) == ["odds ratio", "se", "low", "high", "statistic", "p"]
+    assert np.allclose(ratios["odds ratio"], np.exp(plain.estimate))
+    assert np.allclose(ratios.high, np.exp(plain.high))
+    assert np.allclose(ratios.se, plain.se * np.exp(plain.estimate))
+    assert np.allclose(plain.statistic, FIT.value / FIT.se)
+    hazard = logistic("forced ~ female", DATA, DIE, link="cloglog").to_frame(exp=True)
+    assert "hazard ratio" in hazard.columns
+    with pytest.raises(ValueError, match="`exp` needs a link whose coefficients are logarithms"):
+        logistic("forced ~ female", DATA, DIE, link="probit").to_frame(exp=True)
+
+
+def test_the_summary_says_what_the_errors_cover_and_what_it_cost() -> None:
+    text, page = repr(FIT), FIT._repr_html_()
+    for shown in (text, page):
+        assert "logistic regression through a randomized answer (logit link)" in shown
+        assert "n = 2,400; log-likelihood -1544.587" in shown
+        assert "covers sampling and randomization; privacy loss ε = 1.61" in shown
+        assert "observed errors" in shown
+        assert "age10" in shown
+    assert text.splitlines()[4].split() == [
+        "age10",
+        "-0.258",
+        "0.043",
+        "-0.343",
+        "to",
+        "-0.173",
+        "<",
+        "0.001",
+    ]
+    assert page.count("<tr>") == 6
+    assert covered(FIT.data.people) == FIT.coefficients.covers
+
+
+def test_labels_are_escaped_in_html() -> None:
+    fit = logistic("forced ~ Q('a<b')", DATA.rename(columns={"age10": "a<b"}), DIE)
+    assert "<b" not in fit._repr_html_().replace("<br>", "")
+
+
+def test_one_coefficient_by_name() -> None:
+    one = FIT["female"]
+    assert float(one) == FIT.value[1]
+    assert one.interval().low == FIT.interval().low[1]
+    assert one.test().p == FIT.test().p[1]
+    assert part_of(FIT.coefficients, 1).labels == ("female",)
+    with pytest.raises(ValueError, match="must be one of the labels, got 'height'"):
+        FIT["height"]
+
+
+def test_a_sample_is_compared_by_wald_on_f() -> None:
+    """One coefficient: F is t squared, with the same p."""
+    options = {"weights": "weight", "strata": "stratum", "clusters": "psu"}
+    full = logistic("forced" + COVARIATES, DATA, DIE, **options)
+    found = full.compare(logistic("forced ~ female + age10", DATA, DIE, **options))
+    assert found.method == "Wald, F"
+    assert abs(found.statistic - (full.value[3] / full.se[3]) ** 2) < 1e-12
+    assert abs(found.p - full["loginc"].test().p) < 1e-12
+
+
+def test_models_of_other_rows_designs_or_columns_are_not_compared() -> None:
+    with pytest.raises(ValueError, match="of one kind, through the same designs and rows"):
+        FIT.compare(logistic("forced ~ female", DATA[:1000], DIE))
+    with pytest.raises(ValueError, match="of one kind, through the same designs and rows"):
+        FIT.compare(logistic("forced ~ female", DATA, COINS))
+    with pytest.raises(ValueError, match="of one kind, through the same designs and rows"):
+        FIT.compare(logistic("forced ~ female", DATA, DIE, link="probit"))
+    with pytest.raises(ValueError, match="a smaller one inside this one"):
+        FIT.compare(logistic("forced ~ stratum", DATA, DIE))
+    with pytest.raises(ValueError, match="a smaller one inside this one"):
+        FIT.compare(FIT)
+    with pytest.raises(ValueError, match="must not be penalised"):
+        FIT.compare(logistic("forced ~ female", DATA, DIE, penalty="jeffreys"))

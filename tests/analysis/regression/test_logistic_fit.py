@@ -1,0 +1,135 @@
+"""Predictions, margins and posteriors: numbers computed from the coefficients by hand, and properties."""
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tests.analysis.synthetic import COVARIATES, DIE, survey
+from toolkit.analysis import logistic
+from toolkit.analysis.regression.margins import Effect, effects
+
+DATA = survey().assign(sex=lambda frame: np.where(frame.female, "f", "m"))
+FIT = logistic("forced" + COVARIATES, DATA, DIE)
+
+
+def test_margins_are_those_of_the_reference() -> None:
+    """Delta method on the fit M1, computed once for the reference notes."""
+    mean = FIT.margins()
+    assert abs(mean.value - 0.288537997) < 1e-9
+    assert abs(mean.se - 0.014544642) < 1e-9
+    assert abs(FIT.margins(respondents="sample").se - 0.014697959) < 1e-9
+    for name, value, se in (
+        ("age10", -0.050420362, 0.007741432),
+        ("loginc", -0.002080622, 0.029355610),
+        ("female", 0.072700761, 0.028930024),
+    ):
+        found = FIT.margins(name)
+        assert abs(found.value - value) < 1e-9
+        assert abs(found.se - se) < 1e-9
+    both = FIT.margins("female", levels=[1, 0])
+    assert np.allclose(both.value, [0.324084784, 0.251384024], atol=1e-9)
+    assert np.allclose(both.se, [0.020516726, 0.020492872], atol=1e-9)
+    assert both.labels == ("female = 1", "female = 0")
+
+
+def test_a_prediction_is_that_of_the_reference_with_limits_mapped_from_the_logit_scale() -> None:
+    found = FIT.predict(pd.DataFrame({"female": [1], "age10": [0.0], "loginc": [0.0]}))
+    assert abs(found.value[0] - 0.336818755) < 1e-9
+    low, high = found.interval()
+    assert np.allclose([low[0], high[0]], [0.295376832, 0.380931702], atol=1e-8)
+
+
+def test_predictions_of_the_rows_average_to_the_margin_and_keep_no_huge_matrix() -> None:
+    found = FIT.predict()
+    assert abs(found.value.mean() - FIT.margins().value) < 1e-12
+    assert found.cov is None
+    assert FIT.predict(DATA[:3]).cov.shape == (3, 3)
+    assert np.allclose(np.sqrt(np.diag(FIT.predict(DATA[:3]).cov)), found.se[:3])
+
+
+def test_predictions_of_other_frames_and_of_arrays_agree() -> None:
+    new = DATA[:5]
+    expected = FIT.predict(new).value
+    for kind in (pl.from_pandas, pa.Table.from_pandas):
+        assert np.allclose(FIT.predict(kind(new)).value, expected, rtol=1e-12)
+    arrays = logistic(DATA.forced, DATA[["female", "age10", "loginc"]].to_numpy(), DIE)
+    assert np.allclose(arrays.predict(new[["female", "age10", "loginc"]].to_numpy()).value, expected)
+    assert np.allclose(arrays.margins("x1").value, FIT.margins("female").value)
+    with pytest.raises(ValueError, match="new data must have 3 columns, got 2"):
+        arrays.predict(np.ones((1, 2)))
+    with pytest.raises(ValueError, match="a variable must be one of the columns, got 'x9'"):
+        arrays.margins("x9")
+
+
+def test_what_a_prediction_cannot_use_is_refused() -> None:
+    fit = logistic("forced ~ sex + age10", DATA, DIE)
+    with pytest.raises(ValueError, match="categories must be those that the fit has seen"):
+        fit.predict({"sex": ["x"], "age10": [0.0]})
+    with pytest.raises(ValueError, match="covariates must not be missing, got 1 rows"):
+        fit.predict({"sex": ["f", "m"], "age10": [0.0, np.nan]})
+    with pytest.raises(ValueError, match="computable from the data, got 'age10'"):
+        fit.predict({"sex": ["f"]})
+
+
+def test_margins_of_categories_are_differences_from_the_first_in_every_frame() -> None:
+    for frame in (DATA, pl.from_pandas(DATA), pa.Table.from_pandas(DATA)):
+        fit = logistic("forced ~ sex + age10 + loginc", frame, DIE)
+        found = fit.margins("sex")
+        assert found.labels == ("sex: m − f",)
+        assert abs(found.value + FIT.margins("female").value) < 1e-9
+        assert abs(found.se - FIT.margins("female").se) < 1e-9
+
+
+def test_the_derivative_goes_through_transforms_and_interactions() -> None:
+    fit = logistic("forced ~ female * np.log(income) + I(age10 ** 2)", DATA, DIE)
+    step, value = 1e-3, fit.margins("income")
+    up, down = (fit.predict(DATA.assign(income=DATA.income + side * step)).value.mean() for side in (1, -1))
+    assert abs(value.value - (up - down) / (2 * step)) < 1e-8
+
+
+def test_weights_enter_the_mean_and_the_sample_enters_its_error() -> None:
+    fit = logistic("forced" + COVARIATES, DATA, DIE, weights="weight", strata="stratum", clusters="psu")
+    share = fit.predict().value
+    found = fit.margins(respondents="sample")
+    assert abs(found.value - np.average(share, weights=DATA.weight)) < 1e-12
+    assert abs(found.se - 0.0148) < 0.0004  # the design-based error of the same share is 0.01482
+    assert found.interval().method == "t"
+
+
+def test_a_posterior_is_given_only_with_a_warning_and_averages_to_the_prevalence() -> None:
+    with pytest.warns(UserWarning, match="never publish it"):
+        found = FIT.posterior()
+    assert np.allclose(found[:3], [0.0462834, 0.03741535, 0.04368534], atol=1e-8)
+    assert abs(found.mean() - 0.288537997) < 1e-9
+
+
+def test_a_posterior_moves_the_odds_by_at_most_epsilon() -> None:
+    with pytest.warns(UserWarning, match="e\\*\\*epsilon"):
+        found = FIT.posterior()
+    before = FIT.predict().value
+    moved = np.log(found / (1 - found)) - np.log(before / (1 - before))
+    assert np.abs(moved).max() <= DIE.epsilon + 1e-12
+
+
+def test_the_sample_of_a_penalised_fit_is_refused() -> None:
+    with pytest.raises(ValueError, match="respondents='sample' needs a fit without penalty"):
+        logistic("forced ~ 1", DATA, DIE, penalty="jeffreys").margins(respondents="sample")
+
+
+def test_an_effect_knows_its_derivatives() -> None:
+    covariates, link = FIT.data.covariates, FIT.link
+
+    def effect(value: np.ndarray, variable: str | None) -> Effect:
+        def shares(matrix: np.ndarray) -> list[Effect]:
+            return [Effect("", link.share(matrix @ value), link.slope(matrix @ value)[:, None] * matrix)]
+
+        return effects(covariates, shares, variable, None)[0]
+
+    step = 1e-6 * np.eye(4)[1]
+    for variable in (None, "age10", "female"):
+        up, down = effect(FIT.value + step, variable), effect(FIT.value - step, variable)
+        assert np.allclose(
+            effect(FIT.value, variable).gradient[:, 1], (up.each - down.each) / 2e-6, atol=1e-5
+        )

@@ -1,0 +1,139 @@
+"""Fisher scoring: where it ends, what it refuses, and how it behaves where the likelihood is flat."""
+
+import numpy as np
+import pytest
+
+from tests.analysis.synthetic import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
+from toolkit import mangat
+from toolkit.analysis import logistic
+from toolkit.analysis.regression.binary import BinaryModel
+from toolkit.analysis.regression.errors import covariance, inverse, kind_of_error
+from toolkit.analysis.regression.links import LINKS, link_named
+from toolkit.analysis.regression.reading.channel import through
+from toolkit.analysis.regression.reading.covariates import from_arrays, standardised
+from toolkit.analysis.regression.reading.people import people
+from toolkit.analysis.regression.scoring import Climb, Point, climb, newton
+
+DATA = survey()
+
+
+def model(report: str, design, link: str = "logit", jeffreys: bool = False, rows: int = 400) -> BinaryModel:
+    table = from_arrays(DATA[["female", "age10"]][:rows].to_numpy())
+    weights = people(rows, DATA.weight[:rows].to_numpy(), None, None, None)
+    reports = through(DATA[report][:rows].to_numpy(), design, None)
+    return BinaryModel(standardised(table)[0], link_named(link), reports, weights, jeffreys)
+
+
+@pytest.mark.parametrize("jeffreys", [False, True])
+@pytest.mark.parametrize("link", LINKS)
+@pytest.mark.parametrize(
+    ("report", "design"),
+    [("forced", DIE), ("warner", COINS), ("unrelated", UNRELATED), ("crosswise", BIRTHDAY), ("both", BOTH)],
+)
+def test_gradients_and_hessians_are_those_of_differences(report, design, link: str, jeffreys: bool) -> None:
+    one, at, step = model(report, design, link, jeffreys), np.array([-0.8, 0.3, -0.2]), 1e-5
+    found = one.point(at)
+    sides = [(one.point(at + step * axis), one.point(at - step * axis)) for axis in np.eye(3)]
+    assert np.allclose(
+        [(up.height - down.height) / (2 * step) for up, down in sides], found.gradient, atol=1e-5
+    )
+    if not jeffreys:
+        bent = np.array([(down.gradient - up.gradient) / (2 * step) for up, down in sides])
+        assert np.allclose(one.observed(at), bent, atol=1e-4)
+        assert np.allclose(one.scores(at).sum(axis=0), found.gradient)
+
+
+def test_the_expected_information_is_the_mean_of_the_observed_over_all_reports() -> None:
+    """By enumeration of the four reports of each of 40 people."""
+    one, at = model("both", BOTH, rows=40), np.array([-0.8, 0.3, -0.2])
+    eta = one.columns @ at
+    share = one.link.share(eta)
+    total = np.zeros((3, 3))
+    for code in range(4):
+        chance = BOTH.matrix[0, code] * (1 - share) + BOTH.matrix[1, code] * share
+        everybody = through(np.full(40, code), BOTH, None)
+        told = BinaryModel(
+            one.columns, one.link, everybody, people(40, one.people.weights * chance, None, None, None)
+        )
+        total += told.observed(at)
+    assert np.allclose(total, one.point(at).information)
+
+
+def test_a_climb_ends_where_the_gradient_is_zero_and_says_whether_it_arrived() -> None:
+    one = model("forced", DIE)
+    found = climb(one.point, np.zeros(3))
+    assert found.arrived
+    assert not found.flat
+    assert np.abs(found.point.gradient).max() < 1e-6
+    reports, x = runaway()
+    columns, _ = standardised(from_arrays(x))
+    away = BinaryModel(
+        columns, link_named("logit"), through(reports, DIE, None), people(300, None, None, None, None)
+    )
+    assert climb(away.point, np.zeros(2)).flat
+
+
+def test_newton_continues_where_scoring_stops() -> None:
+    one = model("forced", DIE, jeffreys=True)
+    point, arrived = newton(one.point, one.point(np.zeros(3)))
+    assert arrived
+    assert np.allclose(point.at, climb(one.point, np.zeros(3)).point.at, atol=1e-6)
+
+
+def test_what_is_singular_is_neither_climbed_nor_inverted() -> None:
+    flat = Point(np.zeros(2), 0.0, np.ones(2), np.zeros((2, 2)))
+    assert not climb(lambda _at: flat, np.zeros(2)).arrived
+    assert Climb(flat, False, flat).flat
+    with pytest.raises(ValueError, match="the information at the maximum must be positive definite"):
+        inverse(np.zeros((2, 2)))
+
+
+def test_the_kind_of_error_follows_from_the_sample() -> None:
+    alone, heavy = people(3, None, None, None, None), people(3, np.ones(3), None, None, None)
+    assert kind_of_error(None, alone, False) == "observed"
+    assert kind_of_error(None, alone, True) == "expected"
+    assert kind_of_error(None, heavy, True) == "robust"
+    one = model("forced", DIE)
+    at = climb(one.point, np.zeros(3)).point.at
+    assert np.allclose(
+        covariance(one, at, "expected", one.point(at).information) @ one.point(at).information, np.eye(3)
+    )
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_mangats_impossible_report_does_not_spoil_the_fit(link: str) -> None:
+    """A carrier never says no: a zero in the matrix, and no logarithm of zero."""
+    design, rng = mangat("3/4"), np.random.default_rng(2)
+    x = rng.normal(size=800)
+    truth = rng.random(800) < link_named(link).share(-0.8 + 0.6 * x)
+    fit = logistic(design.randomize(truth, rng=rng), x, design, link=link)
+    assert np.abs(fit.value - [-0.8, 0.6]).max() < 4 * fit.se.max()
+
+
+@pytest.mark.slow
+def test_low_prevalence_is_fitted_refused_or_penalised_but_never_absurd() -> None:
+    """100 surveys of 300 people, 4.7 % have it: each fit has finite coefficients and errors, or is
+    refused; the penalised one is always finite and its gradient zero. In 200 simulated surveys of the
+    reference notes 17 % had their highest point at infinity, and about half of these run away.
+    """
+    rng, refused = np.random.default_rng(7), 0
+    for _ in range(100):
+        x = rng.normal(size=300)
+        reports = DIE.randomize(rng.random(300) < 1 / (1 + np.exp(3 - 0.5 * x)), rng=rng)
+        bound = logistic(reports, x, DIE, penalty="jeffreys")
+        assert np.abs(bound.value).max() < 12
+        assert bound.se.max() < 8
+        try:
+            free = logistic(reports, x, DIE)
+        except ValueError:
+            refused += 1
+        else:
+            assert np.abs(free.value).max() < 30
+            assert free.se.max() < 60
+    assert 4 <= refused <= 32
+
+
+def test_the_same_data_give_the_same_fit_whatever_the_order_of_rows() -> None:
+    shuffled = DATA.sample(frac=1, random_state=1)
+    one, two = (logistic("forced" + COVARIATES, data, DIE) for data in (DATA, shuffled))
+    assert np.allclose(one.value, two.value, atol=1e-9)

@@ -1,0 +1,75 @@
+"""List experiment and item sum: two means, and what a list gives away."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolkit.analysis import item_sum, list_experiment
+from toolkit.analysis.twogroup.lists import ListExperiment
+
+
+def told() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(77)
+    long = rng.random(1500) < 0.5
+    counts = rng.binomial(4, 0.4, 1500) + (long & (rng.random(1500) < 0.2))
+    return counts[~long], counts[long]
+
+
+def test_a_list_experiment_has_the_reference_numbers() -> None:
+    found = list_experiment(*told(), items=4)
+    assert isinstance(found, ListExperiment)
+    assert abs(found.estimate.value - 0.149333333) < 1e-9
+    assert abs(found.estimate.se - 0.050436928) < 1e-9
+    assert np.allclose(found.carriers_by_count, [0.030667, 0.029333, 0.053333, 0.034667, 0.001333], atol=1e-6)
+    assert abs(found.carriers_by_count.sum() - found.estimate.value) < 1e-12
+    assert found.test.p == 1
+    assert found.estimate.loss is None
+    assert found.estimate.interval().method == "t"
+
+
+def test_who_tells_none_or_all_is_counted() -> None:
+    found = list_experiment([0, 1, 2, 1], [0, 0, 3, 1], items=2)
+    assert (found.told_none, found.told_all) == (0.5, 0.25)
+
+
+def test_a_list_that_changes_its_other_answers_is_noticed() -> None:
+    """People hide the other items, too: fewer with the long list, in a way no share of carriers can
+    explain.
+    """
+    rng = np.random.default_rng(1)
+    found = list_experiment(rng.binomial(4, 0.6, 800), rng.binomial(4, 0.3, 800), items=4)
+    assert found.test.p < 1e-6
+    assert found.estimate.value < 0
+
+
+def test_the_design_effect_test_has_its_size() -> None:
+    """500 honest experiments: at 5 % a binomial is above 42 with probability 5e-4; Bonferroni has fewer."""
+    rng, alarms = np.random.default_rng(2), 0
+    for _ in range(500):
+        short, long = rng.binomial(3, 0.5, 100), rng.binomial(3, 0.5, 100) + (rng.random(100) < 0.1)
+        alarms += list_experiment(short, long, items=3).test.p < 0.05
+    assert alarms <= 42
+
+
+def test_an_item_sum_is_welchs_difference() -> None:
+    rng = np.random.default_rng(3)
+    short, long = rng.normal(10, 2, 50), rng.normal(13, 5, 30)
+    found = item_sum(pd.Series(short), long.tolist())
+    assert abs(found.value - (long.mean() - short.mean())) < 1e-12
+    se = np.sqrt(long.var(ddof=1) / 30 + short.var(ddof=1) / 50)
+    assert abs(found.se - se) < 1e-12
+    assert found.basis.df == 34  # Welch and Satterthwaite's 34.7, rounded down
+    assert item_sum([1.0, 1.0], [2.0, 2.0]).value == 1
+
+
+def test_bad_lists_are_refused() -> None:
+    with pytest.raises(ValueError, match="`short` must be whole numbers from 0 to 3, got 1 of 3"):
+        list_experiment([0, 4, 1], [0, 4], items=3)
+    with pytest.raises(ValueError, match="`long` must be finite, got 1 of 2"):
+        item_sum([1.0, 2.0], [np.nan, 1.0])
+    with pytest.raises(ValueError, match="at least two answers"):
+        item_sum([1.0], [2.0, 3.0])
+    with pytest.raises(TypeError, match="`short` must be numbers"):
+        item_sum(["a", "b"], [2.0, 3.0])
+    with pytest.raises(ValueError, match="`items` must be at least 1"):
+        list_experiment([0, 1], [0, 1], items=0)

@@ -1,0 +1,248 @@
+"""`Fitted`: what all models share once they are fitted: coefficients with their errors, a table, a
+comparison.
+"""
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+from scipy.special import chdtrc, fdtrc
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Interval, Normal, Student
+from toolkit.core.inference.significance import Significance
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Whether a larger model says more than a smaller one inside it: a statistic, its degrees of freedom,
+    p.
+    """
+
+    statistic: float
+    df: float
+    p: float
+    method: str
+
+
+@dataclass(frozen=True, eq=False)
+class Footing:
+    """What two fits must share to be compared: the rows, their reports, designs and weights, and how the
+    errors were made.
+    """
+
+    reports: tuple[Any, ...]
+    columns: Array
+    error: str
+    penalised: bool
+    df: int | None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Fitted:
+    """A fitted model. `value`, `se`, `labels`, `cov`, `interval` and `test` are those of its coefficients.
+
+    Parameters
+    ----------
+    coefficients : the coefficients as an `Estimate`.
+    log_likelihood : at the coefficients, without any penalty; weighted where people have weights.
+    rows : how many rows were used, and how many were left out for a missing value, by where it was missing.
+    title : what was fitted, in a few words.
+    """
+
+    coefficients: Estimate
+    log_likelihood: float
+    rows: Mapping[str, int]
+    title: str
+    footing: Footing
+    ratios: ClassVar[str] = (
+        ""  # what the exponential of a coefficient is called; nothing where it has no meaning
+    )
+
+    @property
+    def value(self) -> Array:
+        return np.asarray(self.coefficients.value)
+
+    @property
+    def se(self) -> Array:
+        return np.asarray(self.coefficients.se)
+
+    @property
+    def cov(self) -> Array:
+        return np.asarray(self.coefficients.cov)
+
+    @property
+    def labels(self) -> tuple[str | int, ...]:
+        return self.coefficients.labels
+
+    @property
+    def n(self) -> int | None:
+        return self.coefficients.n
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        return self.coefficients.notes
+
+    def __getitem__(self, label: str) -> Estimate:
+        """One coefficient by its label."""
+        if label not in self.labels:
+            refuse(
+                "a coefficient must be one of the labels",
+                repr(label),
+                f"they are {', '.join(map(str, self.labels))}",
+            )
+        place = self.labels.index(label)
+        return part_of(self.coefficients, place)
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """An interval for each coefficient: by the normal law, or by t where a sample has degrees of
+        freedom.
+        """
+        return self.coefficients.interval(level)
+
+    def test(self, null: float = 0, sides: int = 2, *, direction: str | None = None) -> Significance:
+        """A test of each coefficient, for itself."""
+        return self.coefficients.test(null, sides, direction=direction)
+
+    def to_frame(self, exp: bool = False, level: float = 0.95) -> "pd.DataFrame":
+        """One row a coefficient: estimate, standard error, limits, statistic and p-value of the test of zero.
+
+        With `exp` the estimate and the limits are exponentials (odds ratios for the logit link), and the
+        standard error is theirs by the delta method; statistic and p stay those of the coefficient.
+        """
+        frame = self.coefficients.to_frame(level)
+        found = self.test()
+        frame = frame.assign(statistic=found.statistic, p=found.p)
+        if exp:
+            if not self.ratios:
+                refuse(
+                    "`exp` needs a link whose coefficients are logarithms of ratios",
+                    "another",
+                    "their exponentials have no meaning",
+                )
+            grown = np.exp(frame[["estimate", "low", "high"]])
+            frame = frame.assign(**grown, se=frame["se"] * grown["estimate"]).rename(
+                columns={"estimate": self.ratios}
+            )
+        return frame
+
+    def compare(self, smaller: "Fitted") -> Comparison:
+        """Test this model against a smaller one inside it, fitted to the same rows.
+
+        By the likelihood ratio, on chi-squared; with weights, strata or clusters, where there is no
+        likelihood of the sample, by Wald's statistic of the coefficients that the smaller one lacks, on F.
+        """
+        added = self._added(smaller)
+        if self.footing.penalised or smaller.footing.penalised:
+            refuse(
+                "models to compare must not be penalised",
+                "penalty='jeffreys'",
+                "their heights are no likelihoods",
+            )
+        if self.footing.df is None:
+            statistic = max(2 * (self.log_likelihood - smaller.log_likelihood), 0.0)
+            return Comparison(statistic, len(added), float(chdtrc(len(added), statistic)), "likelihood ratio")
+        if self.footing.error != "robust" or self.footing.df < len(added):
+            refuse(
+                "there must be more sampling units than coefficients to test",
+                str(self.footing.df),
+                "F has no degrees of freedom left",
+            )
+        gone, count, df = self.value[added], len(added), self.footing.df
+        wald = float(gone @ np.linalg.solve(self.cov[np.ix_(added, added)], gone))
+        scaled = (df - count + 1) / (df * count) * wald
+        return Comparison(scaled, count, float(fdtrc(count, df - count + 1, scaled)), "Wald, F")
+
+    def _added(self, smaller: "Fitted") -> list[int]:
+        """Places of the coefficients that the smaller model lacks."""
+        mine, other = self.footing, smaller.footing
+        same = len(mine.reports) == len(other.reports) and all(
+            np.array_equal(one, two) for one, two in zip(mine.reports, other.reports, strict=True)
+        )
+        if type(self) is not type(smaller) or not same:
+            refuse(
+                "models to compare must be of one kind, through the same designs and rows",
+                "others",
+                "their likelihoods are of different data",
+            )
+        added = [place for place, label in enumerate(self.labels) if label not in smaller.labels]
+        left = other.columns - mine.columns @ np.linalg.lstsq(mine.columns, other.columns, rcond=None)[0]
+        if not added or np.abs(left).max(initial=0) > 1e-8 * np.abs(other.columns).max(initial=1):
+            refuse(
+                "the other model must be a smaller one inside this one",
+                "another",
+                "compare(smaller) tests what was added",
+            )
+        return added
+
+    def __repr__(self) -> str:
+        rows = [("", "estimate", "se", "95 % interval", "p"), *self._text_rows()]
+        widths = [max(len(row[place]) for row in rows) for place in range(5)]
+        lines = [
+            row[0].ljust(widths[0])
+            + "".join(f"  {cell.rjust(width)}" for cell, width in zip(row[1:], widths[1:], strict=True))
+            for row in rows
+        ]
+        return "\n".join([self.title, *lines, self._footing(), *(f"note: {note}" for note in self.notes)])
+
+    def _repr_html_(self) -> str:
+        head = "".join(
+            f"<th>{name}</th>" for name in ("", "estimate", "standard error", "95 % interval", "p")
+        )
+        cells = "".join(
+            f"<tr><th>{html.escape(row[0])}</th>{''.join(f'<td>{cell}</td>' for cell in row[1:])}</tr>"
+            for row in self._text_rows()
+        )
+        notes = "".join(f"<br>Note: {html.escape(note)}" for note in self.notes)
+        return (
+            f"<table><caption style='text-align:left'>{html.escape(self.title)}</caption>"
+            f"<thead><tr>{head}</tr></thead><tbody>{cells}</tbody><tfoot><tr>"
+            "<td colspan='5' "
+            f"style='text-align:left'>{html.escape(self._footing())}{notes}</td></tr></tfoot></table>"
+        )
+
+    def _text_rows(self) -> list[tuple[str, str, str, str, str]]:
+        chances = np.atleast_1d(self.test().p)
+        return [
+            (str(label), value, se, limits, p_value(float(p)))
+            for (label, value, se, limits), p in zip(self.coefficients.text_rows(), chances, strict=True)
+        ]
+
+    def _footing(self) -> str:
+        made = self.coefficients
+        size = f"n = {made.n:,}; log-likelihood {self.log_likelihood:.3f}"
+        return f"{size}; covers {made.covers}; privacy loss {made.loss}; {made.method}"
+
+
+def p_value(p: float) -> str:
+    """A p-value as it is printed.
+
+    >>> p_value(0.0123), p_value(1e-9)
+    ('0.012', '< 0.001')
+    """
+    return "—" if np.isnan(p) else "< 0.001" if p < 0.001 else f"{p:.3f}"
+
+
+def part_of(whole: Estimate, place: int) -> Estimate:
+    """One entry of an estimate by itself, with the same kind of interval."""
+    value, se = float(np.asarray(whole.value)[place]), float(np.asarray(whole.se)[place])
+    basis = Student(value, se, whole.basis.df) if isinstance(whole.basis, Student) else Normal(value, se)
+    return Estimate(
+        value,
+        se,
+        (whole.labels[place],),
+        np.array([[se**2]]),
+        whole.n,
+        whole.loss,
+        whole.covers,
+        whole.method,
+        whole.notes,
+        basis,
+    )

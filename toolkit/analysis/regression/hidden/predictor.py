@@ -1,0 +1,186 @@
+"""`predictor`: what follows from it? A randomized answer on the right-hand side of a regression."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+
+from toolkit.analysis.regression.coefficients import covered
+from toolkit.analysis.regression.errors import covariance, kind_of_error
+from toolkit.analysis.regression.fitted import Fitted, Footing
+from toolkit.analysis.regression.hidden.cells import Hidden, read_hidden
+from toolkit.analysis.regression.hidden.mixture import MixtureModel
+from toolkit.analysis.regression.hidden.outcomes import FAMILIES, checked_outcome
+from toolkit.analysis.regression.reading.covariates import Covariates, standardised
+from toolkit.analysis.regression.scoring import climb, inner_maximum
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Normal, Student
+
+_ADVICE = "leave out covariates of the truth (truth='1'), or ask more people"
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PredictorFit(Fitted):
+    """A fitted `predictor` model.
+
+    `coefficients` are those of the outcome, `truth` those of the model of the truths: log odds of each
+    combination of truths against "no" to all. `sigma` is the standard deviation of the errors of a linear
+    model. `cells` are the shares of the combinations of truths, averaged over people, in the order of
+    `combinations`.
+    """
+
+    truth: Estimate
+    sigma: float | None
+    cells: Array
+    combinations: tuple[tuple[int, ...], ...]
+    family: str
+
+    @property
+    def ratios(self) -> str:  # type: ignore[override]
+        return "odds ratio" if self.family == "logistic" else ""
+
+
+def predictor(
+    formula: str,
+    data: Any,
+    designs: Any,
+    *,
+    family: Literal["linear", "logistic"] = "linear",
+    truth: str | None = None,
+    se: Literal["observed", "opg", "robust"] | None = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    times: Any = None,
+    missing: Literal["refuse", "drop"] = "refuse",
+) -> PredictorFit:
+    """Regression of an outcome on truths that are seen through randomized reports, one or several.
+
+    The likelihood sums over the truths that could be behind a person's reports: the chance of those truths
+    given the covariates (a logit, multinomial for several), of the reports given the truths (the designs),
+    and of the outcome given both. Given the truth, the outcome is taken to be independent of the report.
+
+    Parameters
+    ----------
+    formula : "outcome ~ randomized + covariates", interactions too; a randomized column stands for its truth,
+    0
+        or 1.
+    designs : the design of each randomized column, {"cheated": die}; at most six, drawn independently.
+    family : "linear" (normal errors) or "logistic" (an outcome of 0 or 1).
+    truth : covariates of the truths, "female + age"; without it, those of the outcome. To leave out one that
+    goes
+        with the truth biases the coefficients.
+    se, weights, strata, clusters, times, missing : as for `logistic`.
+
+    >>> import pandas as pd
+    >>> from toolkit import forced
+    >>> rng, die = np.random.default_rng(1), forced("1/6", "1/6")
+    >>> cheated = rng.random(3000) < 0.3
+    >>> frame = pd.DataFrame({"gpa": 2 + 0.8 * cheated + rng.normal(size=3000)})
+    >>> frame["cheated"] = die.randomize(cheated, rng=rng)
+    >>> fit = predictor("gpa ~ cheated", frame, designs={"cheated": die})
+    >>> fit.labels, fit.value.round(2), fit.se.round(2)
+    (('Intercept', 'cheated'), array([1.97, 0.84]), array([0.03, 0.06]))
+    """
+    choice(family, "family", tuple(FAMILIES))
+    sampling = {"weights": weights, "strata": strata, "clusters": clusters, "times": times}
+    rows = read_hidden(formula, data, designs, truth, sampling, missing)
+    kind = kind_of_error(se, rows.people, False)
+    if kind == "expected":
+        refuse(
+            "`se` must be one of observed, opg, robust",
+            "'expected'",
+            "no formula holds the mean over all outcomes",
+        )
+    outcome = checked_outcome(rows.outcome, family)
+    stacked = Covariates(np.concatenate(rows.columns), rows.labels, lambda _: np.empty(0), None)
+    columns, back = standardised(stacked)
+    truths, truths_back = standardised(rows.truths)
+    shift, scale = _scale(outcome, stacked.matrix) if family == "linear" else (0.0, 1.0)
+    by_cell = columns.reshape(len(rows.columns), -1, columns.shape[1])
+    model = MixtureModel(by_cell, truths, rows.seen, (outcome - shift) / scale, FAMILIES[family], rows.people)
+    at = _fitted(model)
+    cov = covariance(model, at, kind, model.point(at).information)
+    return _as_fit(rows, model, at, cov, kind, family, (back, truths_back, shift, scale))
+
+
+def _scale(outcome: Array, matrix: Array) -> tuple[float, float]:
+    """What is taken off an outcome, if there is an intercept to put it back, and what it is divided by."""
+    constant = (matrix == matrix[0]).all(axis=0) & (matrix[0] != 0)
+    return (float(outcome.mean()) if constant.any() else 0.0), float(outcome.std())
+
+
+def _fitted(model: MixtureModel) -> Array:
+    """EM's steps from zero first, then Newton's: EM is sure of its way, Newton arrives."""
+    near = climb(model.point, np.zeros(model.width), steps=15)
+    start = near.point.at
+    found = replace(climb(replace(model, newton=True).point, start), start=near.start)
+    return inner_maximum(model.observed, found, _ADVICE)
+
+
+def _as_fit(
+    rows: Hidden,
+    model: MixtureModel,
+    at: Array,
+    cov: Array,
+    kind: str,
+    family: str,
+    scales: tuple[Array, Array, float, float],
+) -> PredictorFit:
+    """Everything back in the units of the data."""
+    back, truths_back, shift, scale = scales
+    beta, more, gamma = model.parts(at)
+    wide = np.kron(np.eye(model.cells - 1), truths_back)
+    first, last = len(beta), len(beta) + len(more)
+    value = scale * (back @ beta)
+    if shift:
+        constant = (np.concatenate(rows.columns) == rows.columns[0][0]).all(axis=0) & (
+            rows.columns[0][0] != 0
+        )
+        one = int(np.argmax(constant))
+        value[one] += shift / rows.columns[0][0, one]
+    method = (
+        f"{' and '.join(item.described for item in rows.channels)}, {family} outcome, maximum "
+        f"likelihood, {kind} errors"
+    )
+    outcome_cov = scale**2 * back @ cov[:first, :first] @ back.T
+    truth_cov = wide @ cov[last:, last:] @ wide.T
+    mass = rows.people.mass
+    return PredictorFit(
+        _estimate(value, outcome_cov, rows.labels, rows, method),
+        model.log_likelihood(at) - float(mass.sum()) * np.log(scale),
+        {"used": rows.people.rows, **rows.dropped},
+        f"{family} regression on {'a randomized answer' if len(rows.items) == 1 else 'randomized answers'}",
+        _footing(rows, family, kind),
+        _estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows, f"model of the truth; {method}"),
+        float(np.exp(more[0]) * scale) if len(more) else None,
+        np.asarray(model.shares(at) @ mass / mass.sum()),
+        tuple(rows.cells),
+        family,
+    )
+
+
+def _truth_labels(rows: Hidden) -> tuple[str, ...]:
+    """One item: its name and the column. Several: all truths of the cell, and the column."""
+    if len(rows.items) == 1:
+        return tuple(f"{rows.items[0]}: {name}" for name in rows.truths.labels)
+    cells = [
+        ", ".join(f"{item} = {one}" for item, one in zip(rows.items, cell, strict=True))
+        for cell in rows.cells
+    ]
+    return tuple(f"{cell}: {name}" for cell in cells[1:] for name in rows.truths.labels)
+
+
+def _estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Hidden, method: str) -> Estimate:
+    se, people = np.sqrt(np.diag(cov)), rows.people
+    basis = Student(value, se, people.df) if people.complex else Normal(value, se)
+    return Estimate(value, se, labels, cov, people.n, rows.loss, covered(people), method, rows.notes, basis)
+
+
+def _footing(rows: Hidden, family: str, kind: str) -> Footing:
+    shared = (family, rows.seen, rows.outcome, rows.truths.matrix, rows.people.mass)
+    return Footing(
+        shared, np.concatenate(rows.columns), kind, False, rows.people.df if rows.people.complex else None
+    )

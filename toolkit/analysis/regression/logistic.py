@@ -1,0 +1,107 @@
+"""`logistic`: who has the trait? Regression of a yes/no truth that is seen through randomized reports."""
+
+from typing import Any, Literal
+
+import numpy as np
+
+from toolkit.analysis.regression.binary import BinaryModel
+from toolkit.analysis.regression.coefficients import as_estimate, footing_of
+from toolkit.analysis.regression.errors import covariance, kind_of_error
+from toolkit.analysis.regression.links import Link, link_named
+from toolkit.analysis.regression.logistic_fit import LogisticFit
+from toolkit.analysis.regression.reading.covariates import standardised
+from toolkit.analysis.regression.reading.rows import Rows, read_rows
+from toolkit.analysis.regression.scoring import Climb, climb, inner_maximum, newton
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice, refuse
+
+Error = Literal["observed", "expected", "opg", "robust"]
+
+
+def logistic(
+    formula: Any,
+    data: Any,
+    design: Any,
+    *,
+    design_by: Any = None,
+    link: Literal["logit", "probit", "cloglog"] = "logit",
+    se: Error | None = None,
+    penalty: Literal["jeffreys"] | None = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    times: Any = None,
+    missing: Literal["refuse", "drop"] = "refuse",
+) -> LogisticFit:
+    """Regression of a yes/no truth on covariates, from reports that a design has randomized.
+
+    A person with covariates x has the trait with probability g(x'b); a report y then has probability
+    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The maximum of this likelihood is found by
+    Fisher scoring from zero. Where it lies at infinity, as low prevalence often makes it, the fit is refused;
+    penalty="jeffreys" is always finite.
+
+    Parameters
+    ----------
+    formula : "reports ~ covariates" in the grammar of formulaic; or the reports themselves, and then `data`
+    is a
+        table of numbers, to which an intercept is added.
+    data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    design : the design; or several by name, and `design_by` says which is whose: a column or an array.
+    link : "logit", "probit" or "cloglog".
+    se : "observed" (the default), "expected", "opg", or "robust", the default with a complex sample.
+    weights, strata, clusters : of a complex sample, columns or arrays. times : how many people a row stands
+    for. missing : "refuse", or "drop" to leave out rows with missing values; `.rows` counts them.
+
+    >>> from toolkit import forced
+    >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
+    >>> female = rng.random(4000) < 0.5
+    >>> cheated = rng.random(4000) < np.where(female, 0.4, 0.2)
+    >>> fit = logistic(die.randomize(cheated, rng=rng), female, die)
+    >>> fit.labels, fit.value.round(2), fit.se.round(2)
+    (('Intercept', 'x1'), array([-1.27,  0.79]), array([0.09, 0.11]))
+    """
+    sampling = {"weights": weights, "strata": strata, "clusters": clusters, "times": times}
+    rows = read_rows(formula, data, design, design_by, sampling, missing)
+    if (count := len(rows.channel.options)) != 2:
+        refuse("`design` must have two options", count, "for more than two there is multinomial()")
+    jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    return _fit(rows, link_named(link), kind_of_error(se, rows.people, jeffreys), jeffreys)
+
+
+def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
+    """The maximum, its errors, and both in the units of the covariates."""
+    columns, back = standardised(rows.covariates)
+    model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
+    found = climb(model.point, np.zeros(columns.shape[1]))
+    at = (
+        _penalised(model, found)
+        if jeffreys
+        else inner_maximum(model.observed, found, "use penalty='jeffreys'")
+    )
+    cov = covariance(model, at, kind, model.point(at).information)
+    how = "penalised" if jeffreys else "maximum"
+    method = f"{rows.channel.described}, {link.name} link, {how} likelihood, {kind} errors"
+    form = f"{link.name} link{', Jeffreys penalty' if jeffreys else ''}"
+    return LogisticFit(
+        as_estimate(back @ at, back @ cov @ back.T, rows.covariates.labels, rows, method),
+        model.log_likelihood(at),
+        {"used": rows.people.rows, **rows.dropped},
+        f"logistic regression through a randomized answer ({form})",
+        footing_of(rows, link.name, kind, jeffreys),
+        rows,
+        link,
+    )
+
+
+def _penalised(model: BinaryModel, found: Climb) -> Array:
+    """The maximum of the penalised likelihood: it falls to minus infinity in every direction."""
+    point, arrived = found.point, found.arrived
+    if not arrived:
+        point, arrived = newton(model.point, point)
+    if not arrived:
+        refuse(
+            "the penalised likelihood must lead to its maximum",
+            "none within 60 steps",
+            "rescale or leave out covariates",
+        )
+    return point.at

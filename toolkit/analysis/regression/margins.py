@@ -1,0 +1,123 @@
+"""Prevalences and their differences, averaged over the people of a fit."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from toolkit.analysis.regression.reading.columns import Column
+from toolkit.analysis.regression.reading.covariates import Covariates
+from toolkit.analysis.regression.reading.people import People
+from toolkit.core.arrays import Array
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Normal, Student
+
+_STEP = 1e-4  # of a standard deviation, to both sides: the derivative of a formula's columns by a variable
+
+
+@dataclass(frozen=True, eq=False)
+class Effect:
+    """A quantity of each person, and its derivatives by the coefficients; `label` is the option it is of, if
+    there are several.
+    """
+
+    label: str
+    each: Array
+    gradient: Array
+
+
+Shares = Callable[[Array], list[Effect]]
+"""The prevalences that a matrix of covariates leads to: one effect for each option that has one."""
+
+
+def effects(
+    covariates: Covariates, shares: Shares, variable: str | None, levels: Sequence[Any] | None
+) -> list[Effect]:
+    """What is to be averaged: prevalences, their differences, or their derivatives by a variable."""
+    if variable is None:
+        return shares(covariates.matrix)
+    values = covariates.values(variable)
+    if levels is not None:
+        return [effect for level in levels for effect in _at(covariates, shares, variable, level)]
+    steps = _steps(values)
+    if steps is None:
+        return _derivatives(covariates, shares, variable, values)
+    first = shares(covariates.where(variable, _everywhere(covariates, steps[0])))
+    found = []
+    for level in steps[1:]:
+        others = shares(covariates.where(variable, _everywhere(covariates, level)))
+        named = f"{variable}: {level} − {steps[0]}"
+        found += [_less(_named(named, one.label), one, zero) for one, zero in zip(others, first, strict=True)]
+    return found
+
+
+def _steps(values: Column) -> list[Any] | None:
+    """The values of a variable that goes in steps: of two numbers, or of categories; None for a quantity."""
+    if values.dtype.kind in "OUTb":
+        return sorted(set(values.tolist()))
+    found = np.unique(values)
+    return found.tolist() if len(found) == 2 else None
+
+
+def _everywhere(covariates: Covariates, level: Any) -> Column:
+    return np.full(len(covariates.matrix), level, dtype=object if isinstance(level, str) else None)
+
+
+def _at(covariates: Covariates, shares: Shares, variable: str, level: Any) -> list[Effect]:
+    """The prevalences of each person if the variable had this value."""
+    found = shares(covariates.where(variable, _everywhere(covariates, level)))
+    return [replace(effect, label=_named(f"{variable} = {level}", effect.label)) for effect in found]
+
+
+def _derivatives(covariates: Covariates, shares: Shares, variable: str, values: Column) -> list[Effect]:
+    numbers = values.astype(np.float64)
+    step = _STEP * float(numbers.std())
+    above, below = (shares(covariates.where(variable, numbers + side * step)) for side in (1, -1))
+    return [
+        _less(_named(variable, up.label), up, down, 2 * step) for up, down in zip(above, below, strict=True)
+    ]
+
+
+def _less(label: str, one: Effect, other: Effect, width: float = 1.0) -> Effect:
+    return Effect(label, (one.each - other.each) / width, (one.gradient - other.gradient) / width)
+
+
+def _named(change: str, option: str) -> str:
+    return f"{change}, {option}" if option else change
+
+
+def margin_estimate(
+    coefficients: Estimate, people: People, found: list[Effect], influence: Array | None
+) -> Estimate:
+    """The effects averaged over people, with the covariance that the coefficients leave them.
+
+    With `influence`, what each person moves the coefficients by, people are a sample, too.
+    """
+    mass = people.mass / people.mass.sum()
+    means = np.array([mass @ effect.each for effect in found])
+    slopes = np.array([mass @ effect.gradient for effect in found])
+    if influence is None:
+        cov = slopes @ np.asarray(coefficients.cov) @ slopes.T
+        covers = f"{coefficients.covers}, at the covariates of these people"
+    else:
+        weights = 1.0 if people.weights is None else people.weights
+        own = np.column_stack(
+            [weights * (effect.each - mean) for effect, mean in zip(found, means, strict=True)]
+        )
+        cov = people.scatter(own / people.mass.sum() + influence @ slopes.T)
+        covers = f"{coefficients.covers}, of the covariates, too"
+    se, one = np.sqrt(np.diag(cov)), len(found) == 1
+    value, error = (float(means[0]), float(se[0])) if one else (means, se)
+    df = coefficients.basis.df if isinstance(coefficients.basis, Student) else None
+    return Estimate(
+        value=value,
+        se=error,
+        labels=tuple(effect.label or "mean prevalence" for effect in found),
+        cov=cov,
+        n=coefficients.n,
+        loss=coefficients.loss,
+        covers=covers,
+        method=f"average over people; {coefficients.method}",
+        basis=Normal(value, error) if df is None else Student(value, error, df),
+    )

@@ -1,0 +1,127 @@
+"""The designs that reports came through, row by row: one for all people, or one for each way of asking."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.analysis.regression.reading.columns import Column
+from toolkit.core.arrays import Array, Labels
+from toolkit.core.checks import refuse
+from toolkit.core.loss import Pure
+from toolkit.local.design import Design
+from toolkit.local.matrix.encoding import encode
+
+_LEAST = 1e-150  # and its square is still a float
+
+
+@dataclass(frozen=True, eq=False)
+class Channel:
+    """Reports as codes, and for each row the design that it came through.
+
+    Parameters
+    ----------
+    designs : the designs; they share their options.
+    which : for each row the place of its design among them.
+    codes : for each row its report's code in that design.
+    """
+
+    designs: tuple[Design, ...]
+    which: npt.NDArray[np.intp]
+    codes: npt.NDArray[np.intp]
+
+    @property
+    def options(self) -> Labels:
+        return self.designs[0].options
+
+    @property
+    def loss(self) -> Pure:
+        """What a report costs its sender: that of the design with the greatest epsilon."""
+        return Pure(max(design.epsilon for design in self.designs))
+
+    @property
+    def described(self) -> str:
+        """The designs by name."""
+        found = list(dict.fromkeys(design.name for design in self.designs))
+        return f"{' and '.join(found)} design{'s' if len(found) > 1 else ''}"
+
+    @cached_property
+    def seen(self) -> Array:
+        """Pr(the report that was seen | truth), one row a truth, one column a person."""
+        if len(self.designs) == 1:
+            return np.asarray(self.designs[0].matrix[:, self.codes])
+        found = np.empty((len(self.options), len(self.codes)))
+        for rows, matrix in self.parts():
+            found[:, rows] = matrix[:, self.codes[rows]]
+        return found
+
+    def parts(self) -> Iterator[tuple[Any, Array]]:
+        """The rows of each design, and its matrix."""
+        if len(self.designs) == 1:
+            yield slice(None), self.designs[0].matrix
+            return
+        for place, design in enumerate(self.designs):
+            yield np.flatnonzero(self.which == place), design.matrix
+
+    def likelihood(self, share: Array, rest: Array) -> Array:
+        """Pr(the report that was seen) for two truths with these probabilities."""
+        return np.asarray(np.maximum(self.seen[0] * rest + self.seen[1] * share, _LEAST))
+
+    def curvature(self, share: Array, rest: Array) -> tuple[Array, Array]:
+        """Of two truths: the sums over all reports of difference**2 / probability, and of its derivative.
+
+        The first is what one report is expected to tell about the share of its sender's group.
+        """
+        kappa, slope = np.zeros_like(share), np.zeros_like(share)
+        for rows, (without, given) in self.parts():
+            for low, high in zip(without, given, strict=True):
+                if low != high:
+                    probability = np.maximum(low * rest[rows] + high * share[rows], _LEAST)
+                    kappa[rows] += (high - low) ** 2 / probability
+                    slope[rows] -= (high - low) ** 3 / probability / probability
+        return kappa, slope
+
+
+def through(reports: Column, design: Any, ways: Column | None) -> Channel:
+    """Reports read by their designs; `ways` says for each row which one of a mapping of designs it is."""
+    if ways is None:
+        if isinstance(design, Mapping):
+            refuse("`design_by` must say which design is whose", "none", f"there are {len(design)} designs")
+        found = (_with_matrix(design),)
+        codes = encode(reports, found[0].report_options, "reports").codes
+        return Channel(found, np.zeros(len(codes), dtype=np.intp), codes.astype(np.intp))
+    if not isinstance(design, Mapping):
+        refuse(
+            "`design_by` needs a mapping of designs",
+            type(design).__name__,
+            "it chooses among several",
+            TypeError,
+        )
+    designs = tuple(_with_matrix(one) for one in design.values())
+    if not designs or any(one.options != designs[0].options for one in designs):
+        refuse(
+            "designs must have the same options in the same order",
+            "others",
+            "one model has one set of truths",
+        )
+    which = np.full(len(ways), -1, dtype=np.intp)
+    found_codes = np.zeros(len(ways), dtype=np.intp)
+    for place, (key, one) in enumerate(zip(design, designs, strict=True)):
+        mine = np.flatnonzero(ways == key)
+        which[mine] = place
+        if len(mine):
+            found_codes[mine] = encode(reports[mine], one.report_options, "reports").codes
+    if unknown := int(np.count_nonzero(which < 0)):
+        rule = f"`design_by` must hold the keys of `design` ({', '.join(map(str, design))})"
+        refuse(rule, f"{unknown} of {len(ways)} rows that do not", "their reports cannot be read")
+    return Channel(designs, which, found_codes)
+
+
+def _with_matrix(design: Any) -> Design:
+    if not isinstance(design, Design):
+        consequence = "give a design such as warner('3/4'); a bare name leaves its probabilities open"
+        refuse("`design` must be a Design", type(design).__name__, consequence, TypeError)
+    return design

@@ -1,0 +1,121 @@
+"""Who stands behind the rows of a model: weights, strata, clusters, how many each row stands for, and the
+variance that follows from them.
+"""
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.analysis.regression.reading.columns import Column, groups, numbers
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+
+Groups = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """One entry a row. Without any of them the rows are persons drawn independently, each counted once.
+
+    Parameters
+    ----------
+    rows : how many there are.
+    weights : how much each person of a row weighs.
+    times : how many persons a row stands for.
+    strata, clusters : groups as codes; clusters are told apart within their strata.
+    """
+
+    rows: int
+    weights: Array | None = None
+    times: Array | None = None
+    strata: Groups | None = None
+    clusters: Groups | None = None
+
+    @property
+    def complex(self) -> bool:
+        """Whether the sample is more than independent persons who weigh the same."""
+        return self.weights is not None or self.strata is not None or self.clusters is not None
+
+    @cached_property
+    def n(self) -> int:
+        return self.rows if self.times is None else int(self.times.sum())
+
+    @cached_property
+    def mass(self) -> Array:
+        """What a row counts for in a sum over people: weight times number."""
+        one = np.ones(self.rows) if self.weights is None else self.weights
+        return one if self.times is None else one * self.times
+
+    @cached_property
+    def _units(self) -> tuple[Groups | None, Groups, Array]:
+        """For each row its sampling unit, for each unit its stratum, and how many units are in each
+        stratum.
+        """
+        strata = np.zeros(self.rows, dtype=np.intp) if self.strata is None else self.strata
+        if self.clusters is None:
+            return None, strata, np.bincount(strata, self.times).astype(np.float64)
+        pairs = strata * (int(self.clusters.max()) + 1) + self.clusters
+        _, first, unit = np.unique(pairs, return_index=True, return_inverse=True)
+        return unit.reshape(-1), strata[first], np.bincount(strata[first]).astype(np.float64)
+
+    @property
+    def df(self) -> int:
+        """Degrees of freedom: sampling units minus strata."""
+        sizes = self._units[2]
+        return int(sizes.sum()) - len(sizes)
+
+    def scatter(self, parts: Array) -> Array:
+        """The variance of the sum of `parts` over sampling units drawn with replacement within strata.
+
+        `parts` is one row a person, weights in it already. A stratum with a single unit is refused.
+        """
+        unit, stratum, sizes = self._units
+        if int(sizes.min()) < 2:
+            count = int(np.count_nonzero(sizes < 2))
+            refuse(
+                "every stratum must have two sampling units", f"{count} with one", "its variance is unknown"
+            )
+        times = None
+        if unit is None:
+            totals, times = parts, self.times
+        else:
+            many = parts if self.times is None else parts * self.times[:, None]
+            totals = np.column_stack([np.bincount(unit, column) for column in many.T])
+        weighted = totals if times is None else totals * times[:, None]
+        means = np.column_stack([np.bincount(stratum, column) for column in weighted.T]) / sizes[:, None]
+        centred = totals - means[stratum]
+        factor = (sizes / (sizes - 1))[stratum] * (1 if times is None else times)
+        return np.asarray(centred.T @ (centred * factor[:, None]))
+
+
+def people(
+    rows: int, weights: Column | None, times: Column | None, strata: Column | None, clusters: Column | None
+) -> People:
+    """The same from columns, checked."""
+    return People(
+        rows,
+        None
+        if weights is None
+        else _above_zero(numbers(weights, "weights"), "weights", "a person who counts"),
+        None if times is None else _whole(_above_zero(numbers(times, "times"), "times", "a row of persons")),
+        None if strata is None else groups(strata),
+        None if clusters is None else groups(clusters),
+    )
+
+
+def _above_zero(found: Array, what: str, whose: str) -> Array:
+    if low := int(np.count_nonzero(found <= 0)):
+        refuse(
+            f"{what} must be above 0",
+            f"{low} of {len(found)} that are not",
+            f"each belongs to {whose}; leave the others out",
+        )
+    return found
+
+
+def _whole(found: Array) -> Array:
+    if np.any(found != np.floor(found)):
+        refuse("times must be whole numbers", "others", "they count persons; weights are another argument")
+    return found

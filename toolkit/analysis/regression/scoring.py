@@ -1,0 +1,131 @@
+"""Fisher scoring: up a likelihood by its expected information, with steps that are halved until they rise.
+
+The likelihood of randomized reports is bounded and flat towards infinity, and not concave. From zero, Fisher
+scoring ends in the inner maximum where there is one; a quasi-Newton method steps over it onto the plateau.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+
+_STEPS = 100
+_LONGEST = 3.0  # of a step, in any coefficient of a standardised column
+_HALVINGS = 40
+_CLOSE = 1e-16  # of gradient, inverse information, gradient: twice what one more step would gain
+_FLAT = 1e-3  # information at the maximum, relative to that at zero
+_WEAK = 1.0  # information that leaves a standard error of 1 to a standardised column
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """A place on a likelihood: its height, its gradient, and the expected information."""
+
+    at: Array
+    height: float
+    gradient: Array
+    information: Array
+
+
+Evaluate = Callable[[Array], Point]
+
+
+@dataclass(frozen=True, eq=False)
+class Climb:
+    """Where scoring ended, whether that is a stationary point, and where it began."""
+
+    point: Point
+    arrived: bool
+    start: Point
+
+    @property
+    def flat(self) -> bool:
+        """Whether some direction has less than 1/1000 of its information at zero left, and too little for a
+        standard error of 1: there a maximum cannot be told from a slope that rises for ever.
+        """
+        try:
+            root = np.linalg.inv(np.linalg.cholesky(self.start.information))
+        except np.linalg.LinAlgError:
+            return True
+        left = float(np.linalg.eigvalsh(root @ self.point.information @ root.T)[0])
+        return left < _FLAT and float(np.linalg.eigvalsh(self.point.information)[0]) < _WEAK
+
+
+def climb(evaluate: Evaluate, start: Array, steps: int = _STEPS) -> Climb:
+    """Fisher scoring from `start`, or whatever the information of the points makes of it."""
+    first = point = evaluate(start)
+    for _ in range(steps):
+        step = _solved(point.information, point.gradient)
+        if step is None:
+            return Climb(point, False, first)
+        if abs(float(point.gradient @ step)) < _CLOSE:
+            return Climb(point, True, first)
+        higher = rise(evaluate, point, step)
+        if higher is None:
+            return Climb(point, abs(float(point.gradient @ step)) < 1e-9, first)
+        point = higher
+    return Climb(point, False, first)
+
+
+def rise(evaluate: Evaluate, point: Point, step: Array) -> Point | None:
+    """The point after a step, halved until it is no lower; None where no part of the step is."""
+    step = step * min(1.0, _LONGEST / float(np.abs(step).max()))
+    slack = 1e-12 * (1 + abs(point.height))  # rounding of a sum over many people
+    for _ in range(_HALVINGS):
+        new = evaluate(point.at + step)
+        if new.height >= point.height - slack:
+            return new
+        step = step / 2
+    return None
+
+
+def inner_maximum(observed: Callable[[Array], Array], found: Climb, advice: str) -> Array:
+    """Where scoring has arrived at a maximum; what runs away, or is too flat to tell, is refused."""
+    rule = "the likelihood must have its maximum at finite coefficients"
+    if found.flat and not found.arrived:
+        consequence = f"the maximum is not at finite coefficients; {advice}"
+        refuse(rule, "one that still rises where nothing bends it", consequence)
+    if found.flat:
+        consequence = f"such a point cannot be told from a maximum at infinity; {advice}"
+        refuse(rule, "one with hardly any information left in some direction", consequence)
+    if not found.arrived or np.linalg.eigvalsh(observed(found.point.at))[0] <= 0:
+        refuse(rule, "none within 100 steps", f"the coefficients would mean nothing; {advice}")
+    return found.point.at
+
+
+def newton(evaluate: Evaluate, point: Point, steps: int = 60) -> tuple[Point, bool]:
+    """Newton's method with differences of the gradient for the Hessian: where Fisher scoring is too slow."""
+    for _ in range(steps):
+        curvature = _differences(evaluate, point)
+        values, vectors = np.linalg.eigh(curvature)
+        upward = vectors @ (
+            vectors.T @ point.gradient / np.maximum(np.abs(values), 1e-8 * np.abs(values).max())
+        )
+        if abs(float(point.gradient @ upward)) < 1e-14 and values[0] > 0:
+            return point, True
+        higher = rise(evaluate, point, upward)
+        if higher is None:
+            return point, bool(values[0] > 0 and abs(float(point.gradient @ upward)) < 1e-9)
+        point = higher
+    return point, False
+
+
+def _differences(evaluate: Evaluate, point: Point) -> Array:
+    width = 1e-5
+    columns = [
+        evaluate(point.at - width * axis).gradient - evaluate(point.at + width * axis).gradient
+        for axis in np.eye(len(point.at))
+    ]
+    found = np.array(columns) / (2 * width)
+    return np.asarray((found + found.T) / 2)
+
+
+def _solved(matrix: Array, vector: Array) -> Array | None:
+    try:
+        factor = np.linalg.cholesky(matrix)
+    except np.linalg.LinAlgError:
+        return None
+    return np.asarray(np.linalg.solve(factor.T, np.linalg.solve(factor, vector)))

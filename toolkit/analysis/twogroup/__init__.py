@@ -1,0 +1,18 @@
+"""Two groups asked with different odds: an innocuous question of unknown prevalence, people who do not
+follow the instructions, and lists with and without the sensitive item.
+"""
+
+from toolkit.analysis.twogroup.cheating import cheater_detection
+from toolkit.analysis.twogroup.crosswise import extended_crosswise
+from toolkit.analysis.twogroup.lists import item_sum, list_experiment
+from toolkit.analysis.twogroup.lying import lie_detector
+from toolkit.analysis.twogroup.unknown import unknown_question
+
+__all__ = [
+    "cheater_detection",
+    "extended_crosswise",
+    "item_sum",
+    "lie_detector",
+    "list_experiment",
+    "unknown_question",
+]

@@ -1,0 +1,136 @@
+"""Cheater detection (Clark and Desharnais 1998): some say no whatever the device demands."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from toolkit.analysis.twogroup.groups import Groups, Tested, boundary_test, outside_notes, read_groups
+from toolkit.core.arrays import Array
+from toolkit.core.checks import level as check_level
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Interval, Normal, cut
+from toolkit.core.loss import Pure
+
+
+@dataclass(frozen=True, eq=False)
+class Cheating:
+    """What cheater detection found.
+
+    Parameters
+    ----------
+    estimate : shares of carriers who follow the instructions, of non-carriers who do, and of cheaters, who
+        always say no; unbiased.
+    groups : the counts.
+    """
+
+    estimate: Estimate
+    groups: Groups
+
+    @property
+    def likeliest(self) -> Array:
+        """The three shares, inside what is possible."""
+        return _likeliest(self.groups, np.asarray(self.estimate.value))[0]
+
+    @property
+    def without_cheating(self) -> float:
+        """The share of carriers if there are no cheaters."""
+        return self.groups.likeliest(self.groups.p, (1.0, 1.0))[0]
+
+    @property
+    def test(self) -> Tested:
+        """Whether there are cheaters at all: likelihood ratio, on the edge."""
+        highest = _likeliest(self.groups, np.asarray(self.estimate.value))[1]
+        without = self.groups.likeliest(self.groups.p, (1.0, 1.0))[1]
+        return boundary_test(2 * (highest - without), "there are no cheaters")
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """Where the true share lies if nothing else were unknown: a cheater may be a carrier or not."""
+        value = np.asarray(self.estimate.value)
+        return float(value[0]), float(value[0] + value[2])
+
+    def interval(self, level: float = 0.95) -> Interval:
+        """An interval that holds the true share with this chance wherever in the range it lies (Imbens and
+        Manski 2004): shorter than one that holds the whole range.
+        """
+        wanted, se = check_level(level), np.asarray(self.estimate.se)
+        low, high = self.range
+        reach = imbens_manski(max(high - low, 0.0) / max(se[0], se[1]), wanted)
+        return cut(low - reach * se[0], max(low, high) + reach * se[1], (0.0, 1.0), wanted, "imbens-manski")
+
+
+def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
+    """How many carriers, when some people say no whatever they are told?
+
+    Each group is told "say yes" with its own probability, else to tell the truth. Carriers say yes, honest
+    non-carriers say yes when told so, cheaters never: Pr(yes) = carriers + honest * p. Cheaters may be
+    carriers: the true share lies between the carriers found and those plus the cheaters.
+
+    Parameters
+    ----------
+    reports : counts [[no, yes], [no, yes]] of the two groups; or one report a person, and `by` their groups.
+    p : the probability of "say yes" in each group, (0.2, 0.8); with `by`, {group: probability}.
+
+    >>> found = cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))
+    >>> found.estimate.value.round(3), found.interval()
+    (array([0.247, 0.726, 0.027]), Interval(low=0.2151, high=0.324, level=0.95, method='imbens-manski'))
+    """
+    groups = read_groups(reports, p, by)
+    first, second = groups.p
+    gap = second - first
+    solve = np.array([[second, -first], [-1, 1], [1 - second, first - 1]]) / gap
+    value = solve @ groups.seen + np.array([0.0, 0.0, 1.0])
+    cov = solve @ np.diag(groups.variance) @ solve.T
+    highest = _likeliest(groups, value)[1]
+    se = np.sqrt(np.diag(cov))
+    estimate = Estimate(
+        value=value,
+        se=se,
+        labels=("carriers", "honest non-carriers", "cheaters"),
+        cov=cov,
+        n=groups.n,
+        loss=Pure(float("inf")),
+        covers="sampling and randomization",
+        method="cheater detection, unbiased",
+        notes=(
+            "the true share lies between carriers and carriers plus cheaters",
+            *outside_notes(groups, highest, "three shares"),
+        ),
+        basis=Normal(value, se),
+    )
+    return Cheating(estimate, groups)
+
+
+def _likeliest(groups: Groups, value: Array) -> tuple[Array, float]:
+    """The likeliest shares: the unbiased ones where these are possible, else the best point of the three
+    edges.
+    """
+    if value.min() >= 0:
+        return value, groups.best
+    corners = np.array(
+        [[1.0, 1.0], groups.p, [0.0, 0.0]]
+    )  # Pr(yes) of carriers, of honest others, of cheaters
+    found = []
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        at, height = groups.likeliest(corners[one], corners[other])
+        shares = np.zeros(3)
+        shares[one], shares[other] = 1 - at, at
+        found.append((height, shares))
+    height, shares = max(found, key=lambda pair: pair[0])
+    return shares, height
+
+
+def imbens_manski(width: float, level: float) -> float:
+    """How many standard errors to add at each end of a range that is `width` standard errors wide.
+
+    >>> round(imbens_manski(0.0, 0.95), 4), round(imbens_manski(100.0, 0.95), 4)
+    (1.96, 1.6449)
+    """
+    low, high = float(ndtri(level)), float(ndtri((1 + level) / 2))
+    for _ in range(60):
+        middle = (low + high) / 2
+        enough = ndtr(middle + width) - ndtr(-middle) >= level
+        low, high = (low, middle) if enough else (middle, high)
+    return high

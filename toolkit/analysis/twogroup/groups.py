@@ -1,0 +1,174 @@
+"""Two groups: their counts and probabilities, however they are given, and likelihoods along a line."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import chdtrc, xlogy
+
+from toolkit.core.arrays import Array, Labels
+from toolkit.core.checks import probability, refuse
+from toolkit.local.matrix.encoding import checked_counts, encode
+
+
+@dataclass(frozen=True)
+class Tested:
+    """A test of what a model leaves open: the statistic, its p-value, and what is tested."""
+
+    statistic: float
+    p: float
+    null: str
+
+
+@dataclass(frozen=True, eq=False)
+class Groups:
+    """How many of each group said no and yes, one row a group, and the probability that tells the groups
+    apart.
+    """
+
+    counts: Array
+    p: tuple[float, float]
+
+    @property
+    def n(self) -> int:
+        return int(self.counts.sum())
+
+    @property
+    def seen(self) -> Array:
+        """The share of yes in each group."""
+        return np.asarray(self.counts[:, 1] / self.counts.sum(axis=1))
+
+    @property
+    def variance(self) -> Array:
+        """The estimated variance of each share."""
+        return np.asarray(self.seen * (1 - self.seen) / (self.counts.sum(axis=1) - 1))
+
+    def log_likelihood(self, yes: Any) -> float:
+        """The log-likelihood if yes had these probabilities in the two groups."""
+        yes = np.asarray(yes)
+        return float(np.sum(xlogy(self.counts[:, 1], yes) + xlogy(self.counts[:, 0], 1 - yes)))
+
+    @property
+    def best(self) -> float:
+        """The log-likelihood of the shares as they were seen: no model can do better."""
+        return self.log_likelihood(self.seen)
+
+    def likeliest(self, start: Any, end: Any) -> tuple[float, float]:
+        """Where on the line from `start` (0) to `end` (1) the likelihood is highest, and how high.
+
+        Along a line of probabilities of yes the log-likelihood is concave: bisection of its slope.
+        """
+        lines = [(float(a), float(b) - float(a)) for a, b in zip(start, end, strict=True)]
+        told = [(float(no), float(yes)) for no, yes in self.counts]
+
+        def rises(at: float) -> bool:
+            slope = 0.0
+            for (a, b), (no, yes) in zip(lines, told, strict=True):
+                here = a + at * b
+                slope += b * yes / here if yes and b else 0.0
+                slope -= b * no / (1 - here) if no and b else 0.0
+            return slope > 0
+
+        low, high = 0.0, 1.0
+        for _ in range(60):  # the ends themselves, where a slope may be infinite, are looked at below
+            middle = (low + high) / 2
+            low, high = (middle, high) if rises(middle) else (low, middle)
+
+        def height(at: float) -> float:
+            return self.log_likelihood([a + at * b for a, b in lines])
+
+        best = max((0.0, (low + high) / 2, 1.0), key=height)
+        return best, height(best)
+
+
+def read_groups(reports: Any, p: Any, by: Any, labels: Labels = ("no", "yes")) -> Groups:
+    """Counts of no and yes by group, or reports and for each the group that it is of.
+
+    With counts, `p` holds a probability for each of the two rows; with reports, {group: probability}.
+    """
+    chances = tuple(p.values()) if isinstance(p, Mapping) else tuple(_pair(p))
+    if len(chances) != 2:
+        refuse("there must be two groups", len(chances), "their odds are compared")
+    first, second = (float(probability(one, "p")) for one in chances)
+    if first == second:
+        refuse(
+            "the groups must have different probabilities",
+            f"{first:g} twice",
+            "equal ones tell nothing apart",
+        )
+    if by is None:
+        table = np.asarray(reports)
+        if table.shape != (2, 2):
+            rule = f"counts must be two rows, how many {labels[0]} and {labels[1]} in each group"
+            refuse(rule, f"shape {table.shape}", "or give reports, and `by` for their groups")
+        counts = np.array([checked_counts(row, 2) for row in table])
+    else:
+        counts = _tallied(reports, p, by, labels)
+    if (small := counts.sum(axis=1).min()) < 2:
+        refuse("each group must have at least two people", int(small), "there would be no variance")
+    return Groups(counts, (first, second))
+
+
+def _pair(p: Any) -> Sequence[Any]:
+    if not isinstance(p, Sequence) or isinstance(p, str):
+        refuse(
+            "`p` must hold a probability for each group",
+            type(p).__name__,
+            "(0.2, 0.8), or {group: 0.2, other: 0.8}",
+            TypeError,
+        )
+    return p
+
+
+def _tallied(reports: Any, p: Any, by: Any, labels: Labels) -> Array:
+    if not isinstance(p, Mapping):
+        refuse(
+            "`p` must be {group: probability} when `by` is given",
+            type(p).__name__,
+            "it says which group is which",
+            TypeError,
+        )
+    codes = encode(reports, labels, "reports").codes
+    groups = np.asarray(by.to_numpy() if hasattr(by, "to_numpy") else by)
+    if groups.shape != codes.shape:
+        refuse(
+            "`by` must have one group for each report",
+            f"{groups.shape} for {codes.shape}",
+            "they belong together",
+        )
+    mine = [groups == name for name in p]
+    if unknown := int(np.count_nonzero(~(mine[0] | mine[1]))):
+        refuse(
+            "every report must be of one of the groups in `p`",
+            f"{unknown} of {len(codes)} that are not",
+            "they cannot be read",
+        )
+    return np.array([[np.count_nonzero(codes[one] == code) for code in (0, 1)] for one in mine], dtype=float)
+
+
+def boundary_test(ratio: float, null: str) -> Tested:
+    """A likelihood ratio whose null lies on the edge: half the time it is 0, else chi-squared with one
+    degree of freedom.
+    """
+    ratio = max(ratio, 0.0)
+    return Tested(ratio, 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2), null)
+
+
+def outside_notes(groups: Groups, highest: float, names: str) -> tuple[str, ...]:
+    """What to say where the unbiased estimate leaves the possible: and whether even the nearest model
+    fits.
+    """
+    ratio = 2 * (groups.best - highest)
+    if ratio < 1e-9:
+        return ()
+    p = float(chdtrc(2, ratio))  # at most 2 degrees of freedom: an upper bound
+    note = f"the unbiased estimate lies outside what {names} can be; `likeliest` is inside"
+    if p >= 0.05:
+        return (note,)
+    size = 10.0 ** np.floor(np.log10(max(p, 1e-300)))
+    above = f"{np.ceil(p / size) * size:.0e}"
+    doubt = (
+        f"the counts contradict the model: likelihood ratio {ratio:.2f}, p at most {above} for large groups"
+    )
+    return (note, doubt)

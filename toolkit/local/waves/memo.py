@@ -1,0 +1,179 @@
+"""`Memo`: a permanent randomized answer that stays on the person's device, and fresh noise on it each
+time.
+"""
+
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.core.arrays import Codes
+from toolkit.core.checks import refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Student
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng
+from toolkit.local.design import Design
+from toolkit.local.matrix.encoding import encode
+from toolkit.local.waves.cost import chances, changing, unchanged
+
+
+@dataclass(frozen=True)
+class Memo:
+    """Two yes/no designs, one after the other: `permanent` is drawn once and kept, `fresh` at every report.
+
+    For each answer that a person could have, the device draws one memo when the panel begins, and keeps both
+    for ever. A report is fresh noise on the memo of the answer that holds now. However many reports come from
+    a truth that cannot change, together they cost at most what the permanent design costs. If the truth may
+    change, no such bound holds.
+
+    Parameters
+    ----------
+    permanent, fresh : yes/no designs; neither may be left out: without fresh noise equal reports link the
+    waves,
+        and a report that changes proves a truth that changed.
+
+    Examples
+    --------
+    >>> from toolkit import warner
+    >>> memo = Memo(warner("3/4"), warner("3/4"))
+    >>> [round(memo.epsilon(reports), 3) for reports in (1, 2, 10)], round(memo.permanent.epsilon, 3)
+    ([0.511, 0.847, 1.099], 1.099)
+    >>> round(memo.epsilon(2, truth="changing"), 3)
+    1.022
+    """
+
+    permanent: Design
+    fresh: Design
+
+    def __post_init__(self) -> None:
+        for name in ("permanent", "fresh"):
+            design = getattr(self, name)
+            if not isinstance(design, Design) or design.matrix.shape != (2, 2):
+                received = design if isinstance(design, Design) else type(design).__name__
+                refuse(
+                    f"`{name}` must be a design with two options and two reports",
+                    received,
+                    "a memo says yes or no",
+                    TypeError,
+                )
+
+    @cached_property
+    def design(self) -> Design:
+        """One report: both designs, one after the other."""
+        weights = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
+        scale = self.permanent.denominator * self.fresh.denominator
+        rows = [[Fraction(int(cell), scale) for cell in row] for row in weights]
+        return Design.from_matrix(rows, self.permanent.options, self.fresh.report_options, "memo")
+
+    @cached_property
+    def pair(self) -> Design:
+        """Two waves as one design: pairs of truths, and pairs of reports.
+
+        It is no product: where the truth stays, both reports come from one memo.
+        """
+        kept, sent = (one.weights.astype(object) for one in (self.permanent, self.fresh))
+        once, scale = kept @ sent, self.permanent.denominator * self.fresh.denominator
+        rows = []
+        for t in (0, 1):
+            for u in (0, 1):
+                if t == u:
+                    both = sum(int(kept[t, m]) * np.outer(sent[m], sent[m]) for m in (0, 1))
+                    cells = both * self.permanent.denominator
+                else:
+                    cells = np.outer(once[t], once[u])
+                rows.append([Fraction(int(cell), scale**2) for cell in np.ravel(cells)])
+        return Design.from_matrix(
+            rows, _pairs(self.permanent.options), _pairs(self.fresh.report_options), "memo, two waves"
+        )
+
+    def epsilon(self, reports: int = 1, *, truth: str = "unchanged") -> float:
+        """What so many reports of one person cost together, exactly, rounded up.
+
+        truth="unchanged" is for what cannot change, as where somebody was born; it never passes the epsilon
+        of the permanent design. "changing" is the worst over all ways in which the truth can change from wave
+        to wave, and grows without bound.
+        """
+        count = whole(reports, "reports")
+        chance = chances(self.permanent.weights.tolist(), self.fresh.weights.tolist())
+        if truth not in ("unchanged", "changing"):
+            refuse("`truth` must be one of unchanged, changing", repr(truth), "nothing else is defined")
+        return (unchanged if truth == "unchanged" else changing)(chance, count)
+
+    def remember(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
+        """Memos of n people, drawn once: one row a person, one column for each answer that the person
+        could have.
+        """
+        count = whole(n, "n")
+        columns = [self.permanent.randomize(np.full(count, truth), rng=rng) for truth in (0, 1)]
+        return np.asarray(np.column_stack(columns), dtype=np.intp)
+
+    def report(self, memos: npt.NDArray[np.intp], answers: Any, rng: Rng = None) -> Codes:
+        """Reports of a wave as codes: fresh noise on the memo of the answer that holds now."""
+        codes = encode(answers, self.permanent.options, "answers").codes
+        if np.shape(memos) != (len(codes), 2):
+            refuse(
+                "`memos` must have a row for each answer",
+                f"shape {np.shape(memos)} for {len(codes)}",
+                "remember(n) makes them",
+            )
+        kept = np.asarray(memos)[np.arange(len(codes)), codes]
+        return np.asarray(self.fresh.randomize(kept, rng=rng))
+
+    def estimate(self, reports: Any) -> Estimate:
+        """The prevalence in one wave, as of any design."""
+        return replace(self.design.estimate(reports), loss=Pure(self.epsilon(1)))
+
+    def change(self, first: Any, second: Any) -> Estimate:
+        """How much the prevalence has changed between two waves of the same people, in the same order.
+
+        Each person's scores are subtracted, so that what stays cancels; the interval is by t.
+        """
+        one, two = self._waves(first, second)
+        without, given = self.design.matrix[:, 1]
+        moved = (two.astype(float) - one) / (given - without)
+        value, n = float(moved.mean()), len(moved)
+        se = float(moved.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+        return Estimate(
+            value=value,
+            se=se,
+            labels=("change",),
+            cov=np.array([[se**2]]),
+            n=n,
+            loss=self._both,
+            covers="sampling and randomization",
+            method="memo, two waves of the same people, unbiased",
+            basis=Student(value, se, n - 1),
+        )
+
+    def flows(self, first: Any, second: Any) -> Estimate:
+        """The share of people behind each pair of truths: who stayed, who came, who went."""
+        one, two = self._waves(first, second)
+        return replace(self.pair.estimate_counts(np.bincount(2 * one + two, minlength=4)), loss=self._both)
+
+    @property
+    def _both(self) -> Pure:
+        """What two waves cost: from the integers that are drawn with, not from a table that may be
+        rounded.
+        """
+        return Pure(self.epsilon(2, truth="changing"))
+
+    def _waves(self, first: Any, second: Any) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+        one, two = (
+            encode(reports, self.fresh.report_options, "reports").codes.astype(np.intp)
+            for reports in (first, second)
+        )
+        if len(one) != len(two):
+            refuse(
+                "both waves must be of the same people",
+                f"{len(one)} and {len(two)} reports",
+                "reports are paired by their place",
+            )
+        return one, two
+
+
+def _pairs(labels: tuple[str | int, ...]) -> list[str]:
+    return [f"{one} → {two}" for one in labels for two in labels]
