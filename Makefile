@@ -32,7 +32,7 @@ test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, br
 	@test -n "$(T)" || $(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with notebooks/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 quick: $(READY) lint  ## style, types and the fast tests, for every save
-	@$(PYTEST) -n 2 -q -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
+	@$(PYTEST) -n 2 -q --ignore tests/browser -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
 
 lint: $(READY)  ## style and types
 	@$(BIN)/ruff check .
