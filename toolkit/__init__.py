@@ -14,6 +14,9 @@ curator), `toolkit.survey` (collect and read), `toolkit.attacks` (why, and wheth
 (pictures and widgets), `toolkit.core` (losses, estimates, exact noise).
 """
 
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from toolkit.budget import MISSING, BudgetError, Curator, Ledger, RecordError, between
 from toolkit.central import Exponential, Gaussian, Laplace
 from toolkit.core import Approx, Estimate, Interval, Pure, Zcdp, compose, subsampled
@@ -30,8 +33,10 @@ from toolkit.local import (
     unrelated,
     warner,
 )
-from toolkit.planning import plan
-from toolkit.survey import CollectError, Question, StoreError, Survey, SurveyError, collect
+
+if TYPE_CHECKING:  # the upper floors are loaded when somebody asks for them
+    from toolkit.planning import plan
+    from toolkit.survey import CollectError, Question, StoreError, Survey, SurveyError, collect
 
 __all__ = [
     "MISSING",
@@ -71,3 +76,23 @@ __all__ = [
     "warner",
 ]
 __version__ = "0.2.0"
+
+_LATER = {
+    "plan": "planning",
+    **dict.fromkeys(["CollectError", "Question", "StoreError", "Survey", "SurveyError", "collect"], "survey"),
+}
+_ROOMS = ("analysis", "attacks", "planning", "show", "survey")
+
+
+def __getattr__(name: str) -> Any:
+    """A room of an upper floor, or a name from one."""
+    if name in _ROOMS:
+        return import_module(f"toolkit.{name}")
+    if name not in _LATER:
+        raise AttributeError(f"module 'toolkit' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(f"toolkit.{_LATER[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, *_ROOMS, "budget", "central", "core", "local"]
