@@ -305,7 +305,7 @@ class Design:
 
     def describe(self) -> str:
         """The design in plain words, for a consent form."""
-        return describe(self.weights, self.denominator, self.options, self.report_options, self.epsilon)
+        return describe(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: names, labels and integers only."""

@@ -187,7 +187,7 @@ def _plain_words(question: Question) -> Iterator[str]:
         yield "".join(character for character in text.casefold() if character.isalnum()) or text
 
 
-def check_loss(questions: Sequence[Question], ceiling: Pure, check: bool) -> None:
+def check_loss(questions: Sequence[Question], ceiling: Pure) -> None:
     """What one respondent spends stays below the ceiling, and nothing is called deniable that is not."""
     spent = loss(questions)
     certain = next((question.name for question in questions if math.isinf(question.loss.epsilon)), None)
@@ -210,9 +210,6 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, check: bool) -> Non
             "choose smaller epsilons or fewer questions, or raise `ceiling`: the consent text then says so"
         )
         refuse(rule, f"{spent.epsilon:.4g} ({costs})", remedy)
-    if certain is not None and check:
-        rule = f"`check` must be false, because a report on {certain!r} can prove an answer"
-        refuse(rule, "true", "its right answer, that nobody can tell, would be wrong")
 
 
 def check_size(questions: Sequence[Question]) -> None:
