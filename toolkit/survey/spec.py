@@ -140,6 +140,7 @@ class Survey:
         linter.check_leaks(self.questions)
         linter.check_loss(self.questions, Pure(self.ceiling))
         linter.check_size(self.questions)
+        linter.warn_of_what_can_be_looked_up(self.questions)
 
     @property
     def loss(self) -> Pure:

@@ -86,10 +86,10 @@ class Voice:
         """A number in three digits, rounded up.
 
         >>> from toolkit.local.wording import odds_phrases
-        >>> Voice(odds_phrases()).rounded_up(1.0986122886681098), Voice(odds_phrases()).rounded_up(0.5)
-        ('1.1', '0.5')
+        >>> Voice(odds_phrases()).rounded_up(1.0986122886681098), Voice(odds_phrases()).rounded_up(0.4)
+        ('1.1', '0.4')
         """
-        return self.number(_UP.plus(Decimal(value)))
+        return self.number(_UP.plus(Decimal(value) * (1 - _SLACK)))
 
     def number(self, value: int | float | Decimal) -> str:
         r"""Plain digits with the language's decimal mark and its mark between thousands; a float in three
