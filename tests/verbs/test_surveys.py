@@ -1,3 +1,5 @@
+import pytest
+
 from tests.survey.samples import cheated, survey
 from tests.verbs.shell import said
 from toolkit.command import main
@@ -29,12 +31,14 @@ def test_check_with_a_number_of_people_prints_every_margin(folder, capsys):
     assert (folder / "exams.toml").exists()
 
 
-def test_check_lists_what_is_missing_before_others_are_asked(folder, capsys):
+@pytest.mark.usefixtures("folder")
+def test_check_lists_what_is_missing_before_others_are_asked(capsys):
     told = said(capsys, "check", "exams.toml")
     assert "missing before it is served beyond this machine: controller, contact, purpose" in told
 
 
-def test_check_prints_free_instructions_beside_what_is_promised(folder, capsys):
+@pytest.mark.usefixtures("folder")
+def test_check_prints_free_instructions_beside_what_is_promised(capsys):
     survey(cheated(mode="physical", instructions="Throw a die. On 1 to 6 tell the truth.")).save("die.toml")
     told = said(capsys, "check", "die.toml")
     assert (

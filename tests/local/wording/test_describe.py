@@ -26,6 +26,7 @@ def test_factor_and_epsilon_are_rounded_up_for_every_epsilon() -> None:
         assert said is not None
         assert epsilon is not None
         assert ratio <= Fraction(said[1].replace(",", "")) <= ratio * Fraction(102, 100)
+        assert design.epsilon <= hundredth / 100
         assert design.epsilon <= float(epsilon[1]) + 1e-12
 
 
