@@ -18,7 +18,7 @@ from toolkit.central.statistics import Statistic
 from toolkit.central.steps import SQUARE_BITS, Bounds, Sums
 from toolkit.core.checks import Number, positive, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Rng
 
 
 class Curator(RobustVerbs):
@@ -35,6 +35,8 @@ class Curator(RobustVerbs):
     ledger : what pays.
     neighbors : "replace" (one record changes; the number of rows is public) or "add_remove" (one comes or
     goes).
+
+    Every verb takes `rng`, a Generator, only with a ledger of a simulation: what it draws is no release.
 
     Examples
     --------
@@ -169,7 +171,7 @@ class Curator(RobustVerbs):
         is the curator's word. A score that fails, or is not finite, counts as 0 without a word: saying so
         would tell about the data.
         """
-        mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=sensitivity), check_rng(rng)
+        mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=sensitivity), self.ledger.source(rng)
         listed = listed_once(candidates, "candidates")
         if not listed or not callable(score):
             received = "no candidate" if not listed else type(score).__name__
@@ -196,7 +198,10 @@ class Curator(RobustVerbs):
         how: str = "",
         notes: tuple[str, ...] = (),
     ) -> Estimate:
-        mechanism, source = Laplace.for_epsilon(epsilon, sensitivity=statistic.sensitivity), check_rng(rng)
+        mechanism, source = (
+            Laplace.for_epsilon(epsilon, sensitivity=statistic.sensitivity),
+            self.ledger.source(rng),
+        )
         value = self._paid(mechanism, label, lambda: statistic.of(read()))
         noisy = mechanism.release(value, rng=source)
         return self._told(noisy.rescaled(float(statistic.factor), float(statistic.offset)), label, how, notes)
@@ -211,7 +216,7 @@ class Curator(RobustVerbs):
         rng: Rng,
         how: str,
     ) -> Estimate:
-        share, source = positive(epsilon, "epsilon") / len(parts), check_rng(rng)
+        share, source = positive(epsilon, "epsilon") / len(parts), self.ledger.source(rng)
         mechanism = Composed(
             tuple(Laplace.for_epsilon(share, sensitivity=part.sensitivity) for part in parts)
         )

@@ -18,7 +18,7 @@ from toolkit.central.selection import Exponential
 from toolkit.central.steps import QUANTILE_BITS, Bounds
 from toolkit.core.checks import Number, choice, exact, probability, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Rng
 
 if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast
     from toolkit.central.robust.estimators import Huber
@@ -51,7 +51,7 @@ class RobustVerbs(Keeper):
         statistic = statistics.rank_scores(limits, share, self.neighbors)
         mechanism, source = (
             Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity),
-            check_rng(rng),
+            self.ledger.source(rng),
         )
         scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()))
         place = mechanism.choose(range(len(scores)), scores, rng=source)
@@ -126,7 +126,7 @@ class RobustVerbs(Keeper):
                 TypeError,
             )
         mechanism = InverseSensitivity.for_epsilon(epsilon, estimator, bounds=bounds, step=step)
-        found, source = self._numbers(column), check_rng(rng)
+        found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{estimator!r} location of {self._frame.name(column)}"
         scores = self._paid(mechanism, label, lambda: -mechanism.lengths(found.floats()))
         note = "a Huber location, which of skewed values is neither their median nor their mean"
@@ -190,7 +190,7 @@ class RobustVerbs(Keeper):
                 repr(missing),
                 "were values dropped, their number would be private",
             )
-        found, source = self._numbers(column), check_rng(rng)
+        found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{words} of {self._frame.name(column)}"
         summary = self._paid(mechanism, label, partial(_summary, mechanism, found, float(fill)))
         note = f"released is the {mechanism.statistic.name} of {rows:,} values"

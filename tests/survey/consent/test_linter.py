@@ -176,9 +176,6 @@ def test_a_report_that_proves_an_answer_must_be_allowed_explicitly(design: Any) 
         check=False,
     )
     refused("must not be able to prove an answer", question, ceiling=1e300, check=False)
-    refused(
-        r"`check` must be false, because a report on 'asked' can prove an answer", question, ceiling=math.inf
-    )
     assert math.isinf(survey(question, ceiling=math.inf, check=False).loss.epsilon)
 
 
@@ -261,3 +258,20 @@ def test_what_is_not_refused_is_as_long_as_the_linter_thinks() -> None:
         "token": "x" * 2300,
     }
     assert len(json.dumps(body, ensure_ascii=False).encode()) < 64 * 1024
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Is your birthday in January? Say whether both answers are the same.",
+        "Does your phone number end in 1?",
+        "Sind Sie im Januar geboren?",
+        "¿Es su cumpleaños en enero?",
+    ],
+)
+def test_what_others_can_look_up_is_warned_of(words: str) -> None:
+    asked = {"design": crosswise("1/4"), "mode": "physical"}
+    with pytest.warns(UserWarning, match="asks for what others may find out"):
+        survey(cheated(**asked, instructions=words))
+    survey(cheated(**asked, instructions="Think of a friend whose birthday nobody here can find out."))
+    survey(cheated(mode="physical", instructions=words))  # Warner's design hangs on no other question

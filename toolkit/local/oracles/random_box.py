@@ -20,7 +20,6 @@ from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_sha
 from toolkit.local.protocol import Respondents
 from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
-from toolkit.local.wording import bound_in_words, times_in
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,11 +147,3 @@ class RandomBox(Boxes):
         shares = checked_shares(prevalence, k, "prevalence", exclusive=False)
         asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))
         return generator.binomial(asked, float(self.support.q) + shares * self.support.slope), asked
-
-    def describe(self) -> str:
-        return (
-            f"You are asked about one of the {len(self.options)} boxes, drawn by chance; nothing is sent "
-            "about the others. We "
-            f"receive your true answer {times_in(self.support.p)}, else the opposite. "
-            f"{bound_in_words(self.epsilon)}"
-        )

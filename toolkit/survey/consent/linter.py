@@ -6,12 +6,14 @@ built out of others are found here.
 """
 
 import math
+import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
-from toolkit.survey.consent.statement import loss
+from toolkit.survey.consent.statement import hangs_on_somebody, loss
 from toolkit.survey.language.labels import speaks_for_itself
 from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.language.phrases import languages as known_languages
@@ -187,7 +189,7 @@ def _plain_words(question: Question) -> Iterator[str]:
         yield "".join(character for character in text.casefold() if character.isalnum()) or text
 
 
-def check_loss(questions: Sequence[Question], ceiling: Pure, check: bool) -> None:
+def check_loss(questions: Sequence[Question], ceiling: Pure) -> None:
     """What one respondent spends stays below the ceiling, and nothing is called deniable that is not."""
     spent = loss(questions)
     certain = next((question.name for question in questions if math.isinf(question.loss.epsilon)), None)
@@ -210,9 +212,21 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, check: bool) -> Non
             "choose smaller epsilons or fewer questions, or raise `ceiling`: the consent text then says so"
         )
         refuse(rule, f"{spent.epsilon:.4g} ({costs})", remedy)
-    if certain is not None and check:
-        rule = f"`check` must be false, because a report on {certain!r} can prove an answer"
-        refuse(rule, "true", "its right answer, that nobody can tell, would be wrong")
+
+
+def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
+    """A design that hangs on an innocent answer protects nobody from whoever can find that answer out."""
+    known = re.compile("|".join(phrases(code)["found_out"] for code in known_languages()))
+    for question in filter(hangs_on_somebody, questions):
+        given = [text for text in (question.text, question.help, question.instructions) if text is not None]
+        told = [words for text in given for words in ([text] if isinstance(text, str) else text.values())]
+        if found := next(filter(None, (known.search(words.lower()) for words in told)), None):
+            warnings.warn(
+                f"question {question.name!r} asks for what others may find out ({found.group()!r}): whoever "
+                "knows it reads the true answer off the report. Ask about a person whose birthday nobody "
+                "here can find out, chosen by the respondent and told to nobody.",
+                stacklevel=2,
+            )
 
 
 def check_size(questions: Sequence[Question]) -> None:

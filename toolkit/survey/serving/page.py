@@ -11,7 +11,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolkit.survey import client
-from toolkit.survey.language.words import interface
 from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
@@ -45,7 +44,7 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     The practice question and the question about the method become an introduction of the same shape as all
     questions.
     """
-    data, words = survey.for_page(), interface(survey.languages, survey.interface_words)
+    data, words = survey.for_page(), survey.page_words()
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice(practice, words)] if practice else []
     data["intro"] += [items.check(words)] if check else []
