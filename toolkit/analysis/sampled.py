@@ -96,7 +96,7 @@ class Sampled:
         """Scores of those who have a report; NaN of the others."""
         there = np.array([code is not None for code in codes])
         if not there.any():
-            refuse("there must be at least one report", "none", "there is nothing to estimate from")
+            return np.full(len(codes), np.nan)
         made = design.scores([code for code in codes if code is not None])
         scores = np.full((len(codes), *made.shape[1:]), np.nan)
         scores[there] = made
@@ -155,11 +155,12 @@ class Sampled:
 
     def difference(self, name: str, group: Group, other: Group) -> Estimate:
         design = self.readers[name].design
-        scores = self._scores(design, self._codes(name))
-        sample, asked = self._sample(design)
-        made = sample.difference(
-            scores, self._where(group), self._where(other), labels=self._labels(design), **asked
-        )
+        scores, (sample, asked) = self._scores(design, self._codes(name)), self._sample(design)
+        first, second = self._where(group), self._where(other)
+        known = ~np.isnan(scores if scores.ndim == 1 else scores.max(axis=1))
+        if not (known & first).any() or not (known & second).any():
+            return nobody(design)
+        made = sample.difference(scores, first, second, labels=self._labels(design), **asked)
         return replace(self._estimated(design, made), notes=())
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:

@@ -60,9 +60,14 @@ def has_column(reports: Any, name: str) -> bool:
 def columns_of(reports: Any) -> list[str]:
     """The names of a frame's columns."""
     import narwhals as nw
+    from narwhals.exceptions import DuplicateError
 
     try:
         return list(nw.from_native(reports).lazy().collect_schema().names())
+    except DuplicateError:
+        refuse(
+            "columns must have names of their own", "one that comes twice", "it is not said which is meant"
+        )
     except TypeError:
         rule = "reports must be a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis"
         refuse(rule, type(reports).__name__, "it has no columns that can be counted", TypeError)
