@@ -51,6 +51,11 @@ def test_independence_is_pearsons_test_of_the_reports() -> None:
         three.phi()
 
 
+def test_of_a_single_report_nothing_can_be_said() -> None:
+    with pytest.raises(ValueError, match="at least two reports must have come"):
+        association([[10, 0], [0, 0]], {"a": DIE, "b": DIE}).test()
+
+
 def test_a_frame_gives_the_same_as_its_counts() -> None:
     found = association(people(), PAIR)
     assert found.counts.tolist() == [[849, 438], [402, 311]]

@@ -180,7 +180,27 @@ def test_groups_may_be_of_any_kind() -> None:
     assert estimates(truth, {"report": DIE}, by="g").missing["missing group"].sum() == 1
 
 
+@pytest.mark.parametrize("sample", [None, Sample()], ids=["counts", "sample"])
+def test_a_group_without_reports_has_no_number_and_no_difference(sample) -> None:
+    frame = pd.DataFrame({"report": [1, 0, None], "empty": [None] * 3, "g": ["a", "a", "b"]})
+    found = estimates(frame, {"report": DIE, "empty": WARNER}, by="g", sample=sample)
+    assert np.isnan(found["report"]["b"].value)
+    assert np.isnan(found["empty"]["a"].value)
+    gaps = found.differences("a", adjust="holm")
+    assert gaps.p.isna().all()
+    assert len(found.to_table()) == 4
+
+
 BAD = {
+    "a group twice": (lambda: estimates(DATA, {"forced": DIE}, by=["sex", "sex"]), "name each column once"),
+    "a column twice": (
+        lambda: estimates(pd.DataFrame([[1, 0]], columns=["a", "a"]), {"a": DIE}),
+        "names of their own",
+    ),
+    "a single group": (
+        lambda: estimates(DATA.assign(g="a"), {"forced": DIE}, by="g").differences("a"),
+        "another group than the reference",
+    ),
     "no rows": (lambda: estimates(DATA[:0], {"forced": DIE}), "must have a row"),
     "an unknown column": (lambda: estimates(DATA, {"cheated": DIE}), "none called cheated"),
     "an unknown group": (lambda: estimates(DATA, {"forced": DIE}, by="region"), "none called region"),

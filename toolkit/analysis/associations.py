@@ -79,7 +79,11 @@ class Association:
     def test(self) -> TableTest:
         """Whether the answers may be independent."""
         if self.counts is not None:
-            found = chi_squared(self.counts)
+            seen = self.counts[self.counts.any(axis=1)][:, self.counts.any(axis=0)]
+            if min(seen.shape) < 2:
+                rule = "of each question at least two reports must have come"
+                refuse(rule, "only one of a question", "nothing can go together with it")
+            found = chi_squared(seen)
             return replace(found, method="independence: Pearson's chi-squared of the reports")
         self._binary()
 

@@ -102,7 +102,7 @@ class Counted:
         return {group: found[group] for group in self.groups() if group in found}
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
-        """The first question less the second, of the same people, in each group: mean difference of scores."""
+        """The first question less the second, of the same people, in each group: by their scores."""
         one, other = (self.readers[name].design for name in (first, second))
         scores = [design.scores(np.arange(len(design.report_options))) for design in (one, other)]
         apart = np.subtract.outer(*scores).ravel()

@@ -45,6 +45,8 @@ def estimates(
     """
     names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     made = checked_designs(designs)
+    if len(set(names)) < len(names):
+        refuse("`by` must name each column once", "one that comes twice", "a group has one value of it")
     both = [name for name in names if name in made]
     if both:
         refuse(

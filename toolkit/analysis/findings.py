@@ -79,9 +79,10 @@ class Findings:
         pd, other = extra("pandas"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
         rows, made = [], []
-        for one in self.found:
-            if one.group == other:
-                continue
+        others = [one for one in self.found if one.group != other]
+        if not others:
+            refuse("there must be another group than the reference", "none", "there is nothing to compare")
+        for one in others:
             gap = self.source.difference(one.question, one.group, other)
             made += [entry(gap, i) if np.ndim(gap.value) else gap for i in range(len(gap.labels))]
             tests = np.atleast_1d(gap.test().p)

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.found import Found, nobody
-from toolkit.analysis.reading.cells import STRANGE, Reader
+from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.core.arrays import Array, Mask
+from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.counting import Group, in_order
 from toolkit.core.estimate import Estimate, boundary_note
@@ -29,7 +29,7 @@ class Sampled:
     sample: Sample
 
     @cached_property
-    def _columns(self) -> dict[str, list[Any]]:
+    def _columns(self) -> dict[str, tuple[list[Any], Codes]]:
         nw = extra("narwhals")
 
         try:
@@ -46,26 +46,27 @@ class Sampled:
         if lost:
             refuse("the frame must have every column", f"none called {', '.join(lost)}", "columns go by name")
         if self.sample.rows is not None and self.sample.rows != len(table):
-            refuse(
-                f"the frame must have {self.sample.rows} rows, as the sample has",
-                len(table),
-                "rows go by place",
-            )
-        return {name: table[name].to_list() for name in names}
+            rule = f"the frame must have {self.sample.rows} rows, as the sample has"
+            refuse(rule, len(table), "rows go by place")
+        return {name: numbered(table[name]) for name in names}
 
     @cached_property
     def _rows(self) -> int:
-        return len(next(iter(self._columns.values())))
+        return len(next(iter(self._columns.values()))[1])
 
     @cached_property
-    def _places(self) -> tuple[dict[Group, int], Array]:
+    def _places(self) -> tuple[dict[Group, int], Codes]:
         """The number of each group, in order, and of each row's group; -1 where it has none."""
-        rows = zip(*(self._columns[name] for name in self.by), strict=True) if self.by else [()] * self._rows
-        first: dict[Group, int] = {}
-        found = [-1 if any(map(is_missing, group)) else first.setdefault(group, len(first)) for group in rows]
-        order = {group: number for number, group in enumerate(sorted(first, key=in_order))}
-        renamed = np.array([*(order[group] for group in first), -1])
-        return order, renamed[found]
+        place = np.zeros(self._rows, dtype=np.int64)
+        for name in self.by:
+            place = place * len(self._columns[name][0]) + self._columns[name][1]
+        kinds, first, inverse = np.unique(place, return_index=True, return_inverse=True)
+        cells = [self._columns[name] for name in self.by]
+        groups: list[Group] = [tuple(values[places[row]] for values, places in cells) for row in first]
+        known = sorted((group for group in groups if not any(map(is_missing, group))), key=in_order)
+        order = {group: number for number, group in enumerate(known)}
+        number = [-1 if any(map(is_missing, group)) else order[group] for group in groups]
+        return order, np.array(number, dtype=np.int64).reshape(len(kinds))[inverse]
 
     def groups(self) -> dict[Group, int]:
         order, places = self._places
@@ -75,33 +76,17 @@ class Sampled:
     def groupless(self) -> int:
         return self._rows - sum(self.groups().values())
 
-    def _codes(self, name: str) -> list[Any]:
-        reader = self.readers[name]
-        kept: dict[Any, Any] = {}
-        read = []
-        for cell in self._columns[name]:
-            key = (type(cell), cell) if isinstance(cell, str | int | float) else None
-            if key is None or key not in kept:
-                value = reader.read(cell)
-                if key is not None:
-                    kept[key] = value
-            else:
-                value = kept[key]
-            read.append(value)
-        strange = sum(value is STRANGE for value in read)
-        if strange:
-            reader._refuse(strange, len(read))
-        return read
+    def _read(self, name: str) -> tuple[list[Any], Codes]:
+        """Reports by number, None where they are missing, and the number of each row's."""
+        cells, places = self._columns[name]
+        sizes = np.bincount(places, minlength=len(cells)).tolist()
+        read = self.readers[name].read_all(zip(cells, sizes, strict=True))
+        return [value for value, _ in read], places
 
-    def _scores(self, design: Randomizer, codes: Sequence[Any]) -> Array:
-        """Scores of those who have a report; NaN of the others."""
-        there = np.array([code is not None for code in codes])
-        if not there.any():
-            refuse("there must be at least one report", "none", "there is nothing to estimate from")
-        made = design.scores([code for code in codes if code is not None])
-        scores = np.full((len(codes), *made.shape[1:]), np.nan)
-        scores[there] = made
-        return scores
+    def _scores(self, name: str) -> Array:
+        """Scores of those who have a report; NaN of the others. Each kind of report is scored once."""
+        values, places = self._read(name)
+        return _scored(self.readers[name].design, values)[places]
 
     def _where(self, group: Group) -> Mask:
         order, places = self._places
@@ -136,36 +121,36 @@ class Sampled:
             refuse(
                 "with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone"
             )
-        design, codes = self.readers[name].design, self._codes(name)
-        scores = self._scores(design, codes)
-        sample, asked = self._sample(design)
-        made = []
+        design, (values, places) = self.readers[name].design, self._read(name)
+        scores, (sample, asked) = self._scores(name), self._sample(design)
+        known = np.array([value is not None for value in values])[places]
+        last = np.array([value == 1 for value in values])[places]
+        labels, binary, made = self._labels(design), len(design.report_options) == 2, []
         for group, rows in self.groups().items():
             where = self._where(group)
-            own = [code for code, inside in zip(codes, where, strict=True) if inside and code is not None]
-            if not own:
+            used = int(np.count_nonzero(known & where))
+            if not used:
                 made.append(Found(name, group, nobody(design), rows, rows))
                 continue
-            labels = self._labels(design)
             estimate = self._estimated(design, sample.mean(scores, where, labels=labels, **asked))
-            yes = sum(code == 1 for code in own) / len(own) if len(design.report_options) == 2 else None
-            made.append(
-                Found(name, group, estimate, rows, rows - len(own), yes, _deff(estimate, scores[where]))
-            )
+            yes = int(np.count_nonzero(last & where)) / used if binary else None
+            deff = _deff(estimate, scores[where])
+            made.append(Found(name, group, estimate, rows, rows - used, yes, deff))
         return made
 
     def difference(self, name: str, group: Group, other: Group) -> Estimate:
         design = self.readers[name].design
-        scores = self._scores(design, self._codes(name))
-        sample, asked = self._sample(design)
-        made = sample.difference(
-            scores, self._where(group), self._where(other), labels=self._labels(design), **asked
-        )
+        scores, (sample, asked) = self._scores(name), self._sample(design)
+        first, second = self._where(group), self._where(other)
+        known = ~np.isnan(scores if scores.ndim == 1 else scores.max(axis=1))
+        if not (known & first).any() or not (known & second).any():
+            return nobody(design)
+        made = sample.difference(scores, first, second, labels=self._labels(design), **asked)
         return replace(self._estimated(design, made), notes=())
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
         """The first question less the second, of the same people, in each group."""
-        one, other = (self._scores(self.readers[name].design, self._codes(name)) for name in (first, second))
+        one, other = self._scores(first), self._scores(second)
         sample = replace(self.sample, population=None)  # how their noise goes together is not known
         found = {
             group: sample.mean(one - other, self._where(group), labels=("difference",))
@@ -180,8 +165,7 @@ class Sampled:
     def contrasts(self, name: str) -> tuple[Array, Array, int]:
         """All groups less the first, all options but the last, side by side: values, covariance, df."""
         design = self.readers[name].design
-        scores = self._scores(design, self._codes(name))
-        sample, asked = self._sample(design)
+        scores, (sample, asked) = self._scores(name), self._sample(design)
         flat = scores[:, None] if scores.ndim == 1 else scores[:, :-1]
         first, *others = self.groups()
         own = np.stack([self._where(group) for group in others], axis=1).repeat(flat.shape[1], axis=1)
@@ -191,17 +175,45 @@ class Sampled:
 
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         width = len(self.readers[second].design.report_options)
-        codes = [
-            None if a is None or b is None else a * width + b
-            for a, b in zip(self._codes(first), self._codes(second), strict=True)
-        ]
-        scores, (sample, asked) = self._scores(design, codes), self._sample(design)
+        (a, rows), (b, others) = self._read(first), self._read(second)
+        codes = [None if x is None or y is None else x * width + y for x in a for y in b]
+        scores = _scored(design, codes)[rows * len(b) + others]
+        sample, asked = self._sample(design)
         return {
             group: self._estimated(
                 design, sample.mean(scores, self._where(group), labels=design.options, **asked)
             )
             for group in self.groups()
         }
+
+
+def numbered(column: Any) -> tuple[list[Any], Codes]:
+    """The different cells of a column, and the number of each row's."""
+    array = column.to_numpy() if column.dtype.is_numeric() and not column.null_count() else None
+    if array is not None and array.dtype.kind in "iuf":
+        distinct, places = np.unique(array, return_inverse=True)
+        return distinct.tolist(), places
+    first: dict[Any, int] = {}
+    cells: list[Any] = []
+    places = np.empty(len(column), dtype=np.int64)
+    for row, cell in enumerate(column.to_list()):
+        key = None if is_missing(cell) else (type(cell), tuple(cell) if isinstance(cell, list) else cell)
+        if key not in first:
+            first[key] = len(cells)
+            cells.append(cell)
+        places[row] = first[key]
+    return cells, places
+
+
+def _scored(design: Randomizer, values: Sequence[Any]) -> Array:
+    """A row of scores for each report; NaN where there is none."""
+    there = np.array([value is not None for value in values])
+    if not there.any():
+        return np.full(len(values), np.nan)
+    made = design.scores([value for value in values if value is not None])
+    scores = np.full((len(values), *made.shape[1:]), np.nan)
+    scores[there] = made
+    return scores
 
 
 def _deff(estimate: Estimate, scores: Array) -> Any:

@@ -68,8 +68,9 @@ def units(rows: int, strata: Any, clusters: Any, population: Any, lonely: Lonely
     choice(lonely, "lonely", ("refuse", "collapse", "centre"))
     place, names = (np.zeros(rows, dtype=np.intp), ("all",)) if strata is None else codes(strata, "strata")
     own = np.arange(rows) if clusters is None else codes(clusters, "clusters")[0]
-    pairs, unit = np.unique(np.stack([place, own], axis=1), axis=0, return_inverse=True)
-    stratum, unit = pairs[:, 0].astype(np.intp), unit.reshape(-1).astype(np.intp)
+    span = int(own.max()) + 1
+    pairs, unit = np.unique(place * span + own, return_inverse=True)  # one number for stratum and cluster
+    stratum = pairs // span
     drawn = np.bincount(stratum, minlength=len(names))
     there = _population(population, names, strata is not None)
     if np.any(there < drawn):

@@ -58,7 +58,7 @@ class Mover:
             return Normal(self.value, self.se).tails(null, method)
         p = self._meeting(null)
         with np.errstate(invalid="ignore"):
-            z = np.sign(np.asarray(self.value) - null) * -ndtri(p / 2)
+            z = np.sign(np.asarray(self.value) - null) * np.abs(ndtri(p / 2))
         return z, ndtr(z), ndtr(-z)
 
     def _meeting(self, null: float) -> Array:
