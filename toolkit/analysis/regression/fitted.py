@@ -62,9 +62,8 @@ class Fitted:
     rows: Mapping[str, int]
     title: str
     footing: Footing
-    ratios: ClassVar[str] = (
-        ""  # what the exponential of a coefficient is called; nothing where it has no meaning
-    )
+    ratios: ClassVar[str] = ""
+    """What the exponential of a coefficient is called; nothing where it has no meaning."""
 
     @property
     def value(self) -> Array:
