@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.analysis.synthetic import COVARIATES, DIE, survey
+from tests.analysis.reference_survey import COVARIATES, DIE, survey
 from toolkit.analysis import logistic
 from toolkit.analysis.regression.margins import Effect, effects
 

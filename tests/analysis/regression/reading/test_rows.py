@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.analysis.synthetic import COINS, DIE, survey
+from tests.analysis.reference_survey import COINS, DIE, survey
 from toolkit import k_ary
 from toolkit.analysis import logistic, multinomial, predictor
 from toolkit.analysis.regression.reading.channel import through
