@@ -5,7 +5,7 @@ import time
 import numpy as np
 import pytest
 
-from tests.analysis.synthetic import BIRTHDAY, COINS, COVARIATES, DIE, runaway, survey
+from tests.analysis.reference_survey import BIRTHDAY, COINS, COVARIATES, DIE, runaway, survey
 from toolkit import crosswise, forced, unrelated, warner
 from toolkit.analysis import cheater_detection, logistic, predictor
 from toolkit.analysis.regression.binary import BinaryModel

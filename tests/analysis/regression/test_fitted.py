@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from tests.analysis.synthetic import COINS, COVARIATES, DIE, survey
+from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit.analysis import logistic
 from toolkit.analysis.regression.coefficients import covered
 from toolkit.analysis.regression.fitted import part_of
@@ -71,6 +71,18 @@ def test_a_sample_is_compared_by_wald_on_f() -> None:
     assert found.method == "Wald, F"
     assert abs(found.statistic - (full.value[3] / full.se[3]) ** 2) < 1e-12
     assert abs(found.p - full["loginc"].test().p) < 1e-12
+
+
+def test_the_degrees_of_freedom_count_columns_whatever_they_are_called() -> None:
+    full = logistic("forced ~ C(stratum) * female", DATA, DIE)
+    alike = logistic("forced ~ C(stratum) + female", DATA, DIE)
+    other = logistic("forced ~ 0 + C(stratum) + female", DATA, DIE)
+    assert full.compare(alike).df == full.compare(other).df == 2
+    assert abs(full.compare(alike).statistic - full.compare(other).statistic) < 1e-8
+    heavy = [logistic(f"forced ~ {right}", DATA, DIE, weights="weight") for right in ("C(stratum)", "1")]
+    assert heavy[0].compare(heavy[1]).df == 2
+    with pytest.raises(ValueError, match="must have the coefficients of the larger, less some"):
+        logistic("forced ~ 0 + C(stratum)", DATA, DIE, weights="weight").compare(heavy[1])
 
 
 def test_models_of_other_rows_designs_or_columns_are_not_compared() -> None:

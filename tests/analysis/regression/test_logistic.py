@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.analysis.synthetic import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
+from tests.analysis.reference_survey import BIRTHDAY, BOTH, COINS, COVARIATES, DIE, UNRELATED, runaway, survey
 from toolkit import Design, warner
 from toolkit.analysis import logistic
 

@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.analysis.synthetic import COVARIATES, DIE, survey
+from tests.analysis.reference_survey import COVARIATES, DIE, survey
 from toolkit.analysis import logistic
 from toolkit.analysis.regression.margins import Effect, effects
 
@@ -80,6 +80,13 @@ def test_margins_of_categories_are_differences_from_the_first_in_every_frame() -
         assert found.labels == ("sex: m − f",)
         assert abs(found.value + FIT.margins("female").value) < 1e-9
         assert abs(found.se - FIT.margins("female").se) < 1e-9
+
+
+def test_numbers_that_are_categories_go_in_steps() -> None:
+    fit = logistic("forced ~ C(stratum)", DATA, DIE)
+    shares, steps = fit.margins("stratum", levels=[1, 2, 3]).value, fit.margins("stratum")
+    assert steps.labels == ("stratum: 2 − 1", "stratum: 3 − 1")
+    assert np.allclose(steps.value, shares[1:] - shares[0])
 
 
 def test_the_derivative_goes_through_transforms_and_interactions() -> None:

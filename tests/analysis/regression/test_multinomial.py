@@ -5,7 +5,7 @@ one.
 import numpy as np
 import pytest
 
-from tests.analysis.synthetic import COINS, COVARIATES, DIE, survey
+from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit import Design, forced_options, k_ary
 from toolkit.analysis import logistic, multinomial
 from toolkit.analysis.regression.options import OptionsModel

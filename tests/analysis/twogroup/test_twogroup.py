@@ -11,7 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tests.analysis.synthetic import survey
+from tests.analysis.reference_survey import survey
 from toolkit.analysis import cheater_detection, extended_crosswise, lie_detector, unknown_question
 from toolkit.analysis.twogroup.cheating import imbens_manski
 from toolkit.analysis.twogroup.crosswise import ExtendedCrosswise

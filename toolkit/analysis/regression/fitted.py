@@ -62,9 +62,8 @@ class Fitted:
     rows: Mapping[str, int]
     title: str
     footing: Footing
-    ratios: ClassVar[str] = (
-        ""  # what the exponential of a coefficient is called; nothing where it has no meaning
-    )
+    ratios: ClassVar[str] = ""
+    """What the exponential of a coefficient is called; nothing where it has no meaning."""
 
     @property
     def value(self) -> Array:
@@ -148,7 +147,11 @@ class Fitted:
             )
         if self.footing.df is None:
             statistic = max(2 * (self.log_likelihood - smaller.log_likelihood), 0.0)
-            return Comparison(statistic, len(added), float(chdtrc(len(added), statistic)), "likelihood ratio")
+            more = len(self.labels) - len(smaller.labels)
+            return Comparison(statistic, more, float(chdtrc(more, statistic)), "likelihood ratio")
+        if len(added) != len(self.labels) - len(smaller.labels):
+            rule = "the smaller model must have the coefficients of the larger, less some"
+            refuse(rule, "others", "Wald's test sets coefficients to zero; write both formulas alike")
         if self.footing.error != "robust" or self.footing.df < len(added):
             refuse(
                 "there must be more sampling units than coefficients to test",
@@ -174,7 +177,9 @@ class Fitted:
             )
         added = [place for place, label in enumerate(self.labels) if label not in smaller.labels]
         left = other.columns - mine.columns @ np.linalg.lstsq(mine.columns, other.columns, rcond=None)[0]
-        if not added or np.abs(left).max(initial=0) > 1e-8 * np.abs(other.columns).max(initial=1):
+        if len(self.labels) <= len(smaller.labels) or np.abs(left).max(initial=0) > 1e-8 * np.abs(
+            other.columns
+        ).max(initial=1):
             refuse(
                 "the other model must be a smaller one inside this one",
                 "another",

@@ -27,6 +27,7 @@ def logistic(
     link: Literal["logit", "probit", "cloglog"] = "logit",
     se: Error | None = None,
     penalty: Literal["jeffreys"] | None = None,
+    sample: Any = None,
     weights: Any = None,
     strata: Any = None,
     clusters: Any = None,
@@ -42,15 +43,17 @@ def logistic(
 
     Parameters
     ----------
-    formula : "reports ~ covariates" in the grammar of formulaic; or the reports themselves, and then `data`
-    is a
+    formula : "reports ~ covariates" in the grammar of formulaic; or the reports themselves: `data` is then a
         table of numbers, to which an intercept is added.
     data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
     design : the design; or several by name, and `design_by` says which is whose: a column or an array.
     link : "logit", "probit" or "cloglog".
     se : "observed" (the default), "expected", "opg", or "robust", the default with a complex sample.
-    weights, strata, clusters : of a complex sample, columns or arrays. times : how many people a row stands
-    for. missing : "refuse", or "drop" to leave out rows with missing values; `.rows` counts them.
+    penalty : "jeffreys", or None.
+    sample : how people were drawn, as a `Sample`; or, as columns or arrays,
+    weights, strata, clusters : of a complex sample.
+    times : how many people a row stands for.
+    missing : "refuse", or "drop" to leave out rows with missing values; `.rows` counts them.
 
     >>> from toolkit import forced
     >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
@@ -60,7 +63,7 @@ def logistic(
     >>> fit.labels, fit.value.round(2), fit.se.round(2)
     (('Intercept', 'x1'), array([-1.27,  0.79]), array([0.09, 0.11]))
     """
-    sampling = {"weights": weights, "strata": strata, "clusters": clusters, "times": times}
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_rows(formula, data, design, design_by, sampling, missing)
     if (count := len(rows.channel.options)) != 2:
         refuse("`design` must have two options", count, "for more than two there is multinomial()")

@@ -40,7 +40,8 @@ def effects(
     values = covariates.values(variable)
     if levels is not None:
         return [effect for level in levels for effect in _at(covariates, shares, variable, level)]
-    steps = _steps(values)
+    in_steps = any(label.startswith(f"C({variable}") for label in covariates.labels)
+    steps = _steps(values, in_steps)
     if steps is None:
         return _derivatives(covariates, shares, variable, values)
     first = shares(covariates.where(variable, _everywhere(covariates, steps[0])))
@@ -52,12 +53,12 @@ def effects(
     return found
 
 
-def _steps(values: Column) -> list[Any] | None:
+def _steps(values: Column, in_steps: bool) -> list[Any] | None:
     """The values of a variable that goes in steps: of two numbers, or of categories; None for a quantity."""
     if values.dtype.kind in "OUTb":
         return sorted(set(values.tolist()))
     found = np.unique(values)
-    return found.tolist() if len(found) == 2 else None
+    return found.tolist() if in_steps or len(found) == 2 else None
 
 
 def _everywhere(covariates: Covariates, level: Any) -> Column:

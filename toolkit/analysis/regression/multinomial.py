@@ -92,6 +92,7 @@ def multinomial(
     base: str | int | None = None,
     design_by: Any = None,
     se: Error | None = None,
+    sample: Any = None,
     weights: Any = None,
     strata: Any = None,
     clusters: Any = None,
@@ -106,7 +107,8 @@ def multinomial(
     Parameters
     ----------
     base : the option that the others are compared with; the first one without it.
-    formula, data, design, design_by, se, weights, strata, clusters, times, missing : as for `logistic`.
+    formula, data, design, design_by, se, sample, weights, strata, clusters, times, missing : as for
+    `logistic`.
 
     >>> from toolkit import k_ary
     >>> rng, design = np.random.default_rng(0), k_ary(("never", "once", "often"), epsilon=2.0)
@@ -116,7 +118,7 @@ def multinomial(
     >>> fit.labels
     ('once: Intercept', 'once: x1', 'often: Intercept', 'often: x1')
     """
-    sampling = {"weights": weights, "strata": strata, "clusters": clusters, "times": times}
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_rows(formula, data, design, design_by, sampling, missing)
     options = rows.channel.options
     if base is not None and base not in options:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr
 
+from toolkit.analysis.regression.reading.columns import floats
 from toolkit.analysis.twogroup.groups import Tested
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
@@ -23,11 +24,10 @@ class ListExperiment:
     Parameters
     ----------
     estimate : the share of carriers: the difference of two means.
-    test : whether some combination has a negative share, which means that the sensitive item changed the
-    answers
-        to the others; Bonferroni over all of them.
-    told_none, told_all : the shares of the long list's group who said none, or all: they have no deniability
-    left. carriers_by_count : estimated share of people who have the trait and so many of the other items.
+    test : whether some combination has a negative share: then the sensitive item changed the answers to the
+        others. Bonferroni over all of them.
+    told_none, told_all : the shares of the long list's group who said none, or all, and can deny nothing.
+    carriers_by_count : estimated share of people who have the trait and so many of the other items.
     """
 
     estimate: Estimate
@@ -101,11 +101,8 @@ def _difference(short: Array, long: Array, method: str) -> Estimate:
 
 
 def _numbers(values: Any, name: str) -> Array:
-    try:
-        found = np.asarray(
-            values.to_numpy() if hasattr(values, "to_numpy") else list(values), dtype=np.float64
-        )
-    except (TypeError, ValueError):
+    found = floats(values.to_numpy() if hasattr(values, "to_numpy") else list(values))
+    if found is None:
         refuse(f"`{name}` must be numbers", "something else", "they are averaged", TypeError)
     if found.ndim != 1 or len(found) < 2:
         refuse(

@@ -67,9 +67,8 @@ def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
     gap = second - first
     others = float(groups.seen[0] - groups.seen[1]) / gap
     carriers, admit = 1 - others, float(groups.seen[0]) - others * (1 - first)
-    slope = (
-        np.array([[-1.0, 1.0], [gap - (1 - first), 1 - first]]) / gap
-    )  # of carriers, and of those who admit it
+    # of carriers, and of those who admit it, by the shares of yes
+    slope = np.array([[-1.0, 1.0], [gap - (1 - first), 1 - first]]) / gap
     if carriers != 0:
         slope[1] = slope[1] / carriers - admit / carriers**2 * slope[0]
     value = np.array([carriers, admit / carriers if carriers != 0 else np.nan])

@@ -32,9 +32,8 @@ class Memo:
 
     Parameters
     ----------
-    permanent, fresh : yes/no designs; neither may be left out: without fresh noise equal reports link the
-    waves,
-        and a report that changes proves a truth that changed.
+    permanent, fresh : yes/no designs. Without fresh noise equal reports would link the waves, and a report
+        that changes would prove a truth that changed.
 
     Examples
     --------

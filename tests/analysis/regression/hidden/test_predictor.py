@@ -10,7 +10,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tests.analysis.synthetic import COINS, DIE, survey
+from tests.analysis.reference_survey import COINS, DIE, survey
 from toolkit import Design, k_ary
 from toolkit.analysis import predictor
 from toolkit.analysis.regression.coefficients import covered

@@ -1,5 +1,7 @@
 """Bad input: each is refused with a sentence that names the column or counts the rows, and quotes nobody."""
 
+import traceback
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -8,9 +10,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.analysis.synthetic import COINS, DIE, survey
+from tests.analysis.reference_survey import COINS, DIE, survey
 from toolkit import k_ary
-from toolkit.analysis import logistic
+from toolkit.analysis import logistic, multinomial, predictor
 from toolkit.analysis.regression.reading.channel import through
 from toolkit.analysis.regression.reading.columns import absent, column, groups
 from toolkit.analysis.regression.reading.covariates import from_arrays, sides, standardised
@@ -28,6 +30,9 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"formula": "forced"}, "one name, a tilde and the covariates"),
         ({"formula": "forced ~ female + * age"}, "must be one that formulaic reads"),
         ({"formula": "forced ~ female + frobnicate(age)"}, "covariates must be columns"),
+        ({"formula": "forced ~ ."}, "must be one that formulaic reads"),
+        ({"weights": DATA.weight[::-1]}, "`weights` must have the index of the data, got another"),
+        ({"data": DATA.assign(age=pd.Timestamp("2020-01-01"))}, "every part of a formula must be computable"),
         ({"formula": "likert ~ female"}, r"codes must lie in 0 … 1, got \d+ of 400 outside"),
         (
             {"formula": "forced ~ age + age10"},
@@ -139,8 +144,63 @@ def test_designs_with_other_options_are_refused() -> None:
         through(np.array([0, 1]), {"a": DIE, "b": k_ary(3, epsilon=1.0)}, np.array(["a", "b"]))
 
 
+def test_text_of_any_type_is_a_category_and_a_design_may_be_data() -> None:
+    words = np.where(DATA.female, "f", "m")
+    fits = [
+        logistic("forced ~ sex", DATA.assign(sex=pd.Series(words, dtype=kind)), DIE.to_dict())
+        for kind in ("string", "object", "category", "str")
+    ]
+    assert {fit.labels for fit in fits} == {("Intercept", "sex[T.m]")}
+    assert len({tuple(fit.value) for fit in fits}) == 1
+
+
+def test_rows_of_lists_are_read() -> None:
+    assert logistic([0, 1] * 50, [[place % 7] for place in range(100)], DIE).labels == ("Intercept", "x1")
+
+
 def test_no_message_quotes_a_person() -> None:
     """Labels of the design may be in a message; the answers that people gave may not."""
     with pytest.raises(ValueError, match="reports must be among the options") as problem:
         logistic("forced ~ female", DATA.assign(forced="I did it"), DIE)
     assert "I did it" not in str(problem.value)
+    secret = "-".join(["a", "secret"])
+    with pytest.raises(TypeError, match="weights must be numbers") as problem:
+        logistic("forced ~ female", DATA, DIE, weights=np.full(400, secret))
+    assert secret not in "".join(traceback.format_exception(problem.value))
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """What a model reads of a `Sample`."""
+
+    weights: Any = None
+    strata: Any = None
+    clusters: Any = None
+    population: Any = None
+    lonely: str = "refuse"
+
+
+def test_a_sample_is_its_weights_strata_and_clusters() -> None:
+    data = survey()
+    given = logistic("forced ~ female", data, DIE, weights="weight", strata="stratum", clusters="psu")
+    drawn = Drawn(data.weight, data.stratum, data.psu)
+    found = logistic("forced ~ female", data, DIE, sample=drawn)
+    assert np.array_equal(found.se, given.se)
+    assert np.array_equal(found.value, given.value)
+    assert multinomial("forced ~ female", data, DIE, sample=drawn).interval().method == "t"
+    assert predictor("outcome ~ forced", data, {"forced": DIE}, sample=drawn).interval().method == "t"
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        ({"sample": Drawn(DATA.weight), "weights": DATA.weight}, "`sample` must be given alone"),
+        ({"sample": DATA.weight.to_numpy()}, "`sample` must be a Sample, got ndarray"),
+        ({"sample": Drawn(DATA.weight, population=10)}, "`sample` must have no population here"),
+        ({"sample": Drawn(DATA.weight, lonely="centre")}, "`sample` must have no lonely here"),
+        ({"sample": Drawn(DATA.weight[:9].to_numpy())}, "one value for each row of the data"),
+    ],
+)
+def test_what_a_model_cannot_use_of_a_sample_is_refused(options: dict[str, Any], sentence: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=sentence):
+        logistic("forced ~ female", DATA, DIE, **options)

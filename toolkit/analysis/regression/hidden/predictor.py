@@ -50,6 +50,7 @@ def predictor(
     family: Literal["linear", "logistic"] = "linear",
     truth: str | None = None,
     se: Literal["observed", "opg", "robust"] | None = None,
+    sample: Any = None,
     weights: Any = None,
     strata: Any = None,
     clusters: Any = None,
@@ -64,15 +65,13 @@ def predictor(
 
     Parameters
     ----------
-    formula : "outcome ~ randomized + covariates", interactions too; a randomized column stands for its truth,
-    0
-        or 1.
+    formula : "outcome ~ randomized + covariates", interactions too; a randomized column stands for its
+        truth, 0 or 1.
     designs : the design of each randomized column, {"cheated": die}; at most six, drawn independently.
     family : "linear" (normal errors) or "logistic" (an outcome of 0 or 1).
-    truth : covariates of the truths, "female + age"; without it, those of the outcome. To leave out one that
-    goes
-        with the truth biases the coefficients.
-    se, weights, strata, clusters, times, missing : as for `logistic`.
+    truth : covariates of the truths, "female + age"; without it, those of the outcome. To leave out one
+        that goes with the truth biases the coefficients.
+    se, sample, weights, strata, clusters, times, missing : as for `logistic`.
 
     >>> import pandas as pd
     >>> from toolkit import forced
@@ -85,7 +84,7 @@ def predictor(
     (('Intercept', 'cheated'), array([1.97, 0.84]), array([0.03, 0.06]))
     """
     choice(family, "family", tuple(FAMILIES))
-    sampling = {"weights": weights, "strata": strata, "clusters": clusters, "times": times}
+    sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_hidden(formula, data, designs, truth, sampling, missing)
     kind = kind_of_error(se, rows.people, False)
     if kind == "expected":

@@ -88,7 +88,7 @@ class Channel:
 def through(reports: Column, design: Any, ways: Column | None) -> Channel:
     """Reports read by their designs; `ways` says for each row which one of a mapping of designs it is."""
     if ways is None:
-        if isinstance(design, Mapping):
+        if isinstance(design, Mapping) and "weights" not in design:
             refuse("`design_by` must say which design is whose", "none", f"there are {len(design)} designs")
         found = (_with_matrix(design),)
         codes = encode(reports, found[0].report_options, "reports").codes
@@ -121,6 +121,9 @@ def through(reports: Column, design: Any, ways: Column | None) -> Channel:
 
 
 def _with_matrix(design: Any) -> Design:
+    """A design, or what its `to_dict` wrote."""
+    if isinstance(design, dict):
+        return Design.from_dict(design)
     if not isinstance(design, Design):
         consequence = "give a design such as warner('3/4'); a bare name leaves its probabilities open"
         refuse("`design` must be a Design", type(design).__name__, consequence, TypeError)

@@ -20,6 +20,8 @@ def column(data: Any, given: Any, what: str) -> Column:
         if given not in names(data):
             refuse(f"{what} must be a column of the data", repr(given), "the data have no such column")
         given = data[given]
+    elif not _same_index(given, data):
+        refuse(f"{what} must have the index of the data", "another", "values and rows would be mixed up")
     values = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     if values.ndim != 1 or len(values) != height(data):
         received = f"shape {values.shape} for {height(data)} rows"
@@ -29,9 +31,7 @@ def column(data: Any, given: Any, what: str) -> Column:
 
 def names(data: Any) -> tuple[str, ...]:
     """The columns' names: of pandas, polars and pyarrow, and of a mapping of names to arrays."""
-    if isinstance(data, np.ndarray) or not hasattr(data, "__getitem__"):
-        return ()
-    found = data.column_names if hasattr(data, "column_names") else getattr(data, "columns", data)
+    found = data if isinstance(data, dict) else getattr(data, "column_names", getattr(data, "columns", ()))
     return tuple(str(name) for name in found)
 
 
@@ -75,9 +75,8 @@ def some_rows(data: Any, kept: Mask) -> Any:
 
 def numbers(values: Column, what: str) -> Array:
     """Finite floats; what cannot be read as a number is refused without being quoted."""
-    try:
-        found = values.astype(np.float64)
-    except (TypeError, ValueError):
+    found = floats(values)
+    if found is None:
         refuse(
             f"{what} must be numbers", f"values of type {values.dtype}", "they are calculated with", TypeError
         )
@@ -85,6 +84,14 @@ def numbers(values: Column, what: str) -> Array:
         count = int(np.count_nonzero(~np.isfinite(found)))
         refuse(f"{what} must be finite", f"{count} of {found.size} that are not", "no sum of them would be")
     return found
+
+
+def floats(values: Any) -> Array | None:
+    """Numbers as floats, and None where there are others: NumPy's own message would quote them."""
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        return None
 
 
 def groups(values: Column) -> npt.NDArray[np.intp]:
@@ -101,3 +108,19 @@ def with_column(data: Any, name: str, values: Column) -> Any:
     frame = narwhals.from_native(data, eager_only=True)
     made = narwhals.new_series(name, values.tolist(), backend=frame.implementation)
     return frame.with_columns(made.alias(name)).to_native()
+
+
+def with_text_as_objects(data: Any) -> Any:
+    """A frame of pandas whose text columns of the type "string" are objects: formulaic knows categories by
+    these.
+    """
+    kinds: Any = getattr(data, "dtypes", None)
+    text = [name for name, kind in kinds.items() if str(kind) == "string"] if hasattr(kinds, "items") else []
+    return data.astype(dict.fromkeys(text, object)) if text else data
+
+
+def _same_index(given: Any, data: Any) -> bool:
+    """Whether two things of pandas have one index; what has none is paired by place."""
+    one: Any = getattr(given, "index", None)
+    two: Any = getattr(data, "index", None)
+    return not (hasattr(one, "equals") and hasattr(two, "equals")) or bool(one.equals(two))

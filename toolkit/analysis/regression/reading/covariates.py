@@ -16,6 +16,7 @@ from toolkit.analysis.regression.reading.columns import (
     names,
     numbers,
     with_column,
+    with_text_as_objects,
 )
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import refuse
@@ -144,28 +145,35 @@ def _formula(right: str) -> Any:
     formulaic = extra("formulaic")
     try:
         return formulaic.Formula(right)
-    except formulaic.errors.FormulaSyntaxError:
-        refuse(
-            "`formula` must be one that formulaic reads",
-            repr(right),
-            "see its grammar: a + b, a:b, a*b, C(a), log(a)",
-        )
+    except formulaic.errors.FormulaicError:
+        grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"
+    refuse("`formula` must be one that formulaic reads", repr(right), grammar)
 
 
 def _matrix_of(formula_or_spec: Any, data: Any) -> Any:
+    made, problem = _computed(formula_or_spec, with_text_as_objects(as_frame(data)))
+    if problem == "levels":
+        refuse("categories must be those that the fit has seen", "others", "they have no coefficient")
+    if made is None:
+        consequence = "covariates are numbers, truth values or text, and functions of them"
+        refuse("every part of a formula must be computable from the data", problem, consequence)
+    return made
+
+
+def _computed(formula_or_spec: Any, frame: Any) -> tuple[Any, str]:
+    """The matrix; or none, and the part that failed. What others say of it may quote data, and stays here."""
     errors = extra("formulaic").errors
     with warnings.catch_warnings():
         warnings.simplefilter("error", errors.DataMismatchWarning)
         try:
-            return formula_or_spec.get_model_matrix(
-                as_frame(data), context={}, na_action="ignore", output="numpy"
-            )
+            made = formula_or_spec.get_model_matrix(frame, context={}, na_action="ignore", output="numpy")
+            made.astype(np.float64)
         except errors.DataMismatchWarning:
-            refuse("categories must be those that the fit has seen", "others", "they have no coefficient")
-        except errors.FormulaicError as problem:
-            factor = re.search("`(.*?)`", str(problem))
-            part = repr(factor.group(1)) if factor else "a part that cannot be"
-            refuse("every part of a formula must be computable from the data", part, type(problem).__name__)
+            return None, "levels"
+        except Exception as problem:
+            factor = re.search("factor `(.*?)`", str(problem))
+            return None, repr(factor.group(1)) if factor else "a part that is not"
+    return made, ""
 
 
 def _again(spec: Any, new: Any) -> Array:

@@ -73,9 +73,30 @@ def read_rows(
 
 
 def sampling_columns(frame: Any, sampling: Mapping[str, Any]) -> dict[str, Column]:
-    """The columns of weights, times, strata and clusters that were given, by name or as arrays."""
+    """The columns of weights, times, strata and clusters that were given: by name, as arrays, or in a
+    sample.
+    """
     given = {name: sampling[name] for name in SAMPLING if sampling.get(name) is not None}
+    if (sample := sampling.get("sample")) is not None:
+        given |= _drawn(sample, given)
     return {name: column(frame, value, f"`{name}`") for name, value in given.items()}
+
+
+def _drawn(sample: Any, given: Mapping[str, Any]) -> dict[str, Any]:
+    """Weights, strata and clusters of a `Sample`; what else it knows has no place in the errors of a
+    model.
+    """
+    if given.keys() & {"weights", "strata", "clusters"}:
+        refuse("`sample` must be given alone", "weights, strata or clusters as well", "it holds them already")
+    if not all(hasattr(sample, name) for name in ("weights", "strata", "clusters")):
+        refuse("`sample` must be a Sample", type(sample).__name__, "it says how people were drawn", TypeError)
+    more = [name for name in ("population", "calibration") if getattr(sample, name, None) is not None]
+    more += ["lonely"] if getattr(sample, "lonely", "refuse") != "refuse" else []
+    if more:
+        consequence = "the errors of a model know weights, strata and clusters; give these three as arguments"
+        refuse(f"`sample` must have no {' or '.join(more)} here", "one that has", consequence)
+    found = {name: getattr(sample, name) for name in ("weights", "strata", "clusters")}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def complete(gaps: Mapping[str, Mask], missing: str) -> tuple[Mask, dict[str, int]]:
