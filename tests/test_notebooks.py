@@ -345,7 +345,7 @@ def mapped():
     ):
         number = None
         where = re.sub(r"\([^)]*\)", "", row.rpartition("|")[0].rpartition("|")[2])
-        for found, heading in re.findall(r'\b(0\d|13)\b|"([^"]+)"', where):
+        for found, heading in re.findall(r'\b(0\d|1[0-3])\b|"([^"]+)"', where):
             number = found or number
             if heading:
                 yield number, heading
