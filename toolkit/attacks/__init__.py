@@ -12,6 +12,7 @@ from toolkit.attacks import (
     marginals,
     membership,
     reconstruction,
+    slides,
 )
 from toolkit.attacks.audit import Verdict, audit, exact_delta, exact_epsilon
 from toolkit.attacks.audit.bounds import advantage
@@ -37,4 +38,5 @@ __all__ = [
     "membership",
     "reconstruction",
     "replay",
+    "slides",
 ]
