@@ -22,6 +22,9 @@ PINNED = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 window.pinned = null; // words for the draws; null leaves the browser's own
+window.hasty = false; // whoever taps here has looked at the screen for long, unless a test says otherwise
+const stamp = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp").get;
+Object.defineProperty(Event.prototype, "timeStamp", { get() { return window.hasty ? stamp.call(this) : Infinity; } });
 const own = Crypto.prototype.getRandomValues;
 Crypto.prototype.getRandomValues = function (array) {
   if (window.pinned === null) return own.call(this, array);
@@ -102,7 +105,8 @@ class Phone:
 
     @property
     def heading(self) -> Locator:
-        return self.page.locator("h1")
+        """What heads a screen: of a question, which one it is."""
+        return self.page.locator("h1:not(:has(.count)), h1 .count")
 
     def sees(self, heading: str) -> "Phone":
         expect(self.heading).to_have_text(heading)
@@ -121,7 +125,7 @@ class Phone:
         return self.press("Continue")
 
     def write(self, text: str) -> "Phone":
-        self.page.locator("input[type=number], textarea").fill(text)
+        self.page.locator("input[type=text], textarea").fill(text)
         return self.press("Continue")
 
     def went_well(self) -> None:

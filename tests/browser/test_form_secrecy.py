@@ -291,7 +291,7 @@ def test_markup_in_any_text_of_a_survey_is_shown_as_it_is_and_does_nothing(phone
         assert HOSTILE in person.page.locator("body").evaluate("body => body.innerText")
         assert person.page.locator("main img, main script").count() == 0
 
-    assert person.page.title() == HOSTILE
+    assert person.page.title() == f"Question 1 of 5 – {HOSTILE}"
     literal()
     person.choose(HOSTILE + "1")
     person.choose(HOSTILE + "1")

@@ -16,7 +16,14 @@ from toolkit.survey.store import State
 pytestmark = pytest.mark.browser
 
 TOKEN = "abcdefghijklmnopqrstuv"  # noqa: S105 — of no survey but the one made here
-WAITING = re.compile("No answer from the server yet")
+WAITING = re.compile("No answer from the server yet. What is to be sent waits on this phone")
+NOT_BEGUN = re.compile(
+    "could not be reached. None of your answers was sent. Please press “I take part” again"
+)
+BLOCKED = (
+    "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
+    "{get() {throw Error()}})"
+)
 
 
 def ready(phone, *arguments, fragment="", **rest):
@@ -206,13 +213,23 @@ def test_whoever_has_answered_is_not_asked_again(phone):
 
 
 def test_the_page_works_where_the_browser_keeps_nothing(phone):
+    """It says so before anything else, and says of nothing that it waits on the phone."""
     person = phone(short())
-    person.page.add_init_script(
-        "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, {get() "
-        "{throw Error()}})"
-    )
-    person.begin().choose("Yes").press("Next").press("Send").sees("Thank you")
+    person.page.add_init_script(BLOCKED)
+    person.open()
+    expect(person.page.get_by_text("This browser keeps nothing for this page")).to_be_visible()
+    person.begin().choose("Yes").press("Next")
+    answering(person, (503, '{"error": "busy"}'), (410, '{"error": "closed"}'))
+    person.press("Send")
+    expect(person.page.locator("#status")).to_contain_text("Please leave this page open")
+    person.press("Try now").sees("No report was taken").press("Try again").sees("Thank you")
     one_report(person)
+
+
+def test_where_requests_cannot_be_stopped_they_are_sent_all_the_same(phone):
+    person = phone(short())
+    person.page.add_init_script("delete window.AbortController")
+    person.begin().choose("Yes").press("Next").press("Send").sees("Thank you")
 
 
 # --- personal links
@@ -298,7 +315,7 @@ def test_blind_tokens_are_signed_before_the_questions_and_the_report_carries_no_
     ).page.reload()  # the link works for one token only: the same is signed again
     person.page.route("**/sign", lambda route: route.abort(), times=1)
     person.press("I take part")
-    expect(person.page.locator("#status")).to_have_text(WAITING)
+    expect(person.page.locator("#status")).to_have_text(NOT_BEGUN)  # nothing waits, nothing is sent again
     person.press("I take part").choose("Yes").press("Next").pin([0])  # the shortest wait
     person.press("Send").sees("Thank you")
     *signed, report = map(json.loads, person.posts())
@@ -307,6 +324,31 @@ def test_blind_tokens_are_signed_before_the_questions_and_the_report_carries_no_
     assert TOKEN not in json.dumps(report)
     assert signed[0]["blinded"] not in json.dumps(report)
     assert [name.rpartition(":")[2] for name in person.kept()] == ["done"]
+
+
+def test_what_keeps_a_blind_survey_from_beginning_is_told_as_it_is(phone):
+    """A proxy that forbids is no survey that refuses; a module that does not parse is an old browser."""
+    person = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)])
+    person.open(f"#t={TOKEN}")
+    assert person.page.locator("summary").count() == 0  # to switch the network off now would end it
+    said = person.page.locator("#status")
+    answers = [(403, "<html>"), (503, '{"error": "busy"}'), (410, '{"error": "closed"}')]
+    person.page.route("**/sign", lambda route: fulfil(route, *answers.pop(0)))
+    person.page.route(
+        "**/signing.js", lambda route: fulfil(route, 200, "1 ?. 2 }", "text/javascript"), times=1
+    )
+    person.press("I take part")
+    expect(said).to_contain_text("This browser is too old for this survey")
+    person.open(f"?again#t={TOKEN}")
+    for _ in range(2):
+        person.press("I take part")
+        expect(said).to_have_text(NOT_BEGUN)
+    person.press("I take part").sees("No report was taken")
+    expect(person.page.get_by_text("The survey is closed")).to_be_visible()
+
+
+def fulfil(route, status, body, kind="application/json"):
+    route.fulfill(status=status, body=body, content_type=kind)
 
 
 def test_a_blind_invitation_that_was_used_is_refused_before_any_question(phone):

@@ -128,10 +128,9 @@ class Survey:
         linter.check_translations(
             {"title": self.title, "consent": self.consent}, self.questions, self.languages, self.words
         )
-        linter.check_conditions(self.questions)
-        linter.check_leaks(self.questions)
         linter.check_loss(self.questions, Pure(self.ceiling), self.check)
-        linter.check_size(self.questions)
+        for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
+            check(self.questions)
 
     @property
     def loss(self) -> Pure:
