@@ -29,7 +29,7 @@ COLOURS = """() => {
   }
   return found;
 }"""  # noqa: E501
-SMALL = """() => [...document.querySelectorAll("button, select, summary, label.choice, input[type=number], textarea")]
+SMALL = """() => [...document.querySelectorAll("button, select, summary, label.choice, input[type=text], textarea")]
   .filter((one) => one.getClientRects().length)
   .map((one) => [one.tagName, one.getBoundingClientRect().width, one.getBoundingClientRect().height])
   .filter(([, width, height]) => width < 44 || height < 44)"""  # noqa: E501

@@ -70,14 +70,14 @@ export function wheel({ randomizer }, sizes, parts, drawn) {
   let end = 0;
   const sectors = sizes.map((size, i) => {
     const [from, middle, to] = [end, end + size / 2, (end += size)].map((x) => (2 * Math.PI * x) / whole);
-    const [x, y] = at(middle, 33);
+    const [x, y] = at(middle, 41);
     return [
       size && make("path", { style: { fill: `var(--s${parts[i].colour})` }, d: "M0 0L" + at(from, 48) + arc(middle) + arc(to) + "Z" }),
       size > 0.08 * whole && make("text", { x, y }, parts[i].mark),
     ];
   });
   const transform = `rotate(${1080 + (360 * (drawn + 0.5)) / whole}deg)`;
-  const hand = make("line", { class: "hand", y2: -42, style: { transform } });
+  const hand = make("line", { class: "hand", y2: -33, style: { transform } });
   return make("svg", { class: "wheel", viewBox: "-50 -50 100 100", "aria-hidden": true }, ...[].concat(...sectors), hand);
 }
 

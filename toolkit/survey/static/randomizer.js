@@ -5,7 +5,6 @@
 // A source of words, 0 to 2^32 - 1, from the browser's generator for secret keys.
 export const words = () => () => crypto.getRandomValues(new Uint32Array(1))[0];
 
-// Bytes of it, in hexadecimal.
 export const secret = (size) => hex(crypto.getRandomValues(new Uint8Array(size)));
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 

@@ -142,7 +142,7 @@ function boxes(item, before) {
   const many = item.kind === "ticks";
   const end = item.choices.length; // the place of "none of these", or of no answer
   const ticked = before === null && many ? [] : [].concat(before === null || String(before) === "" ? end : before);
-  // The made-up name of the group keeps browsers from restoring an answer.
+  // A made-up name: no browser restores an answer by it.
   const kind = { type: many ? "checkbox" : "radio", name: "group" + performance.now(), autocomplete: "off" };
   const inputs = item.labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
   const change = ({ target }) => {
