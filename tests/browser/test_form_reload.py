@@ -128,7 +128,7 @@ def test_a_reload_in_the_middle_says_why_it_begins_again_and_leaves_out_the_prac
     person.choose("Yes").page.reload()
     expect(anew).to_be_visible()
     person.press("I take part").sees("Practice")  # it was not over yet
-    person.choose("Yes").press("Next").choose("Yes, we can know it").press("Next").sees("Question 1 of 5")
+    person.choose("Yes").press("Next").choose("Yes, we can be sure").press("Next").sees("Question 1 of 5")
     from_the_cache(person)
     expect(anew).to_be_visible()
     person.page.reload()
@@ -242,7 +242,9 @@ def test_a_report_with_a_blind_token_waits_by_chance_and_says_so(phone):
     started = person.page.evaluate("() => performance.now()")
     with person.page.expect_request("**/report"):
         person.press("Send").sees("Sending")
-        expect(person.page.locator("#status")).to_contain_text("The report waits here for up to 20 seconds")
+        expect(person.page.locator("#status")).to_contain_text(
+            "What you send waits here for up to 20 seconds"
+        )
         person.press("Try now")  # nobody's haste shortens it
     assert person.page.evaluate("() => performance.now()") - started >= 5000
     person.pin(None)

@@ -12,7 +12,7 @@ import pytest
 from toolkit import MISSING, between
 from toolkit.budget.curator import Curator
 from toolkit.budget.ledger import Ledger
-from toolkit.core.estimate import Estimate
+from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Pure
 
 Release = Callable[[Curator, np.random.Generator | None], Estimate]
@@ -57,7 +57,8 @@ def truth(name: str, data: pd.DataFrame) -> object:
 
 
 def curator(data: object, neighbors: str, ceiling: float = 1e6) -> Curator:
-    return Curator(data, Ledger(Pure(ceiling)), neighbors)
+    """Of a simulation, so that seeded draws are allowed."""
+    return Curator(data, Ledger(Pure(ceiling), simulated=True), neighbors)
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
@@ -92,8 +93,19 @@ def test_every_release_is_charged_once_and_says_what_it_is(name: str, neighbors:
     assert estimate.covers.startswith("noise")
     assert neighbors in estimate.method
     assert estimate.n == (50 if neighbors == "replace" else None)
-    assert not any("seeded" in note for note in estimate.notes)
-    assert any("seeded" in note for note in RELEASES[name](keeper, np.random.default_rng(1)).notes)
+    assert SIMULATED not in estimate.notes
+    drawn = RELEASES[name](keeper, np.random.default_rng(1))
+    assert SIMULATED in drawn.notes
+    assert drawn.loss is None
+    assert "simulated, no privacy claim" in repr(drawn)
+
+
+@pytest.mark.parametrize("name", RELEASES)
+def test_a_generator_draws_no_release_and_charges_nothing(name: str) -> None:
+    keeper = Curator(frame(rows=50), Ledger(Pure(1)), "replace")
+    with pytest.raises(ValueError, match="must be drawn with rng=None, got a generator"):
+        RELEASES[name](keeper, np.random.default_rng(1))
+    assert keeper.ledger.spent == Pure(0)
 
 
 @pytest.mark.parametrize("name", RELEASES)

@@ -13,7 +13,7 @@ from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 
 
 def test_release_charges_first_and_hands_on_what_the_mechanism_made(opener: Opener) -> None:
-    ledger = opener(Pure(1))
+    ledger = opener(Pure(1), simulated=True)
     seen: list[Loss] = []
     mechanism = Counter(Pure(0.4), before=lambda: seen.append(ledger.spent))
     rng = np.random.default_rng(1)
@@ -22,6 +22,34 @@ def test_release_charges_first_and_hands_on_what_the_mechanism_made(opener: Open
     assert mechanism.drawn == [(42, rng)]
     (entry,) = ledger.entries()
     assert (entry.label, entry.mechanism, entry.loss) == ("count of people", "Counter", Pure(0.4))
+
+
+def test_a_generator_draws_no_release(opener: Opener) -> None:
+    ledger, mechanism = opener(Pure(1)), Counter(Pure(0.4))
+    with pytest.raises(ValueError, match="must be drawn with rng=None, got a generator: whoever"):
+        ledger.release(mechanism, 42, rng=np.random.default_rng(1))
+    assert (mechanism.drawn, ledger.spent, ledger.simulated) == ([], Pure(0), False)
+
+
+def test_a_ledger_of_a_simulation_says_so_everywhere_and_stays_one(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    ledger = Ledger(Pure(1), path, simulated=True)
+    ledger.charge(Pure("1/4"), "a try")
+    for one in (
+        ledger,
+        Ledger.open(path),
+        Ledger(Pure(1), path, simulated=True),
+        Ledger(Pure(1), simulated=True),
+    ):
+        assert one.simulated
+        assert repr(one).startswith("<Ledger: simulated, no privacy claim; spent")
+        assert "simulated, no privacy claim" in one._repr_html_()
+    with pytest.raises(ValueError, match="a ledger of a simulation stays one"):
+        Ledger(Pure(1), path)
+    Ledger(Pure(1), tmp_path / "real.db")
+    with pytest.raises(ValueError, match="no other becomes one"):
+        Ledger(Pure(1), tmp_path / "real.db", simulated=True)
+    assert "simulated" not in repr(Ledger.open(tmp_path / "real.db"))
 
 
 def test_refused_release_draws_nothing(opener: Opener) -> None:

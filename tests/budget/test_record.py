@@ -124,7 +124,7 @@ def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
         return used[-1]
 
     monkeypatch.setattr(record, "_connect", connect)
-    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None))
+    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
 
     def decide(_: object) -> record.Entry:
         assert used[-1].in_transaction
@@ -136,7 +136,7 @@ def test_a_charge_is_synced_to_the_disk_and_undone_from_the_disk(
 
 
 def test_nobody_else_may_write_while_a_charge_is_decided(tmp_path: Path) -> None:
-    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None))
+    kept = record.FileRecord(tmp_path / "budget.db", (Pure(1), None, False))
 
     def decide(_: object) -> record.Entry:
         other = sqlite3.connect(kept.path, timeout=0, isolation_level=None)

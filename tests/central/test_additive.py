@@ -34,7 +34,7 @@ def test_a_release_is_the_value_with_the_noise_and_says_by_what_and_at_what_cost
         "noise",
     )
     assert estimate.notes == ()
-    assert "seeded" in Seven().release(1, np.random.default_rng(1)).notes[0]
+    assert "simulated" in Seven().release(1, np.random.default_rng(1)).notes[0]
 
 
 def test_a_preview_says_the_same_beforehand():

@@ -285,8 +285,9 @@ def test_estimates_say_what_they_are() -> None:
         )
     )
     seeded = Laplace.for_epsilon(0.5).release(100, rng=np.random.default_rng(1))
-    assert "seeded: for simulation only" in seeded.notes[0]
-    assert "seeded" in seeded._repr_html_()
+    assert "simulated: drawn with a generator" in seeded.notes[0]
+    assert "simulated, no privacy claim" in seeded._repr_html_()
+    assert seeded.loss is None
     vector = Gaussian.for_rho(1).release(np.zeros(3))
     assert np.array_equal(vector.cov, np.diag(vector.se**2))
     with pytest.raises(ValueError, match="read-only"):

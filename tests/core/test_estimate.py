@@ -17,8 +17,8 @@ def test_a_scalar_estimate_is_a_float() -> None:
 
 def test_the_repr_is_one_line_with_error_cover_and_cost() -> None:
     assert repr(scalar()) == (
-        "<Estimate 0.333 ± 0.020 (95 % interval 0.294 to 0.373); n = 2,400; covers sampling and "
-        "randomization; "
+        "<Estimate 0.333 (standard error 0.020; 95 % interval 0.294 to 0.373); n = 2,400; covers sampling "
+        "and randomization; "
         "privacy loss ε = 1.1; warner design, unbiased>"
     )
     many = repr(k_ary(9, epsilon=1.0).estimate_counts([10] * 9))

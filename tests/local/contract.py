@@ -219,7 +219,7 @@ def check_survives_json(design: Design) -> None:
 
 def check_speaks_plainly(design: Design) -> None:
     words = design.describe()
-    assert all(f"If your answer is “{option}”" in words for option in design.options)
+    assert "We receive your real answer" in words or all(f"“{option}”" in words for option in design.options)
     assert ("proves no answer" in words) == math.isfinite(design.epsilon)
     assert f"{len(design.options)} options" in repr(design)
 

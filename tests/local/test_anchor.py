@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from toolkit import crosswise, forced, k_ary, kuk, warner
-from toolkit.local.anchor import attention, attention_counts, corrected, corrected_counts
+from toolkit.local.anchor import at_random, attention, attention_counts, corrected, corrected_counts
 from toolkit.local.compliance import Compliance
 
 # R's cWise (github.com/YukiAtsusaka/cWise, documentation of bc.est): its simulated data of 2,000 people with
@@ -121,7 +121,7 @@ def test_an_interval_stays_within_zero_and_one_and_the_reader_is_told_what_is_as
     estimate = corrected_counts(CWISE, [[16, 41], [29, 114]])
     assert estimate.interval().low == 0
     assert "at random" in estimate.notes[-1]
-    assert "77" in corrected_counts(CWISE, PAIRS).method
+    assert "22.7" in corrected_counts(CWISE, PAIRS).method
 
 
 def test_corrected_shares_that_no_share_agrees_with_say_so():
@@ -149,3 +149,19 @@ def test_what_cannot_be_corrected_is_refused():
         attention(CWISE, [True, False], truth="perhaps")
     with pytest.raises(ValueError, match="an even row"):
         attention(forced("1/2", "1/4"), [True, False])
+
+
+def test_people_who_protect_themselves_are_never_called_followers() -> None:
+    """Half of 4000 people always say no, the others follow: of the anchor's reports 7/8 are no, not 3/4."""
+    told = at_random(attention_counts(warner("3/4"), [3500, 500]))
+    assert told.startswith("more harmless answers came than the design allows")
+    exact = at_random(attention_counts(warner("3/4"), [3000, 1000]))
+    assert exact.startswith("about 0 % (")
+    assert "cannot show people who always give the harmless answer" in exact
+    assert at_random(attention_counts(warner("3/4"), [10, 990])).startswith("fewer true answers came")
+
+
+@pytest.mark.parametrize("harmless", range(0, 1001, 50))
+def test_no_count_of_reports_is_called_full_compliance(harmless: int) -> None:
+    told = at_random(attention_counts(warner("3/4"), [harmless, 1000 - harmless]))
+    assert "followed the instructions" not in told

@@ -91,7 +91,7 @@ def test_one_report_has_an_estimate_but_no_standard_error() -> None:
     assert float(estimate) == 1.5
     assert math.isnan(estimate.se)
     assert estimate.interval().high == 1
-    assert "1.5 ± —" in repr(estimate)
+    assert "1.5 (standard error —;" in repr(estimate)
 
 
 def test_equal_matrices_are_equal_designs_in_lowest_terms() -> None:

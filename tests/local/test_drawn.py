@@ -28,9 +28,6 @@ class Toy(DrawnAtOdds):
     def estimate(self, reports: Any, *, times: Any = None) -> Estimate:
         raise NotImplementedError
 
-    def describe(self) -> str:
-        return "a toy"
-
 
 def test_epsilon_and_loss_follow_from_the_odds() -> None:
     assert Toy(3, 1).epsilon == math.log(3)

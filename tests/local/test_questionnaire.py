@@ -138,7 +138,9 @@ def test_survives_json_and_speaks_plainly() -> None:
     again = Questionnaire.from_dict(json.loads(json.dumps(made.to_dict())))
     assert again == made
     assert again.epsilon == made.epsilon
-    assert "2, drawn by chance, of 4 questions" in made.describe()
+    assert made.describe().startswith(
+        "Chance picks 2 of the 4 questions for you. For all that you send together: Whatever we receive"
+    )
     assert "4 questions, 2 asked" in repr(made)
 
 

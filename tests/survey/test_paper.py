@@ -1,16 +1,51 @@
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit import Question, Survey, crosswise, forced, warner
+from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
 from toolkit.local import numeric
+from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.paper import paper
+
+DIE = forced("1/6", "1/6")
 
 
 def test_a_die_in_the_respondents_hand_realises_the_design_exactly():
     form = paper(survey(faculty(), cheated(design=forced(yes="1/6", no="1/6"))))
-    assert "Use a die." in form
-    assert "1: say &quot;no&quot;. 2: say &quot;yes&quot;. 3–6: answer truthfully." in form
+    assert "Use a die. Let nobody see what comes out." in form
+    assert "1: tick “No”, whatever your answer is." in form
+    assert "2: tick “Yes”," in form
+    assert "3 to 6: tick your real answer." in form
     assert form.count("<li>") == 4
+
+
+def test_paper_has_its_own_words_and_a_page_for_the_interviewer():
+    form = paper(survey(faculty(), cheated(design=forced(yes="1/6", no="1/6"))))
+    assert not any(word in form for word in ("phone", "browser", "airplane", "birthday", "server’s"))
+    assert "We receive only what you tick" in form
+    assert "handwriting" in form
+    assert "<h1>For the interviewer</h1>" in form
+
+
+@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize(
+    "design",
+    [warner("3/5"), warner("3/4"), warner("1/3"), DIE, kuk("7/10", "2/10"), unrelated("2/3", "1/4")],
+    ids=["tenths", "quarters", "mirrored", "die", "kuk", "unrelated"],
+)
+def test_a_device_that_nobody_can_look_up_is_worded_in_every_language(design, language):
+    asked = Question("x", {language: "X"}, design=design)
+    form = paper(Survey({language: "T"}, [asked], consent={language: "C"}, languages=[language], ceiling=9))
+    assert "{" not in form.split("</style>")[1]
+    device = next(one for one in design.devices() if one.exact and one.secret)
+    assert device.design == design
+    assert phrases(language)["paper_secret"] in form
+
+
+def test_devices_that_can_be_looked_up_are_marked():
+    notes = {device.name: device.secret for device in kuk("7/10", "2/10").devices()}
+    assert not notes["the last digit of a phone number"]
+    assert notes["one of ten slips numbered 1 to 10"]
+    assert notes["a die"]
 
 
 def test_own_instructions_come_before_a_device_and_reports_are_what_is_ticked():
@@ -32,7 +67,7 @@ def test_what_no_hand_can_draw_is_refused():
     hours = Question("hours", "Hours?", design=numeric.one_bit((0, 80), 1.0))
     with pytest.raises(ValueError, match="a design that is a matrix, got hours"):
         paper(survey(hours))
-    with pytest.raises(ValueError, match="that a device realises exactly, got cheated"):
+    with pytest.raises(ValueError, match="that a coin, die, slips or cards realise exactly, got cheated"):
         paper(survey(cheated(design=warner(epsilon=1))))
 
 

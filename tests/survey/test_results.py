@@ -58,7 +58,7 @@ def test_an_anchor_measures_attention_and_is_told():
     found = estimate(survey(moon, check=False), frame)
     assert found.attention["moon"].value == attention_counts(warner(p="3/4"), [140, 60], truth="no").value
     (note,) = found.notes()
-    assert note.startswith("By the anchor question moon, 80 % (")
+    assert note.startswith("By the anchor question moon, about 20 % (")
 
 
 def test_one_percent_of_liars_is_said_for_each_estimate():
@@ -151,7 +151,9 @@ def test_answers_that_contradict_their_design_are_told_in_the_notes_the_table_an
 def test_an_anchor_that_no_share_of_followers_explains_has_no_limits():
     moon = Question("moon", "Been to the moon?", design=warner(p="3/4"), anchor="no")
     found = estimate(survey(moon, check=False), pd.DataFrame({"moon": ["no"] * 60 + ["yes"] * 140}))
-    assert found.notes()[0] == "By the anchor question moon, 0 % (no share fits) followed the instructions."
+    assert found.notes()[0].startswith(
+        "By the anchor question moon, fewer true answers came than chance alone"
+    )
 
 
 def test_a_box_that_nobody_was_asked_about_stops_nothing():

@@ -46,8 +46,8 @@ def test_the_campus_survey_has_every_kind_of_question() -> None:
     assert campus["moon"].anchor == "no"
     assert campus["pressure"].options == (1, 2, 3, 4, 5, "undisclosed")
     assert campus.loss.epsilon == pytest.approx(2 * math.log(2) + math.log(1.5) + 1.2, abs=1e-6)
-    assert "at most 20 to 1" in campus.consent_text()  # e**2.9918 is 19.92
-    assert "höchstens 20 zu 1" in campus.consent_text("de")
+    assert "at most 96 times in 100" in campus.consent_text()  # e**2.9918 to 1 is 0.9522
+    assert "höchstens in 96 von 100 Fällen" in campus.consent_text("de")
 
 
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
@@ -177,18 +177,18 @@ def test_what_the_page_gets() -> None:
         "token",
         True,
     )
-    assert page["consent"]["own"] == {"en": "We study exams."}
+    assert page["consent"]["own"]["en"].startswith("We study exams.\n\nThis is a demonstration.")
     assert page["consent"]["promise"]["en"][0].startswith("Nobody, neither we nor the server")
     assert page["questions"][1]["show_if"] == {"faculty": [1]}
 
 
 def test_texts_in_languages_that_the_survey_does_not_have_stay_at_home() -> None:
     made = survey(cheated().in_language("en"), consent={"en": "We study.", "fr": "Nous étudions."})
-    assert made.for_page()["consent"]["own"] == {"en": "We study."}
+    assert list(made.for_page()["consent"]["own"]) == ["en"]
     assert made.to_dict()["consent"] == {"en": "We study.", "fr": "Nous étudions."}
 
 
-def test_the_practice_question_is_randomized_as_the_first_yes_no_question_is() -> None:
+def test_the_practice_question_is_randomized_as_the_weakest_question_is() -> None:
     def practised(*questions: Question, **changes: Any) -> Any:
         page = survey(*questions, **changes).for_page()["practice"]
         return page and (page["name"], page["mode"], page["randomizer"]["weights"])
@@ -200,16 +200,11 @@ def test_the_practice_question_is_randomized_as_the_first_yes_no_question_is() -
         "guided",
         [[5, 1], [1, 5]],
     )
-    assert practised(Question("hours", "How many?", design=one_bit((0, 80), 1.0))) == (
-        "practice",
-        "auto",
-        [[3, 1], [1, 3]],
-    )
-    assert practised(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf, check=False) == (
-        "practice",
-        "auto",
-        [[3, 1], [1, 3]],
-    )
+    hours = Question("hours", "How many?", design=one_bit((0, 80), 1.0))
+    assert practised(hours) == ("practice", "auto", warner(epsilon=hours.loss.epsilon).weights.tolist())
+    assert practised(cheated(), hours) == practised(hours)  # 1 is more than ln 2
+    assert practised(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf) is None
+    assert practised(cheated(design=warner(epsilon=3.5)), ceiling=4) is None
     assert practised(cheated(**physical)) is None
     assert practised(faculty()) is None
     assert practised(cheated(), practice=False) is None
@@ -223,6 +218,11 @@ def test_there_is_no_check_where_nothing_is_randomized() -> None:
     assert survey(faculty()).check is False
     assert survey(cheated(mode="physical", instructions="Throw a die.")).check is True
     assert survey(cheated(), check=False).check is False
+
+
+def test_there_is_no_check_whose_right_answer_would_be_untrue() -> None:
+    assert survey(cheated(design=warner(epsilon=3.5)), ceiling=4).check is False
+    assert survey(Question("x", "X?", design=mangat("1/2")), ceiling=math.inf).check is False
 
 
 @pytest.mark.parametrize(("ceiling", "written"), [(7, 7), (6.5, "13/2"), ("20/3", "20/3"), (math.inf, "inf")])

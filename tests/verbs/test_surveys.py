@@ -1,6 +1,9 @@
-from tests.survey.samples import survey
+import pytest
+
+from tests.survey.samples import cheated, survey
 from tests.verbs.shell import said
 from toolkit.command import main
+from toolkit.survey.consent.dpia import sheet, sheet_html
 
 
 def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):
@@ -26,3 +29,28 @@ def test_check_with_a_number_of_people_prints_every_margin(folder, capsys):
     assert main(["check", "exams.toml", "--subgroup", "0.1"]) == 2
     assert "must come with `--n`" in capsys.readouterr().err
     assert (folder / "exams.toml").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_check_lists_what_is_missing_before_others_are_asked(capsys):
+    told = said(capsys, "check", "exams.toml")
+    assert "missing before it is served beyond this machine: controller, contact, purpose" in told
+
+
+@pytest.mark.usefixtures("folder")
+def test_check_prints_free_instructions_beside_what_is_promised(capsys):
+    survey(cheated(mode="physical", instructions="Throw a die. On 1 to 6 tell the truth.")).save("die.toml")
+    told = said(capsys, "check", "die.toml")
+    assert (
+        "cheated, read: do these say the same?\n  people do: Throw a die. On 1 to 6 tell the truth." in told
+    )
+    assert "  we promise: If your answer is “Yes”, we receive “Yes” 2 times in 3" in told
+
+
+def test_check_writes_a_data_protection_sheet(folder, capsys):
+    assert "wrote sheet.md" in said(capsys, "check", "exams.toml", "--dpia", "sheet.md")
+    assert (folder / "sheet.md").read_text() == sheet(survey())
+    said(capsys, "check", "exams.toml", "--dpia", "sheet.html")
+    assert (folder / "sheet.html").read_text() == sheet_html(survey())
+    assert main(["check", "exams.toml", "--dpia", "sheet.doc"]) == 2
+    assert "must name a .md or .html file" in capsys.readouterr().err

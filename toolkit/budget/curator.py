@@ -18,15 +18,14 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
 from toolkit.central.ratio import Composed, from_moments
-from toolkit.central.release import SEEDED
 from toolkit.central.selection import Exponential
 from toolkit.central.statistics import Statistic
 from toolkit.central.steps import QUANTILE_BITS, SQUARE_BITS, Bounds, Sums
 from toolkit.core.checks import Number, positive, probability, refuse
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.estimate import Estimate
+from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Loss
-from toolkit.core.randomness import Rng, check_rng
+from toolkit.core.randomness import Rng
 
 _LONGEST_LABEL = 200
 
@@ -45,6 +44,8 @@ class Curator:
     ledger : what pays.
     neighbors : "replace" (one record changes; the number of rows is public) or "add_remove" (one comes or
     goes).
+
+    Every verb takes `rng`, a Generator, only with a ledger of a simulation: what it draws is no release.
 
     Examples
     --------
@@ -187,10 +188,8 @@ class Curator:
         limits = limits if step is None else limits.with_step(step)
         found, label = self._numbers(column), f"{float(share):g} quantile of {self._frame.name(column)}"
         statistic = statistics.rank_scores(limits, share, self.neighbors)
-        mechanism, source = (
-            Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity),
-            check_rng(rng),
-        )
+        mechanism = Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity)
+        source = self.ledger.source(rng)
         scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()))
         place = mechanism.choose(range(len(scores)), scores, rng=source)
         reach = 2 / mechanism.epsilon * (math.log(len(scores)) + math.log(20))
@@ -223,7 +222,7 @@ class Curator:
         is the curator's word. A score that fails, or is not finite, counts as 0 without a word: saying so
         would tell about the data.
         """
-        mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=sensitivity), check_rng(rng)
+        mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=sensitivity), self.ledger.source(rng)
         listed = listed_once(candidates, "candidates")
         if not listed or not callable(score):
             received = "no candidate" if not listed else type(score).__name__
@@ -278,7 +277,10 @@ class Curator:
         how: str = "",
         notes: tuple[str, ...] = (),
     ) -> Estimate:
-        mechanism, source = Laplace.for_epsilon(epsilon, sensitivity=statistic.sensitivity), check_rng(rng)
+        mechanism, source = (
+            Laplace.for_epsilon(epsilon, sensitivity=statistic.sensitivity),
+            self.ledger.source(rng),
+        )
         value = self._paid(mechanism, label, lambda: statistic.of(read()))
         noisy = mechanism.release(value, rng=source)
         return self._told(noisy.rescaled(float(statistic.factor), float(statistic.offset)), label, how, notes)
@@ -293,7 +295,7 @@ class Curator:
         rng: Rng,
         how: str,
     ) -> Estimate:
-        share, source = positive(epsilon, "epsilon") / len(parts), check_rng(rng)
+        share, source = positive(epsilon, "epsilon") / len(parts), self.ledger.source(rng)
         mechanism = Composed(
             tuple(Laplace.for_epsilon(share, sensitivity=part.sensitivity) for part in parts)
         )
@@ -340,8 +342,8 @@ def _chosen(value: float, loss: Loss, rng: Rng) -> Estimate:
         labels=("value",),
         cov=np.full((1, 1), math.nan),
         n=None,
-        loss=loss,
+        loss=loss if rng is None else None,
         covers="noise, in ranks",
         method="Exponential",
-        notes=() if rng is None else (SEEDED,),
+        notes=() if rng is None else (SIMULATED,),
     )

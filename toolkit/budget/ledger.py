@@ -63,6 +63,8 @@ class Ledger:
         are not noticed.
     neighbors : "replace" or "add_remove": whom the promise is about. Once said, here or with a charge, it
     never changes.
+    simulated : whether it is for teaching or tests. Only then may a generator draw, and the ledger, its file
+    and every estimate say so.
 
     >>> from toolkit.core.loss import Pure
     >>> ledger = Ledger(Pure(0.3))
@@ -73,13 +75,25 @@ class Ledger:
     """
 
     def __init__(
-        self, ceiling: Loss, path: str | os.PathLike[str] | None = None, *, neighbors: str | None = None
+        self,
+        ceiling: Loss,
+        path: str | os.PathLike[str] | None = None,
+        *,
+        neighbors: str | None = None,
+        simulated: bool = False,
     ) -> None:
         self._ceiling, self._neighbors = check_ceiling(ceiling), _relation(neighbors)
         self._record: Record = MemoryRecord()
+        self._simulated = bool(simulated)
         if path is not None:
-            self._record = record = FileRecord(Path(path), (self._ceiling, self._neighbors))
-            before, relation = record.head
+            self._record = record = FileRecord(Path(path), (self._ceiling, self._neighbors, self._simulated))
+            before, relation, simulation = record.head
+            if simulation != self._simulated:
+                refuse(
+                    "a ledger of a simulation stays one, and no other becomes one",
+                    f"simulated={self._simulated} for a file with simulated={simulation}",
+                    "what it holds would be taken for the other; use another file",
+                )
             if before != ceiling:
                 received = f"{ceiling!r} for a file with {before!r}"
                 refuse(
@@ -94,8 +108,23 @@ class Ledger:
         """The ledger in a file that exists already, with its ceiling."""
         record = FileRecord(Path(path), None)
         ledger = cls.__new__(cls)
-        ledger._record, (ledger._ceiling, ledger._neighbors) = record, record.head
+        ledger._record, (ledger._ceiling, ledger._neighbors, ledger._simulated) = record, record.head
         return ledger
+
+    @property
+    def simulated(self) -> bool:
+        """Whether it is a simulation's: then releases may be drawn with a generator, and protect nobody."""
+        return self._simulated
+
+    def source(self, rng: Rng) -> Rng:
+        """The randomness of a release: the operating system's, or a generator where that is allowed."""
+        if check_rng(rng) is not None and not self._simulated:
+            refuse(
+                "a release must be drawn with rng=None",
+                "a generator",
+                "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)",
+            )
+        return rng
 
     @property
     def ceiling(self) -> Loss:
@@ -123,7 +152,8 @@ class Ledger:
         mechanism: str | None = None,
         neighbors: str | None = None,
     ) -> Entry:
-        """Spend `loss`, or raise `BudgetError` and spend nothing. There is no way to take a charge back.
+        """Spend `loss`, or raise `BudgetError` and spend nothing. There is no way to take a charge back; but
+        whoever deletes the file, or opens a second ledger for the same data, spends anew.
 
         Whoever draws later charges the mechanism itself rather than its loss: its name is then written down,
         and a ceiling in Zcdp counts its `zcdp`, where it has one. A loss of local randomization
@@ -162,7 +192,7 @@ class Ledger:
         neighbors: str | None = None,
     ) -> Result_co:
         """Charge the mechanism, then let it draw. If drawing fails, the charge remains: a failure tells
-        something, too.
+        something, too. `rng` is for a ledger of a simulation.
         """
         if not isinstance(mechanism, Mechanism):
             refuse(
@@ -171,9 +201,9 @@ class Ledger:
                 "nothing was charged",
                 TypeError,
             )
-        check_rng(rng)
+        source = self.source(rng)
         self.charge(mechanism, label, neighbors=neighbors)
-        return mechanism.release(value, rng=rng)
+        return mechanism.release(value, rng=source)
 
     def entries(self) -> tuple[Entry, ...]:
         """Every charge, the oldest first."""
@@ -198,7 +228,9 @@ class Ledger:
         relation = (last.neighbors if last else None) or self._neighbors
         neighbors = f"neighbors: {relation}" if relation else "neighbors not said"
         where = self._record.path.name if isinstance(self._record, FileRecord) else "in memory"
-        return f"{state}; {count:,} {'charge' if count == 1 else 'charges'}; {neighbors}; {where}"
+        charges = f"{count:,} {'charge' if count == 1 else 'charges'}"
+        mark = "simulated, no privacy claim; " if self._simulated else ""
+        return f"{mark}{state}; {charges}; {neighbors}; {where}"
 
 
 def _relation(neighbors: str | None) -> str | None:

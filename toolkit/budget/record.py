@@ -21,7 +21,7 @@ from toolkit.budget.chain import Place, Row, begin, entry_of, follow, link_of, r
 from toolkit.budget.chain import RecordError as RecordError
 from toolkit.budget.charges import nothing
 from toolkit.budget.note import note_of, read_note, write_note
-from toolkit.budget.schema import APPLICATION, VERSION, create, is_empty, marks, one, take_over
+from toolkit.budget.schema import APPLICATION, VERSION, create, is_empty, is_simulated, marks, one, take_over
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss
 
@@ -107,14 +107,14 @@ class MemoryRecord:
 
 class FileRecord:
     """A record in a SQLite file, created if it is not there; `head` is the ceiling and the relation that the
-    file was made with.
+    file was made with, and whether it is a simulation's.
 
     Opening and listing follow the whole chain of rows; every other use follows what was added since the last
     one, and sees that the row before is still the same, and that the file holds what the note beside it knows
     of.
     """
 
-    def __init__(self, path: Path, make: tuple[Loss, str | None] | None) -> None:
+    def __init__(self, path: Path, make: tuple[Loss, str | None, bool] | None) -> None:
         self.path = path.expanduser().absolute()  # a later change of directory must not lead to a fresh file
         noted = read_note(self.path)  # before the file, as it is written after it
         if make and noted and not self.path.exists():
@@ -131,7 +131,7 @@ class FileRecord:
                     _RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError
                 )
             self._made = ceiling, neighbors, mark = one(database, "SELECT ceiling, neighbors, mark FROM head")
-            self.head: tuple[Loss, str | None] = read(ceiling), neighbors
+            self.head: tuple[Loss, str | None, bool] = read(ceiling), neighbors, is_simulated(mark)
             self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]))
             self._row: Row | None = None
             self._last(database, noted)

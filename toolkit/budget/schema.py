@@ -9,6 +9,7 @@ from toolkit.budget.charges import nothing
 from toolkit.core.loss import Loss
 
 APPLICATION, VERSION = 0x4C454447, 2  # "LEDG"
+_SIMULATED = "simulated-"
 _KEPT = """
 CREATE TRIGGER head_keep BEFORE UPDATE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
 
@@ -42,14 +43,18 @@ DROP TRIGGER entries_keep
 """
 
 
-def create(database: sqlite3.Connection, ceiling: Loss, neighbors: str | None) -> None:
+def create(
+    database: sqlite3.Connection, ceiling: Loss, neighbors: str | None, simulated: bool = False
+) -> None:
     database.execute("BEGIN IMMEDIATE")
     if is_empty(database):  # still, now that nobody else writes
         _run(database, _SCHEMA)
         _run(database, _KEPT)
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
-        database.execute("INSERT INTO head VALUES (1, ?, ?, ?)", (written(ceiling), neighbors, _mark()))
+        database.execute(
+            "INSERT INTO head VALUES (1, ?, ?, ?)", (written(ceiling), neighbors, _mark(simulated))
+        )
     database.execute("COMMIT")
 
 
@@ -93,6 +98,11 @@ def _run(database: sqlite3.Connection, statements: str) -> None:
         database.execute(statement)
 
 
-def _mark() -> str:
-    """So that two files with the same charges are not taken for one."""
-    return os.urandom(16).hex()
+def _mark(simulated: bool = False) -> str:
+    """So that two files with the same charges are not taken for one; the chain of rows begins with it."""
+    return (_SIMULATED if simulated else "") + os.urandom(16).hex()
+
+
+def is_simulated(mark: str) -> bool:
+    """Whether a file was made for a simulation."""
+    return mark.startswith(_SIMULATED)

@@ -45,7 +45,8 @@ class Additive(ABC):
         Parameters
         ----------
         value : an int, a float, a Fraction, or a one-dimensional array or list of them; finite.
-        rng : None draws from the operating system; a Generator is for simulation, and the estimate says so.
+        rng : None draws from the operating system; a Generator is for simulation: the estimate says so, and
+        claims no loss.
         labels : a name for each entry.
         """
         source, answer = check_rng(rng), read(value)

@@ -85,13 +85,14 @@ def quotient(
     errors = [slope * float(np.max(part.se)) for slope, part in zip(slopes, parts, strict=True)]
     se = abs(factor) * float(np.linalg.norm(errors)) / freedom
     first = parts[0]
+    losses = [part.loss for part in parts if part.loss is not None]  # simulated parts claim none
     return Estimate(
         value=float(np.clip(offset + factor * value, *limits)) * (number / freedom),
         se=se,
         labels=("value",),
         cov=np.array([[se**2]]),
         n=None,
-        loss=reduce(add, (part.loss for part in parts if part.loss is not None)),
+        loss=reduce(add, losses) if len(losses) == len(parts) else None,
         covers="noise",
         method=first.method,
         notes=first.notes,

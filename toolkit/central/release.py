@@ -13,11 +13,9 @@ from toolkit.central.noise.grid import Noisy
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
-from toolkit.core.estimate import Estimate
+from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
-
-SEEDED = "seeded: for simulation only; whoever knows the seed can subtract the noise"
 
 
 def released(
@@ -30,7 +28,7 @@ def released(
     labels: Sequence[str | int] | None,
 ) -> Estimate:
     """An `Estimate` whose error is the noise alone; the data's own error is not in it, and n is left
-    private.
+    private. Drawn with a generator it claims no loss.
     """
     number = cast("float | Array", value)  # whole numbers stay whole, in int64
     scalar = not isinstance(value, np.ndarray)
@@ -46,10 +44,10 @@ def released(
         labels=names,
         cov=equal_diagonal(law.sd * law.sd, size),
         n=None,
-        loss=loss,
+        loss=loss if rng is None else None,
         covers="noise",
         method=method,
-        notes=() if rng is None else (SEEDED,),
+        notes=() if rng is None else (SIMULATED,),
         basis=NoiseBasis(number, law),
     )
 

@@ -20,6 +20,11 @@ if TYPE_CHECKING:
     import pandas as pd
 
 
+SIMULATED = (
+    "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"
+)
+"""The note of whatever was not drawn from the operating system's randomness."""
+
 _SHOWN = 1000
 """Rows that a notebook shows: a page of a million would stop the browser."""
 
@@ -191,7 +196,7 @@ class Estimate:
         if np.ndim(self.value) == 0:
             return f"<Estimate {self._one(*rows[0][1:])}; {self._footing()}>"
         parts = [
-            f"{label}: {value} ± {se}{f' ({limits})' if limits.startswith('no ') else ''}"
+            f"{label}: {value} (se {se}{f'; {limits}' if limits.startswith('no ') else ''})"
             for label, value, se, limits in rows
         ]
         more = [f"… {len(self.labels) - 6} more"] if len(self.labels) > 6 else []
@@ -203,9 +208,9 @@ class Estimate:
         if se == "—" and limits == "— to —":
             return f"{value} without an error"
         if limits.startswith("no "):
-            return f"{value} ± {se} ({limits})"
+            return f"{value} (standard error {se}; {limits})"
         doubt = f"; fits badly: {self.fit.words()}" if self.fit is not None and self.fit.doubtful else ""
-        return f"{value} ± {se} (95 % interval {limits}{doubt})"
+        return f"{value} (standard error {se}; 95 % interval {limits}{doubt})"
 
     def _repr_html_(self) -> str:
         cells = "".join(
@@ -244,6 +249,7 @@ class Estimate:
     def _footing(self) -> str:
         """What the error covers and what it cost: never left out."""
         privacy = "no privacy claim" if self.loss is None else f"privacy loss {self.loss}"
+        privacy = f"simulated, {privacy}" if SIMULATED in self.notes else privacy
         size = "n private" if self.n is None else f"n = {self.n:,}"
         return "; ".join(part for part in (size, f"covers {self.covers}", privacy, self.method) if part)
 

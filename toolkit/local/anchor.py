@@ -22,7 +22,7 @@ from toolkit.local.matrix.encoding import checked_counts, encode, tally
 
 _ASSUMED = (
     "those who did not follow the instructions are taken to answer at random, the anchor and the "
-    "question alike"
+    "question alike; those who always give the harmless answer are not seen"
 )
 _COVERS = "sampling, randomization and the anchor"
 
@@ -66,6 +66,33 @@ def attention_counts(design: Design, counts: npt.ArrayLike, *, truth: str | int 
         notes=fit_notes(fit, basis),
         basis=basis,
         fit=fit,
+    )
+
+
+def at_random(followers: Estimate) -> str:
+    """What the reports to an anchor show, and what they cannot, from the share who follow.
+
+    Whoever always gives the harmless answer looks like a follower there, or better than one.
+
+    >>> from toolkit import warner
+    >>> at_random(attention_counts(warner("3/4"), [700, 300]))
+    'about 20 % (9 to 32) answered at random; it cannot show people who always give the harmless answer'
+    >>> at_random(attention_counts(warner("3/4"), [980, 20]))
+    'more harmless answers came than the design allows: people protected themselves, or ... another design'
+    """
+    limits, share = followers.interval(), float(followers)
+    if share > 1 and (limits.empty or share - 2 * float(followers.se) > 1):
+        return (
+            "more harmless answers came than the design allows: people protected themselves, or followed "
+            "another design"
+        )
+    if limits.empty:
+        return "fewer true answers came than chance alone gives: people did not follow the design"
+    low, high = (100 - 100 * float(limit) for limit in (limits.high, limits.low))
+    about = 100 - 100 * min(max(share, 0.0), 1.0)
+    return (
+        f"about {about:.0f} % ({low:.0f} to {high:.0f}) answered at random; it cannot show people who always "
+        "give the harmless answer"
     )
 
 
@@ -165,7 +192,8 @@ def corrected_counts(
     ) / follow
     cov = (part * people[:, None]).T @ part / n / (n - 1) if n > 1 else np.full((len(value),) * 2, np.nan)
     kept = slice(1, None) if len(value) == 2 else slice(None)
-    words = f"{design.name} design, corrected by an anchor: {100 * follow:.3g} % followed the instructions"
+    random_share = f"{100 * (1 - follow):.3g} % answered at random"
+    words = f"{design.name} design, corrected by an anchor: {random_share}"
     return _estimated(value[kept], cov[kept, kept], n, design.options[kept], design, words)
 
 

@@ -46,7 +46,7 @@ class Design:
     --------
     >>> design = Design([[3, 1], [1, 3]], 4, ("no", "yes"))
     >>> design.estimate_counts([60, 40])
-    <Estimate 0.300 ± 0.098 (95 % interval 0.119 to 0.496); n = 100; covers sampling and randomization; ...>
+    <Estimate 0.300 (standard error 0.098; 95 % interval 0.119 to 0.496); n = 100; covers sampling and ...>
     """
 
     weights: npt.NDArray[np.int64]
@@ -305,7 +305,7 @@ class Design:
 
     def describe(self) -> str:
         """The design in plain words, for a consent form."""
-        return describe(self.weights, self.denominator, self.options, self.report_options, self.epsilon)
+        return describe(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: names, labels and integers only."""

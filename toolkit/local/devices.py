@@ -5,6 +5,7 @@ screen.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import accumulate
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -27,13 +28,28 @@ _CATALOGUE: tuple[tuple[str, tuple[str, ...]], ...] = (
     ("a coin", _FACES),
     ("two coins, one after the other", tuple(f"{a}-{b}" for a in _FACES for b in _FACES)),
     ("a die", tuple(map(str, range(1, 7)))),
+    ("one of ten slips numbered 1 to 10", tuple(map(str, range(1, 11)))),
     ("the last digit of a phone number", tuple(map(str, range(10)))),
     ("a month of birth", tuple(map(str, range(1, 13)))),
     ("a card drawn from 13 of one suit", tuple(map(str, range(1, 14)))),
     ("a die thrown twice (6 × first + second − 6)", tuple(map(str, range(1, 37)))),
     ("the last two digits of a phone number", tuple(f"{i:02}" for i in range(100))),
 )
-_UNEVEN = {"a month of birth": "months differ by a few per cent in length and births"}
+_SOMEBODY = "only if nobody who sees the report can find it out: not one's own"
+_NOTES = {
+    "a month of birth": f"months differ by a few per cent in length and births; {_SOMEBODY}",
+    "the last digit of a phone number": _SOMEBODY,
+    "the last two digits of a phone number": _SOMEBODY,
+}
+
+
+@dataclass(frozen=True)
+class Step:
+    """On these outcomes give this report, or the truth if there is none; if the answer is this, or any."""
+
+    outcomes: tuple[str, ...]
+    report: str | int | None
+    answer: str | int | None = None
 
 
 @dataclass(frozen=True, repr=False)
@@ -50,6 +66,7 @@ class Device(Generic[D]):
     design: D
     distance: float
     note: str = ""
+    steps: tuple[Step, ...] = ()
 
     @property
     def epsilon(self) -> float:
@@ -59,6 +76,11 @@ class Device(Generic[D]):
     @property
     def exact(self) -> bool:
         return self.distance == 0
+
+    @property
+    def secret(self) -> bool:
+        """Whether nobody can look its outcome up, as one can a birthday or a phone number."""
+        return _SOMEBODY not in self.note
 
     def __repr__(self) -> str:
         fit = "exact" if self.exact else f"off by {self.distance:.3g}"
@@ -81,7 +103,7 @@ def nearest_devices(
         parts = _parts(weights, denominator, form, len(outcomes))
         if parts is None:
             continue
-        table, wording = parts
+        table, forced = parts
         try:
             design = realised(table, len(outcomes))
         except ValueError:  # too few outcomes: rounding made two answers look alike
@@ -92,66 +114,77 @@ def nearest_devices(
             for row, want in zip(table, wanted, strict=True)
             for t, w in zip(row, want, strict=True)
         ]
-        instructions = wording(outcomes, options, report_options)
-        found.append(
-            Device(name, len(outcomes), instructions, design, float(max(gaps)), _UNEVEN.get(name, ""))
-        )
+        alike = forced if options == report_options else None
+        steps = _steps(outcomes, table, alike, options, report_options)
+        note = _NOTES.get(name, "")
+        found.append(Device(name, len(outcomes), _words(steps), design, float(max(gaps)), note, steps))
     return tuple(sorted(found, key=lambda device: (device.distance, device.outcomes)))
-
-
-_Wording = Callable[[Sequence[str], Labels, Labels], str]
 
 
 def _parts(
     weights: npt.NDArray[np.int64], denominator: int, form: Forced | None, m: int
-) -> tuple[list[list[int]], _Wording] | None:
-    """The matrix in m outcomes, and how to word it; None if m outcomes are too few."""
+) -> tuple[list[list[int]], list[int] | None] | None:
+    """The matrix in m outcomes, and how many force which report if it is of that form; None if m are too
+    few.
+    """
     if form is not None and form.truth > 0:
         cells = [form.truth, *form.forced.tolist()]
         if sum(c > 0 for c in cells) > m:
             return None
         truth, *forced = apportion([Fraction(c, denominator) for c in cells], m)
         table = [[f + (truth if i == j else 0) for j, f in enumerate(forced)] for i in range(len(forced))]
-        return (
-            table,
-            lambda outcomes, options, reports: (
-                _forced_words(outcomes, forced, options)
-                if options == reports
-                else _row_words(outcomes, table, options, reports)
-            ),
-        )
+        return table, forced
     rows = weights.tolist()
     if max(sum(w > 0 for w in row) for row in rows) > m:
         return None
-    table = [apportion([Fraction(w, denominator) for w in row], m) for row in rows]
-    return table, lambda outcomes, options, reports: _row_words(outcomes, table, options, reports)
+    return [apportion([Fraction(w, denominator) for w in row], m) for row in rows], None
 
 
-def _forced_words(outcomes: Sequence[str], forced: Sequence[int], options: Labels) -> str:
-    steps, start = [], 0
-    for option, size in zip(options, forced, strict=True):
-        if size:
-            steps.append(f'{_span(outcomes[start : start + size])}: say "{option}".')
-        start += size
-    return " ".join([*steps, f"{_span(outcomes[start:])}: answer truthfully."])
-
-
-def _row_words(
-    outcomes: Sequence[str], table: Sequence[Sequence[int]], options: Labels, reports: Labels
-) -> str:
-    return " ".join(
-        f'If your answer is "{option}": {_row_steps(outcomes, row, reports)}.'
+def _steps(
+    outcomes: Sequence[str],
+    table: Sequence[Sequence[int]],
+    forced: Sequence[int] | None,
+    options: Labels,
+    reports: Labels,
+) -> tuple[Step, ...]:
+    """What to do on which outcome: whatever the answer is, or answer by answer."""
+    if forced is not None:
+        given = _spread(outcomes, forced, options)
+        return (*(Step(some, option) for some, option in given), Step(tuple(outcomes[sum(forced) :]), None))
+    return tuple(
+        Step(some, report, option)
         for option, row in zip(options, table, strict=True)
+        for some, report in _spread(outcomes, row, reports)
     )
 
 
-def _row_steps(outcomes: Sequence[str], row: Sequence[int], reports: Labels) -> str:
-    steps, start = [], 0
-    for report, size in zip(reports, row, strict=True):
-        if size:
-            steps.append(f'{_span(outcomes[start : start + size])} report "{report}"')
-        start += size
-    return "; ".join(steps)
+def _spread(
+    outcomes: Sequence[str], sizes: Sequence[int], names: Labels
+) -> list[tuple[tuple[str, ...], str | int]]:
+    """The outcomes one after the other, as many for each name as its size."""
+    ends = list(accumulate(sizes))
+    return [
+        (tuple(outcomes[end - size : end]), name)
+        for name, size, end in zip(names, sizes, ends, strict=True)
+        if size
+    ]
+
+
+def _words(steps: Sequence[Step]) -> str:
+    if all(step.answer is None for step in steps):
+        return " ".join(
+            f"{_span(step.outcomes)}: "
+            + ("answer truthfully." if step.report is None else f'say "{step.report}".')
+            for step in steps
+        )
+    answers = dict.fromkeys(step.answer for step in steps)
+    rows = {
+        answer: "; ".join(
+            f'{_span(step.outcomes)} report "{step.report}"' for step in steps if step.answer == answer
+        )
+        for answer in answers
+    }
+    return " ".join(f'If your answer is "{answer}": {row}.' for answer, row in rows.items())
 
 
 def _span(outcomes: Sequence[str]) -> str:

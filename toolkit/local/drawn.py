@@ -13,6 +13,7 @@ from toolkit.core.loss import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local.protocol import AnswerKind
 from toolkit.local.serial import plain, restored
+from toolkit.local.wording import describe
 
 
 class Drawn(ABC):
@@ -64,9 +65,9 @@ class Drawn(ABC):
         """Everybody weighs the same, whatever they say."""
         return share
 
-    @abstractmethod
     def describe(self) -> str:
         """The randomizer in plain words, for a consent form."""
+        return describe(self)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON: the kind, and each field; fractions as numerator and denominator."""

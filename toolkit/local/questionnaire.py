@@ -25,7 +25,7 @@ from toolkit.local.calibration import checked_epsilon
 from toolkit.local.catalogue import restore
 from toolkit.local.protocol import Randomizer, Respondents
 from toolkit.local.serial import keep_whole
-from toolkit.local.wording import bound_in_words
+from toolkit.local.wording import epsilon_bound
 
 Maker = Callable[[Fraction], Randomizer]
 """What makes a question's randomizer, given the epsilon that it may cost."""
@@ -153,8 +153,12 @@ class Questionnaire:
 
     def describe(self) -> str:
         d = len(self.questions)
-        which = "all" if self.asked == d else f"{self.asked}, drawn by chance,"
-        return f"You are asked {which} of {d} questions. Taken together: {bound_in_words(self.epsilon)}"
+        which = (
+            f"You are asked all {d} questions."
+            if self.asked == d
+            else f"Chance picks {self.asked} of the {d} questions for you."
+        )
+        return f"{which} For all that you send together: {epsilon_bound(self.epsilon)}"
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON."""

@@ -17,7 +17,7 @@ from toolkit.planning.search import LEAST_EPSILON, MOST_PEOPLE, OutOfReach, Targ
 
 TRUST = {
     "direct": "whoever receives the answers, with all of them",
-    "local": "nobody: each person hides the answer before it is sent",
+    "local": "the phone and its page, or one's own die; not the collector",
     "shuffled": "a shuffler that mixes the reports and does not tell whose is whose, nor collude with the "
     "analyst",
     "central": "a curator, with every true answer, to add the noise and publish nothing else",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse, whole
 from toolkit.survey import background
+from toolkit.survey.consent.stated import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
 from toolkit.survey.reading.counting import checked_groups
 from toolkit.survey.reading.remarks import remarks
@@ -135,8 +136,8 @@ class Collector:
         return self.survey.preview()
 
     def invitations(self, count: int) -> list[str]:
-        """That many links that work once. They are not kept here: whoever has the list can tell nothing from
-        the reports.
+        """That many links that work once. They are not kept here. Whoever has the list can tell nothing from
+        the reports, but can see whose link was used, and use a link that is not theirs.
         """
         from toolkit.survey.serving.access import digest, invitations, link
 
@@ -194,7 +195,7 @@ def start(
     *,
     database: str | None = None,
     rehearsal: bool = False,
-    host: str = "127.0.0.1",
+    host: str = THIS_MACHINE,
     port: int = 0,
     certificate: str | Path | None = None,
     private_key: str | Path | None = None,
@@ -229,7 +230,13 @@ def start(
         must be the same.
     """
     collector, key = prepare(
-        survey, database, rehearsal=rehearsal, amend=amend, public_url=public_url, issuer_key=issuer_key
+        survey,
+        database,
+        rehearsal=rehearsal,
+        amend=amend,
+        host=host,
+        public_url=public_url,
+        issuer_key=issuer_key,
     )
     if background.find(collector.database) is None:
         options = {
@@ -253,6 +260,7 @@ def prepare(
     *,
     rehearsal: bool = False,
     amend: bool = False,
+    host: str = THIS_MACHINE,
     public_url: str | None = None,
     issuer_key: str | Path | None = None,
     keep: bool = True,
@@ -265,6 +273,7 @@ def prepare(
     """
     given = survey if isinstance(survey, Survey) else _loaded(survey)
     asked = given.as_rehearsal() if rehearsal else given
+    check_reach(asked, host, public_url)
     usual = "sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db"
     collector = Collector._made(asked, usual if database is None else database, amend=amend)
     running = background.find(collector.database)

@@ -1,79 +1,127 @@
-"""A survey on paper: the same questions and designs, with dice, coins and birthdays in people's own hands."""
+"""A survey on paper: the same questions and designs, with dice, coins and cards in people's own hands."""
 
 import html
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from toolkit.core.checks import choice, refuse
-from toolkit.local.design import has_matrix
+from toolkit.local.design import Design, has_matrix
+from toolkit.local.devices import Device, Step
+from toolkit.local.wording import Voice
 from toolkit.survey.language.phrases import phrases
+from toolkit.survey.language.text import right_to_left
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
 _STYLE = (
-    "body{font:12pt/1.5 serif;max-width:42em;margin:2em auto}section{break-inside:avoid;margin:1.5em "
-    "0}li{list-style:'☐  '}"
+    "@page{margin:2cm}body{font:12pt/1.5 serif;max-width:42em;margin:2em auto;color:#000;background:#fff}"
+    "section{break-inside:avoid;margin:1.5em 0;border-top:1px solid #999;padding-top:.5em}"
+    "ul{list-style:none;padding:0}li::before{content:'☐';font-size:1.4em;margin-inline-end:.5em}"
+    ".page{break-before:page}ol{padding-inline-start:1.5em}.steps{margin:.2em 0 .6em}"
 )
+_DEVICES = {
+    "a coin": "device_coin",
+    "two coins, one after the other": "device_two_coins",
+    "a die": "device_die",
+    "one of ten slips numbered 1 to 10": "device_slips",
+    "a card drawn from 13 of one suit": "device_card",
+    "a die thrown twice (6 × first + second − 6)": "device_two_dice",
+}
+"""The devices whose outcome nobody can look up, and the words for them."""
 
 
 def paper(survey: Survey, language: str | None = None) -> str:
-    """A form to print, as HTML. Only yes/no and choice questions whose design a device realises exactly can
-    be asked on paper.
+    """A form to print, as HTML, with a page for whoever hands it out. Only yes/no and choice questions whose
+    design a device realises exactly can be asked on paper.
 
-    The reports of a paper form have the same meaning as those of phones, and can be estimated together with
-    them.
+    Its devices are those whose outcome nobody can look up: never a birthday or a phone number. The reports of
+    a paper form have the same meaning as those of phones, and can be estimated together with them.
     """
     code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
-    parts = [_question(question, code) for question in survey.questions]
-    consent = "".join(f"<p>{_safe(text)}</p>" for text in survey.consent_text(code).split("\n\n"))
+    voice = Voice(phrases(code, survey.words))
+    parts = [_question(question, code, voice) for question in survey.questions]
+    consent = "".join(f"<p>{_safe(text)}</p>" for text in survey.consent_text(code, paper=True).split("\n\n"))
     title = _safe(survey.heading[code])
     head = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
+    direction = "rtl" if right_to_left(code) else "ltr"
+    body = f"<h1>{title}</h1>{consent}<div class='page'>{''.join(parts)}</div>{_interviewer(voice)}"
     return (
-        "<!doctype html><html "
-        f"lang='{code}'><head>{head}</head><body><h1>{title}</h1>{consent}{''.join(parts)}</body></html>"
+        f"<!doctype html><html lang='{code}' dir='{direction}'><head>{head}</head><body>{body}</body></html>"
     )
 
 
-def _question(question: Question, code: str) -> str:
+def _interviewer(voice: Voice) -> str:
+    rules = "".join(f"<p>{_safe(voice.say(f'interviewer_{i}'))}</p>" for i in range(1, 5))
+    return f"<div class='page'><h1>{_safe(voice.say('interviewer'))}</h1>{rules}</div>"
+
+
+def _question(question: Question, code: str, voice: Voice) -> str:
     text = question.text if isinstance(question.text, str) else question.text[code]
-    instructions, ticked = _asked(question, code)
+    instructions, ticked = _asked(question, code, voice)
     boxes = "".join(f"<li>{_safe(one)}</li>" for one in ticked)
-    told = f"<p><i>{_safe(instructions)}</i></p>" if instructions else ""
+    told = "".join(f"<p class='steps'><i>{_safe(line)}</i></p>" for line in instructions)
     return f"<section><p><b>{_safe(text)}</b></p>{told}<ul>{boxes}</ul></section>"
 
 
-def _asked(question: Question, code: str) -> tuple[str, Sequence[str]]:
-    """What to do, and what to tick."""
-    words = phrases(code)
-    options = [question.label(option, code, words) for option in question.report_options or question.options]
+def _asked(question: Question, code: str, voice: Voice) -> tuple[Sequence[str], Sequence[str]]:
+    """What to do, line by line, and what to tick."""
+    given = question.report_options or question.options
+    options = [question.label(option, code, voice.phrases) for option in given]
     if question.design is None:
-        return "", options if options else ["…………………………"]
+        return [], options or ["…………………………"]
     if question.instructions is not None:
-        given = question.instructions
-        return given if isinstance(given, str) else given[code], options
-    return _device(question, code), options
+        own = question.instructions
+        return [own if isinstance(own, str) else own[code]], options
+    shown = (*question.options, *question.report_options)
+    names = {option: question.label(option, code, voice.phrases) for option in shown}
+    return device_words(_device(question), voice, names), options
 
 
-def _device(question: Question, code: str) -> str:
+def _device(question: Question) -> Device[Design]:
     if question.design is None or not has_matrix(question.design):
         refuse(
             "a question on paper must have a design that is a matrix",
             question.name,
             "its report cannot be drawn by hand",
         )
-    exact = [device for device in question.design.devices() if device.exact]
+    exact = [device for device in question.design.devices() if device.exact and device.name in _DEVICES]
     if not exact:
         refuse(
-            "a question on paper must have a design that a device realises exactly",
+            "a question on paper must have a design that a coin, die, slips or cards realise exactly",
             question.name,
-            "see design.devices()",
+            "see design.devices(), or give the question `instructions`",
         )
-    if code != "en":
-        refuse(
-            "instructions for a device are known in English only",
-            f"{question.name} in {code}",
-            "give the question `instructions`",
-        )
-    return f"Use {exact[0].name}. {exact[0].instructions}"
+    return exact[0]
+
+
+def device_words(device: Device[Design], voice: Voice, names: Mapping[str | int, str]) -> list[str]:
+    """What to do with a device, in a language: one line a step, or one for each answer."""
+    use = [f"{voice.say('paper_use', device=voice.say(_DEVICES[device.name]))} {voice.say('paper_secret')}"]
+    if all(step.answer is None for step in device.steps):
+        return use + [_forced(step, voice, names) for step in device.steps]
+    cases: dict[str, list[str]] = {}
+    for step in device.steps:
+        report = voice.quoted(names[step.report])  # type: ignore[index]
+        done = voice.say("paper_step", outcomes=_outcomes(step.outcomes, voice), report=report)
+        cases.setdefault(names[step.answer], []).append(done)  # type: ignore[index]
+    return use + [
+        voice.say("paper_case", answer=voice.quoted(answer), steps=voice.listed(steps))
+        for answer, steps in cases.items()
+    ]
+
+
+def _forced(step: Step, voice: Voice, names: Mapping[str | int, str]) -> str:
+    outcomes = _outcomes(step.outcomes, voice)
+    if step.report is None:
+        return voice.say("paper_truth", outcomes=outcomes)
+    return voice.say("paper_say", outcomes=outcomes, report=voice.quoted(names[step.report]))
+
+
+def _outcomes(outcomes: Sequence[str], voice: Voice) -> str:
+    """Consecutive numbers as a range; faces of coins in words."""
+    if outcomes[0].isdigit() and len(outcomes) > 2:
+        return voice.say("to", first=outcomes[0], last=outcomes[-1])
+    shown = ["–".join(voice.phrases.get(face, face) for face in one.split("-")) for one in outcomes]
+    return voice.listed(shown, "or")
 
 
 def _safe(text: str) -> str:

@@ -178,6 +178,26 @@ class Question:
         return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
 
 
+def checked_questions(given: Sequence[Question], language: str) -> tuple[Question, ...]:
+    """Questions as a survey was given them, with every plain string in its first language."""
+    if isinstance(given, str | Question) or not isinstance(given, Sequence):
+        refuse(
+            "`questions` must be a list of questions",
+            type(given).__name__,
+            "they are asked in its order",
+            TypeError,
+        )
+    for question in given:
+        if not isinstance(question, Question):
+            refuse(
+                "`questions` must be questions",
+                type(question).__name__,
+                "make them with Question(…)",
+                TypeError,
+            )
+    return tuple(question.in_language(language) for question in given)
+
+
 def read_questions(given: Any) -> list[Question]:
     """Questions as plain data say them: what a file holds, or `to_dict` wrote; designs may be given by
     name.

@@ -11,27 +11,35 @@ from typing import Any
 from toolkit.core.above import above
 from toolkit.core.checks import Number, choice, refuse, whole
 from toolkit.core.loss import Amount, Pure
-from toolkit.local.questions import warner
+from toolkit.local.wording import USUAL
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.listing import listing
-from toolkit.survey.consent.odds import USUAL
+from toolkit.survey.consent.practice import practice_question, tried, unsure
 from toolkit.survey.consent.shown import shown_question
+from toolkit.survey.consent.stated import paragraphs
+from toolkit.survey.consent.told import told
 from toolkit.survey.language.marks import marked_words, rehearsal_mark
-from toolkit.survey.language.phrases import OWN, Own, phrases
+from toolkit.survey.language.phrases import OWN, Own
 from toolkit.survey.language.text import Frozen, Text, Words, checked_words, in_language
 from toolkit.survey.planned import SurveyPlan, planned
-from toolkit.survey.question import Question, read_questions
+from toolkit.survey.question import Question, checked_questions, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
 from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.problem import naming
-from toolkit.survey.writing.survey_fields import checked_languages, flag, own_words
+from toolkit.survey.writing.survey_fields import (
+    STATED,
+    STEP,
+    as_data,
+    checked_languages,
+    flag,
+    own_words,
+    stated_fields,
+)
 from toolkit.survey.writing.unknown import refuse_unknown
 
 ACCESS = ("open", "token", "blind")
-STEP = 10
-"""By how many reports at once an open collection moves on."""
 
 
 @dataclass(frozen=True, init=False, repr=False)
@@ -43,6 +51,7 @@ class Survey:
     title, consent : what people read first; a string, or strings by language. The promise is added to it by
     itself. questions : in the order in which they are asked. languages : the first is that of plain strings.
     practice, check : a question to try it out, never sent; a question on how it works, whose result is sent.
+    Neither is asked where a report can say a lot, because its right answer would be untrue.
     access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be
     traced). closes : the last day on which reports are taken, as "2026-12-01", wherever a person is; people
     are told. cap : the largest number of reports. minimum, step : while the collection is open, the reports
@@ -53,6 +62,9 @@ class Survey:
     answer. words : the page's own words, by language and name, for languages that the toolkit does not know.
     rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits
     the real survey.
+    controller, contact, purpose, retention, publication, withdrawal, approval : what a board asks for, each a
+    string, or strings by language. Beyond this machine a survey is served only with all of them but
+    `withdrawal`; without it people are told that nothing can be taken back.
 
     >>> from toolkit import warner
     >>> question = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
@@ -75,6 +87,13 @@ class Survey:
     words: Frozen[str, Text] | None
     step: int
     rehearsal: bool
+    controller: Text | None
+    contact: Text | None
+    purpose: Text | None
+    retention: Text | None
+    publication: Text | None
+    withdrawal: Text | None
+    approval: Text | None
 
     def __init__(
         self,
@@ -93,51 +112,48 @@ class Survey:
         words: Own | None = None,
         step: int = STEP,
         rehearsal: bool = False,
+        controller: Words | None = None,
+        contact: Words | None = None,
+        purpose: Words | None = None,
+        retention: Words | None = None,
+        publication: Words | None = None,
+        withdrawal: Words | None = None,
+        approval: Words | None = None,
     ) -> None:
-        codes = checked_languages(languages)
-        asked = _questions(questions, codes[0])
-        hidden = any(question.randomized for question in asked)
-        made = {
-            "title": in_language(checked_words(title, "title", 200), codes[0]),
-            "questions": asked,
-            "consent": in_language(checked_words(consent, "consent", 20_000), codes[0]),
-            "languages": codes,
-            "practice": flag(practice, "practice")
-            and any(question.mode in ("auto", "guided") for question in asked),
-            "check": flag(check, "check") and hidden,
-            "access": choice(access, "access", ACCESS),
-            "cap": None if cap is None else whole(cap, "cap"),
-            "closes": read_day(closes, "closes"),
-            "ceiling": Pure(ceiling).amount,
-            "minimum": whole(minimum, "minimum"),
-            "words": own_words(words, codes),
-            "step": whole(step, "step"),
-            "rehearsal": flag(rehearsal, "rehearsal"),
-        }
-        for key, value in made.items():
+        given = {key: value for key, value in locals().items() if key != "self"}
+        for key, value in _checked(given).items():
             object.__setattr__(self, key, value)
         self._lint()
 
     def _lint(self) -> None:
-        from toolkit.survey.language.words import interface
-
         linter.check_names(self.questions)
         for language in self.languages:
             consenting.until(self.closes, language, self.words)
-        interface(self.languages, self.interface_words)
+        self.page_words()
         linter.check_translations(
-            {"title": self.title, "consent": self.consent}, self.questions, self.languages, self.words
+            {"title": self.title, "consent": self.consent, **self.stated},
+            self.questions,
+            self.languages,
+            self.words,
         )
-        linter.check_loss(self.questions, Pure(self.ceiling), self.check)
+        linter.check_loss(self.questions, Pure(self.ceiling))
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
             check(self.questions)
+        linter.warn_of_what_can_be_looked_up(self.questions)
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most: the losses of all reports, added up; see
-        `toolkit.survey.consent.statement.loss`.
-        """
+        """What one respondent spends at most: the losses of all reports, added up."""
         return consenting.loss(self.questions)
+
+    @property
+    def stated(self) -> dict[str, Text | None]:
+        """What the researchers say of themselves, by name."""
+        return {name: getattr(self, name) for name in STATED}
+
+    def said(self, language: str) -> str:
+        """The researchers' own words: what they ask consent for, and who they are, or that nobody said."""
+        return "\n\n".join([self.consent[language], *paragraphs(self.stated, language, self.words)])
 
     @property
     def heading(self) -> dict[str, str]:
@@ -152,7 +168,7 @@ class Survey:
         return self.heading[self.languages[0]]
 
     def as_rehearsal(self) -> "Survey":
-        """The same survey to try out, with a hash of its own: a report of one is refused by the other."""
+        """The same survey to try out, with a hash of its own: a report of one fits no other."""
         return replace(self, rehearsal=True)
 
     @property
@@ -173,19 +189,24 @@ class Survey:
         is agreed to.
         """
         from toolkit.survey.client import code_hash
-        from toolkit.survey.language.words import interface
 
-        words = interface(self.languages, self.interface_words)
+        words = self.page_words()
         return digest({"survey": self.to_dict(), "page": self._page(), "words": words, "code": code_hash()})
 
-    def consent_text(self, language: str | None = None) -> str:
+    def page_words(self) -> dict[str, dict[str, str]]:
+        """What the page itself says, in each language: true of this survey."""
+        return told(
+            self.questions, self.languages, self.interface_words, check=self.check, access=self.access
+        )
+
+    def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
         """What people agree to, as plain text: the consequence, your own words, the odds of each question,
-        and the rest.
+        and the rest; with `paper`, for a sheet that is handed in.
         """
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
-        first, *rest = self._promise(code)
+        first, *rest = self._promise(code, paper)
         odds = consenting.odds_in_all(self.questions, code, self.words)
-        return "\n\n".join([first, self.consent[code], *rest[:1], *odds, *rest[1:]])
+        return "\n\n".join([first, self.said(code), *rest[:1], *odds, *rest[1:]])
 
     def for_page(self) -> dict[str, Any]:
         """What the browser gets: plain data for JSON."""
@@ -198,10 +219,12 @@ class Survey:
             "languages": list(self.languages),
             "access": self.access,
             "consent": {
-                "own": {code: self.consent[code] for code in self.languages},
+                "own": {code: self.said(code) for code in self.languages},
                 "promise": {code: self._promise(code) for code in self.languages},
             },
-            "practice": shown_question(self._practice(), self.languages, own=self.words)
+            "practice": shown_question(
+                practice_question(self.questions, self.languages, self.words), self.languages, own=self.words
+            )
             if self.practice
             else None,
             "check": self.check,
@@ -210,24 +233,21 @@ class Survey:
             ],
         }
 
-    def _promise(self, language: str) -> list[str]:
+    def _promise(self, language: str, paper: bool = False) -> list[str]:
         return consenting.promise(
-            self.questions, language, check=self.check, access=self.access, own=self.words, last=self.closes
+            self.questions,
+            language,
+            check=self.check,
+            access=self.access,
+            own=self.words,
+            last=self.closes,
+            withdrawal=self.withdrawal is not None,
+            paper=paper,
         )
 
-    def _practice(self) -> Question:
-        """An innocent question, randomized as the first yes/no question is; it is never sent."""
-        text = {code: phrases(code, self.words)["practice"] for code in self.languages}
-        for question in self.questions:
-            same = question.options == question.report_options == ("no", "yes")
-            if same and question.mode in ("auto", "guided") and math.isfinite(question.loss.epsilon):
-                return Question("practice", text, design=question.design, mode=question.mode)
-        return Question("practice", text, design=warner(p="3/4"))
-
     def __getitem__(self, name: str) -> Question:
-        for question in self.questions:
-            if question.name == name:
-                return question
+        if (found := next((one for one in self.questions if one.name == name), None)) is not None:
+            return found
         known = ", ".join(question.name for question in self.questions)
         refuse(
             f"a question of this survey must be one of {known}",
@@ -238,33 +258,11 @@ class Survey:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON and TOML: nothing in it is null, and designs are their integers."""
-        data = {
-            "title": dict(self.title),
-            "languages": list(self.languages),
-            "consent": dict(self.consent),
-            "practice": self.practice,
-            "check": self.check,
-            "access": self.access,
-            "cap": self.cap,
-            "closes": None if self.closes is None else self.closes.isoformat(),
-            "ceiling": int(self.ceiling)
-            if self.ceiling == self.ceiling // 1 != math.inf
-            else str(self.ceiling),
-            "minimum": self.minimum,
-            "words": None
-            if self.words is None
-            else {code: dict(words) for code, words in self.words.items()},
-            "step": None if self.step == STEP else self.step,  # as in files and hashes of earlier versions
-            "rehearsal": self.rehearsal or None,
-            "questions": [question.to_dict() for question in self.questions],
-        }
-        return {key: value for key, value in data.items() if value is not None}
+        return as_data(self)
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
-        """The survey that `to_dict` wrote, or that a person wrote: designs may be given by name, as in a
-        file.
-        """
+        """The survey that `to_dict` wrote, or that a person wrote, who may give designs by name."""
         if not isinstance(data, Mapping):
             refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
         known = list(inspect.signature(cls).parameters)
@@ -302,9 +300,7 @@ class Survey:
         return planned(self.name, self.questions, n, subgroup=subgroup, prevalence=prevalence, level=level)
 
     def preview(self) -> Any:
-        """The form as respondents see it, without opening a collection: a notebook shows it, and nothing in
-        it is sent.
-        """
+        """The form as respondents see it, in a notebook: no collection is opened, and nothing is sent."""
         return above("toolkit.survey.preview", "Preview")(self)
 
     def save(self, path: str | Path) -> None:
@@ -330,20 +326,24 @@ _NEEDED = {
 }
 
 
-def _questions(given: Sequence[Question], language: str) -> tuple[Question, ...]:
-    if isinstance(given, str | Question) or not isinstance(given, Sequence):
-        refuse(
-            "`questions` must be a list of questions",
-            type(given).__name__,
-            "they are asked in its order",
-            TypeError,
-        )
-    for question in given:
-        if not isinstance(question, Question):
-            refuse(
-                "`questions` must be questions",
-                type(question).__name__,
-                "make them with Question(…)",
-                TypeError,
-            )
-    return tuple(question.in_language(language) for question in given)
+def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
+    """What a survey is made of, brought to its final form."""
+    codes = checked_languages(given["languages"])
+    asked = checked_questions(given["questions"], codes[0])
+    return {
+        "title": in_language(checked_words(given["title"], "title", 200), codes[0]),
+        "questions": asked,
+        "consent": in_language(checked_words(given["consent"], "consent", 20_000), codes[0]),
+        "languages": codes,
+        "practice": flag(given["practice"], "practice") and unsure(tried(asked)),
+        "check": flag(given["check"], "check") and unsure([one for one in asked if one.randomized]),
+        "access": choice(given["access"], "access", ACCESS),
+        "cap": None if given["cap"] is None else whole(given["cap"], "cap"),
+        "closes": read_day(given["closes"], "closes"),
+        "ceiling": Pure(given["ceiling"]).amount,
+        "minimum": whole(given["minimum"], "minimum"),
+        "words": own_words(given["words"], codes),
+        "step": whole(given["step"], "step"),
+        "rehearsal": flag(given["rehearsal"], "rehearsal"),
+        **stated_fields(given, codes[0]),
+    }

@@ -2,9 +2,13 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from toolkit.core.checks import refuse
 from toolkit.verbs.common import Options, Verbs, add_verb, say
+
+if TYPE_CHECKING:
+    from toolkit.survey.spec import Survey
 
 
 def add(verbs: Verbs) -> None:
@@ -23,6 +27,9 @@ def add(verbs: Verbs) -> None:
     check.add_argument(
         "--subgroup", help="with --n, the share of the people in the smallest subgroup, such as 0.1"
     )
+    check.add_argument(
+        "--dpia", help="also write a data protection sheet to this file, .md or .html", metavar="PATH"
+    )
     paper = add_verb(
         verbs, "paper", _paper, "write a form for paper, where people throw their own dice", database=False
     )
@@ -38,9 +45,37 @@ def _check(options: Options) -> None:
     if options.n is None and options.subgroup is not None:
         refuse("`--subgroup` must come with `--n`", "none", "a margin needs a number of people")
     say(repr(survey), f"hash {survey.hash}", "", survey.consent_text(options.language))
+    say(*_reminders(survey, options.language))
+    if options.dpia is not None:
+        _write_sheet(survey, Path(options.dpia))
     if options.n is not None:
         found = survey.plan(options.n, subgroup=options.subgroup)
         say("", *_columns(found.rows()), *found.notes)
+
+
+def _reminders(survey: "Survey", language: str | None) -> list[str]:
+    """What is missing before others may be asked; and free instructions beside what the design promises."""
+    from toolkit.survey.consent.stated import missing
+    from toolkit.survey.consent.statement import odds
+
+    absent, code = missing(survey.stated), language or survey.languages[0]
+    told = ["", f"missing before it is served beyond this machine: {', '.join(absent)}"] if absent else []
+    for question in survey.questions:
+        if question.design is not None and question.instructions is not None:
+            given = question.instructions
+            own = given if isinstance(given, str) else given[code]
+            told += ["", f"{question.name}, read: do these say the same?", f"  people do: {own}"]
+            told += [f"  we promise: {' '.join(odds(question, code, survey.words))}"]
+    return told
+
+
+def _write_sheet(survey: "Survey", path: Path) -> None:
+    from toolkit.survey.consent.dpia import sheet, sheet_html
+
+    if path.suffix not in (".md", ".html"):
+        refuse("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")
+    path.write_text(sheet(survey) if path.suffix == ".md" else sheet_html(survey), encoding="utf-8")
+    say(f"wrote {path}")
 
 
 def _columns(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -102,7 +102,9 @@ def test_one_replaced_record_moves_no_statistic_of_a_curator_further_than_its_se
     statistic, reach = STATISTICS[name]
 
     def release(column, rng):
-        return statistic(Curator(pd.DataFrame({"hours": column}), Ledger(Pure(10)), neighbors="replace"), rng)
+        return statistic(
+            Curator(pd.DataFrame({"hours": column}), Ledger(Pure(10), simulated=True), "replace"), rng
+        )
 
     found = replay(release, replacements(SALARIES, (0, 100), options=[np.nan]), sensitivity=reach)
     assert all(r.same_flow for r in found)

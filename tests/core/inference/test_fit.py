@@ -32,7 +32,9 @@ def test_the_fit_is_the_binomial_tail_at_the_nearest_edge(design, counts, p):
 
 def test_data_that_contradict_the_design_are_said_wherever_the_estimate_is_shown():
     estimate = DIE.estimate_counts([290, 10])
-    assert repr(estimate).startswith("<Estimate -0.200 ± 0.016 (no share fits at 95 %: p = 3e-13); n = 300")
+    assert repr(estimate).startswith(
+        "<Estimate -0.200 (standard error 0.016; no share fits at 95 %: p = 3e-13)"
+    )
     assert "<td>no share fits at 95 %: p = 3e-13</td>" in estimate._repr_html_()
     (note,) = estimate.notes
     assert note.startswith(
@@ -127,7 +129,7 @@ def test_the_normal_fit_counts_two_tails_for_each_of_several_and_one_for_one():
 
 def test_the_doubtful_option_is_marked_and_the_p_value_is_that_of_all():
     estimate = k_ary(["a", "b", "c"], epsilon=2.0).estimate_counts([2, 150, 148])
-    assert "a: -0.1467 ± 0.0069 (no share fits at 95 %); b:" in repr(estimate)
+    assert "a: -0.1467 (se 0.0069; no share fits at 95 %); b:" in repr(estimate)
     assert f"fits badly: {estimate.fit.words()}" in repr(estimate)
     assert "for 1 of 3 options no share agrees with the reports at 95 %" in estimate.notes[0]
     assert estimate.to_frame()["empty"].tolist() == [True, False, False]
@@ -149,7 +151,7 @@ def test_oracles_boxes_and_one_bit_means_say_it_too():
     boxes = oracles.tick_boxes(["a", "b"], 1.0)
     estimate = boxes.estimate_counts([1, 50], [100, 100])
     assert "a: " in repr(estimate)
-    assert "(no share fits at 95 %: p = " in repr(estimate)
+    assert "; no share fits at 95 %: p = " in repr(estimate)
     assert estimate.to_frame()["fit p"]["b"] == 1
     mean = one_bit((0, 10), 1.0).estimate_counts([300, 10])
     assert "no mean fits at 95 %" in repr(mean)

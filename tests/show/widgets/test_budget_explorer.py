@@ -74,8 +74,8 @@ def test_the_table_and_the_row_of_a_setting_agree():
 def test_the_sentences_of_one_answer_hidden_by_two_coins():
     explorer = show.explore_budget(warner("3/4").epsilon, prior=0.1)
     assert {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()} == {
-        "icons": "Of 100 guesses between two equally likely secrets, up to 75 come out right; without the "
-        "releases, 50.",
+        "icons": "Of 100 guesses between two equally likely secrets, on average at most 75 come out "
+        "right; without the releases, 50.",
         "odds": "The odds between any two secrets shift by a factor of up to 3.00.",
         "belief": "Who believed 10 % before believes at least 3 % and at most 25 % after.",
         "bet": "A bet of 1 € on the secret, fair before, is worth up to 2.50 € after.",

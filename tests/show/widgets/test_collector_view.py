@@ -55,7 +55,7 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     (row,) = view.table["rows"]
     estimate = collector.results()["cheated"]
     assert row[0] == "cheated: Yes"
-    assert row[1] == f"{100 * estimate.value:.0f} % ± {100 * estimate.se:.0f} points"
+    assert row[1] == f"{100 * estimate.value:.0f} % (standard error {100 * estimate.se:.0f} points)"
     assert row[3] == "20"
     assert view.describe()["so_far"].startswith(
         "So far: While the collection is open, it is shown in steps of 10"
@@ -104,7 +104,9 @@ def test_the_state_and_the_promise_of_the_link_are_said(collector):
     said = watch(collector).describe()
     assert said["state"] == "The collection is open. At most 500 are taken."
     assert said["access"].startswith("Anybody with the link may answer.")
-    assert "never leave the phones" in said["private"]
+    assert (
+        said["private"] == "Answers to cheated arrive here randomized; answers to faculty arrive as they are."
+    )
     collector.pause()
     assert watch(collector).describe()["state"].startswith("The collection is paused")
 

@@ -49,7 +49,7 @@ def test_the_sentences_say_the_best_total_its_factor_and_the_guesses_it_allows(e
     assert f"ε\u00a0=\u00a0{math.ceil(100 * best) / 100:.2f}" in said["total"]
     assert "ε\u00a0=\u00a05.20" in said["total"]
     assert f"{math.ceil(10 * math.exp(best)) / 10:.1f}" in said["odds"]
-    assert f"up to {math.ceil(100 * math.exp(best) / (1 + math.exp(best)))} come out right" in said["icons"]
+    assert f"at most {math.ceil(100 * math.exp(best) / (1 + math.exp(best)))} come out right" in said["icons"]
     assert "once in 1,000,000 times" in said["slack"]
 
 
@@ -83,7 +83,7 @@ def test_the_curve_of_a_setting_on_the_grid_is_that_of_the_table():
 def test_where_nothing_is_left_to_tell_apart_the_numbers_stay_finite():
     said = show.explore_composition(365, epsilon=2.0).describe()
     assert "100,000 and more" in said["odds"]
-    assert "up to 100 come out right" in said["icons"]
+    assert "at most 100 come out right" in said["icons"]
 
 
 @pytest.mark.parametrize(

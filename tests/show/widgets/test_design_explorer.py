@@ -83,7 +83,7 @@ def test_each_device_realises_its_design_exactly(table, p, odds):
 def test_the_sentences_of_the_professors_die():
     table = explorer_table((0.25,))
     assert reading(table, table_row(math.log(2), (0.25,)), 0.25, 1200) == {
-        "icons": "Of 100 people whose true answer is yes, 67 report yes and 33 report no.",
+        "icons": "Of 100 people whose true answer is yes, on average 67 report yes and 33 report no.",
         "odds": "One report shifts the odds between yes and no by a factor of 2.00, never more.",
         "belief": "An observer who guessed 25 % before thinks 14 % after a “no” and 40 % after a “yes”.",
         "margin": "95 % margin: ± 8.4 points. Asking directly, if nobody lied: ± 2.4 points.",

@@ -72,7 +72,8 @@ def test_a_setting_between_the_steps_is_planned_afresh(explorer):
 def test_the_sentences_of_the_first_setting(explorer):
     assert {name: text.replace("\u00a0", " ") for name, text in explorer.describe().items()} == {
         "margins": "95 % margins, ± points: directly 1.9; with a curator 1.9; shuffled 2.2; locally 6.2.",
-        "trust": "Whom to trust: locally nobody; shuffled, whoever mixes (a report by itself has ε = 3.45); "
+        "trust": "Whom to trust: locally the phone and its page, or one's own die; shuffled, "
+        "whoever mixes (a report by itself has ε = 3.45); "
         "a curator, with every answer.",
         "needed": "For ± 3 points ask 385 people directly, 406 with a curator, 618 shuffled, 4,310 locally.",
         "order": "Twice as private costs about four times the people locally; a curator's noise fades as "

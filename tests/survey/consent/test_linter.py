@@ -175,9 +175,6 @@ def test_a_report_that_proves_an_answer_must_be_allowed_explicitly(design: Any) 
         check=False,
     )
     refused("must not be able to prove an answer", question, ceiling=1e300, check=False)
-    refused(
-        r"`check` must be false, because a report on 'asked' can prove an answer", question, ceiling=math.inf
-    )
     assert math.isinf(survey(question, ceiling=math.inf, check=False).loss.epsilon)
 
 
@@ -273,3 +270,20 @@ def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
     survey(cheated(design=latin))
     survey(cheated(design=k_ary(12, epsilon=1.0), mode="guided"))
     survey(cheated(design=kuk("4/5", "1/5", draws=2), mode="guided"))
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "Is your birthday in January? Say whether both answers are the same.",
+        "Does your phone number end in 1?",
+        "Sind Sie im Januar geboren?",
+        "¿Es su cumpleaños en enero?",
+    ],
+)
+def test_what_others_can_look_up_is_warned_of(words: str) -> None:
+    asked = {"design": crosswise("1/4"), "mode": "physical"}
+    with pytest.warns(UserWarning, match="asks for what others may find out"):
+        survey(cheated(**asked, instructions=words))
+    survey(cheated(**asked, instructions="Think of a friend whose birthday nobody here can find out."))
+    survey(cheated(mode="physical", instructions=words))  # Warner's design hangs on no other question

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
-from toolkit import Pure, k_ary, mangat, triangular, warner
+from toolkit import Pure, crosswise, k_ary, mangat, triangular, warner
 from toolkit.survey.consent.statement import loss, odds, promise
-from toolkit.survey.consent.voice import Voice
 from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.question import Question
 
@@ -80,11 +79,22 @@ def test_the_loss_is_what_whole_submissions_cost_by_enumeration() -> None:
 
 def test_the_total_is_told_as_odds_and_a_raised_ceiling_is_told() -> None:
     low, high = " ".join(told(cheated())), " ".join(told(agree("a", 2.0), agree("b", 2.0)))
-    assert "at most 2 to 1" in low
+    assert "they can guess right at most 67 times in 100" in low  # 2 to 1
     assert "more than this software allows" not in low
-    assert "at most 54.6 to 1" in high  # e**4 is 54.598
-    assert "more than this software allows unless it is told to (20.1 to 1)" in high
-    assert "There is no limit" in " ".join(told(Question("x", "X?", design=mangat("1/2"))))
+    assert "they can guess right at most 99 times in 100" in high  # e**4 to 1 is 0.98201
+    assert "more than this software allows (96 times in 100) unless the researchers raise the limit" in high
+    proof, both = Question("x", "X?", design=mangat("1/2")), " ".join(told(cheated(), agree("a", 20.0)))
+    assert "There is no limit" in " ".join(told(proof))
+    assert "they can be almost certain of it" in both
+
+
+def test_the_limit_without_what_can_prove_an_answer_is_told() -> None:
+    proof = Question("x", "X?", design=mangat("1/2"))
+    assert (
+        "Leaving out “X?”, someone who guesses right 50 times in 100 can guess right at most 67"
+        in " ".join(told(cheated(), proof))
+    )
+    assert "Leaving out" not in " ".join(told(proof)) + " ".join(told(proof, agree("a", 20.0)))
 
 
 def test_unprotected_questions_are_named() -> None:
@@ -105,18 +115,49 @@ def test_what_must_be_trusted_depends_on_who_randomizes() -> None:
     assert "your phone, its browser" not in physical
     assert "entered nowhere" in physical
     assert "entered nowhere" not in auto + guided
-    assert "your phone shows what chance says" in guided
-    assert "Your phone changes" not in guided + physical
+    assert "your phone turns a wheel" in guided
+    assert "Chance decides on your phone" in auto
+    assert "Chance decides on your phone" not in guided + physical
+    assert "What we say about it holds if you do exactly that" in physical
+
+
+def test_a_question_that_hangs_on_somebodys_ignorance_says_so_where_a_person_answers_it() -> None:
+    own = " ".join(told(Question("x", "X?", design=crosswise("1/4"), **PHYSICAL)))
+    assert "as long as nobody who sees what you send can find out that other answer" in own
+    assert "find out" not in " ".join(told(Question("x", "X?", design=crosswise("1/4")))) + " ".join(
+        told(cheated(**PHYSICAL))
+    )
+
+
+def test_an_anchor_is_announced() -> None:
+    said = "has the same true answer for everybody"
+    assert said in " ".join(told(cheated(), cheated(anchor="no")))
+    assert said not in " ".join(told(cheated()))
+
+
+def test_nothing_can_be_taken_back_unless_the_researchers_have_a_way() -> None:
+    asked = [cheated().in_language("en")]
+    assert "nothing can be taken back" in told(*asked)[-1]
+    kept = promise(asked, "en", check=True, access="open", withdrawal=True)
+    assert not any("taken back" in paragraph for paragraph in kept)
+
+
+def test_on_paper_there_is_no_phone() -> None:
+    asked = [question.in_language("en") for question in (faculty(), cheated(), cheated(anchor="no"))]
+    sheet = " ".join(promise(asked, "en", check=True, access="token", paper=True))
+    assert not any(word in sheet for word in ("phone", "browser", "airplane", "network", "link", "server’s"))
+    assert "We receive only what you tick" in sheet
+    assert "handwriting" in sheet
 
 
 def test_what_is_stored_is_told() -> None:
     stored = {
-        (check, access): told(cheated(), check=check, access=access)[-1]
+        (check, access): told(cheated(), check=check, access=access)[-2]
         for check in (True, False)
         for access in ("open", "token", "blind")
     }
-    assert all("no name, no address, no device and no time" in text for text in stored.values())
-    assert all(("answered correctly" in text) == check for (check, _), text in stored.items())
+    assert all("no network address, no device, no time and no order" in text for text in stored.values())
+    assert all(("question about the method right" in text) == check for (check, _), text in stored.items())
     assert all(("crossed off a list" in text) == (access == "token") for (_, access), text in stored.items())
     assert all(("anonymous ticket" in text) == (access == "blind") for (_, access), text in stored.items())
 
@@ -124,7 +165,7 @@ def test_what_is_stored_is_told() -> None:
 def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons() -> None:
     text = survey(cheated(), consent="We study exams.").consent_text()
     parts = text.split("\n\n")
-    assert parts[0] == "Nobody, neither we nor the server, can know your real answer."
+    assert parts[0].startswith("Nobody, neither we nor the server, can be sure of your real answer from what")
     assert parts[1] == "We study exams."
     assert (
         "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)"
@@ -169,4 +210,4 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
 def test_a_survey_with_one_design_says_what_it_costs() -> None:
     for design in DESIGNS.values():
         assert survey_with(design).loss == design.loss
-    assert Voice(phrases("en")).factor(warner(p="2/3").epsilon) in survey_with(warner(p="2/3")).consent_text()
+    assert "at most 2 times as likely" in survey_with(warner(p="2/3")).consent_text()

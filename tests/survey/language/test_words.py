@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from toolkit.survey import client
+from toolkit.survey.consent import told
 from toolkit.survey.language.words import KNOWN, interface
 from toolkit.survey.serving import items
 
@@ -35,13 +36,15 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
 
 def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
     scripts = "".join(client.asset(name).decode() for name in client.NAMES if name.endswith(".js"))
-    scripts += Path(items.__file__).read_text(encoding="utf-8")
+    scripts += "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (items, told))
     made = {"direction", "name", "moment", "loading", "cut", "optional", "tap_truth", "tap_this", "tap_if"}
     built = {
         name
         for name in ENGLISH
         if re.fullmatch(
-            r"end_\w+|verify_\d|(auto|guided|physical|plain|check)_note|(wrong_)?(number|whole)|text", name
+            r"end_\w+|verify_\d|(auto|guided|physical|plain|check)_note|(wrong_)?(number|whole)|text"
+            r"|review_(token|blind)",
+            name,
         )
     }
     unused = {name for name in set(ENGLISH) - made - built if f'"{name}"' not in scripts}
@@ -69,10 +72,16 @@ def test_values_are_set_apart_where_writing_runs_from_right_to_left():
 @pytest.mark.parametrize(
     ("languages", "own", "message"),
     [
-        (["nl"], None, r"all its words in 'nl', got 99 missing"),
+        (["nl"], None, r"all its words in 'nl', got 105 missing"),
         (["en"], {"en": {"sned": "Send"}}, "must be named as in en.toml .*got sned"),
         (["en"], {"en": {"step": "Step {n}"}}, r"'step' in 'en' must hold \{n\} \{of\}, got others"),
         (["en"], {"en": {"send": "Send {n}"}}, "must hold nothing in braces, got others"),
+        (["en"], {"en": {"plain_note": "Protected by chance."}}, "not what is promised, got plain_note"),
+        (
+            ["de-AT"],
+            {"de-AT": {"review_note": "Alles bleibt hier."}},
+            "not what is promised, got review_note",
+        ),
     ],
 )
 def test_words_that_the_page_cannot_use_are_refused(languages, own, message):

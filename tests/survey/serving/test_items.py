@@ -212,8 +212,7 @@ def test_reports_that_are_sets_are_marked():
 
 
 def test_a_lone_brace_in_the_researcher_s_own_words_stays_what_it_is():
-    words = {"en": {"quoted": "{ {label} }", "tap_this": "{ Tap {label}"}}
+    words = {"en": {"quoted": "{ {label} }"}}
     asked = Survey("Campus", [STOLEN], consent="Stop.", words=words)
     (item,) = content(asked)["questions"]
     assert item["reports"][0]["named"]["en"] == "A – { No }"
-    assert item["wheel"][0]["named"]["en"] == "1 – { Tap No"

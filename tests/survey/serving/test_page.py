@@ -7,6 +7,7 @@ import pytest
 
 from toolkit import crosswise, k_ary, warner
 from toolkit.survey import client
+from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
@@ -51,7 +52,9 @@ def test_the_page_holds_the_survey_its_words_and_the_hash_of_its_program():
 def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_then_the_rest_of_the_promise():
     made = Survey("Campus", survey().questions, consent="You may stop.\n \nWrite to us.\nSoon.", ceiling=7)
     first, *rest = made.for_page()["consent"]["promise"]["en"]
-    assert content(made)["consent"] == {"en": [first, "You may stop.", "Write to us.\nSoon.", *rest]}
+    demonstration = phrases("en")["demonstration"]
+    own = ["You may stop.", "Write to us.\nSoon.", demonstration]
+    assert content(made)["consent"] == {"en": [first, *own, *rest]}
 
 
 def test_practice_and_the_question_about_the_method_come_first_and_only_if_they_are_wanted():

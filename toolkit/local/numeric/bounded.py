@@ -20,7 +20,6 @@ from toolkit.local.numeric.window import Window
 from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
-from toolkit.local.wording import bound_in_words, times_in
 
 TURNS = 1 << 16
 """A hybrid takes turns in parts of this many."""
@@ -110,14 +109,6 @@ class OneBit(FiniteMean):
         )
         return np.array([people - ones, ones])
 
-    def describe(self) -> str:
-        return (
-            f"Your number {self._range()} becomes a single yes or no: the larger the number, the likelier a "
-            "yes. We receive "
-            f"that yes or no as it is {times_in(self.support.p)}, else the opposite. "
-            f"{bound_in_words(self.epsilon)}"
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class Piecewise(FiniteMean):
@@ -163,14 +154,6 @@ class Piecewise(FiniteMean):
     def _unit_scores(self, reports: Steps) -> Array:
         return self.window.scores(reports)
 
-    def describe(self) -> str:
-        near = times_in(Fraction(self.width * self.inside, self.window.total))
-        return (
-            f"Instead of your number {self._range()} we receive one that is near it {near}, and far from it "
-            "the rest of the "
-            f"time. {bound_in_words(self.epsilon)}"
-        )
-
 
 @dataclass(frozen=True, repr=False)
 class Hybrid(FiniteMean):
@@ -203,6 +186,11 @@ class Hybrid(FiniteMean):
     @cached_property
     def window(self) -> Window:
         return Window(self.steps, self.width, self.inside, self.outside)
+
+    @property
+    def share(self) -> Fraction:
+        """How often it is the window's turn."""
+        return Fraction(self.turn, TURNS)
 
     @property
     def odds(self) -> Fraction:
@@ -240,12 +228,3 @@ class Hybrid(FiniteMean):
 
     def _unit_scores(self, reports: Steps) -> Array:
         return np.where(reports < 2, self.bit._unit_scores(reports), self.window.scores(reports - 2))
-
-    def describe(self) -> str:
-        return (
-            f"By chance, and whatever your number {self._range()} is, one of two things is sent. "
-            f"{times_in(Fraction(self.turn, TURNS)).capitalize()} it is a number that is more likely near "
-            "yours than far from "
-            "it; else a yes or no that is the likelier a yes the larger your number is. "
-            f"{bound_in_words(self.epsilon)}"
-        )

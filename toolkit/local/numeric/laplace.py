@@ -17,7 +17,6 @@ from toolkit.local.numeric import browser
 from toolkit.local.numeric.means import Mean
 from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction
-from toolkit.local.wording import bound_in_words
 
 _REACH = 64  # scales of noise; e**-64 is less than 10**-27
 
@@ -92,14 +91,6 @@ class LocalLaplace(Mean):
 
     def _unit_scores(self, reports: Steps) -> Array:
         return reports / self.steps
-
-    def describe(self) -> str:
-        size = float(self.scale) / self.steps * self.grid.span
-        return (
-            f"To your number {self._range()} a random number is added, usually of about {size:.3g} in size, "
-            "and only the sum "
-            f"is sent. {bound_in_words(self.epsilon)}"
-        )
 
 
 def _succeeds(exponent: Fraction, draw: Below) -> bool:

@@ -24,7 +24,6 @@ from toolkit.local.numeric import browser
 from toolkit.local.numeric.means import Mean
 from toolkit.local.reports import is_whole
 from toolkit.local.serial import fraction
-from toolkit.local.wording import bound_in_words
 
 
 @dataclass(frozen=True, repr=False)
@@ -160,19 +159,6 @@ class Scrambled(Mean):
         sent, center = reports * float(self.unit), float(self._moment(1))
         answers = sent - center if self.how == "additive" else sent / center
         return np.asarray((answers - float(self.low)) / self.grid.span)
-
-    def describe(self) -> str:
-        verb = "added to" if self.how == "additive" else "multiplied with"
-        drawn = (
-            f"A number from a deck of {len(self.values)} is {verb} your number {self._range()}, and "
-            "only the result is sent."
-        )
-        if math.isfinite(self.epsilon):
-            return f"{drawn} {bound_in_words(self.epsilon)}"
-        return (
-            f"{drawn} Some results are possible for some answers only, so they prove something about "
-            "yours (epsilon ∞)."
-        )
 
     def __repr__(self) -> str:
         return super().__repr__().replace("Scrambled", f"Scrambled, {self.how},")

@@ -28,7 +28,6 @@ from toolkit.local.oracles.support import checked_shares, people_with
 from toolkit.local.protocol import AnswerKind, Respondents
 from toolkit.local.reports import is_code
 from toolkit.local.serial import fraction, keep_whole
-from toolkit.local.wording import bound_in_words, times_in
 
 _STEPS = 64
 # with the paper's kernel on 1,024 bins the curve is rougher than need be, and on 65 too smooth for 10**5
@@ -274,14 +273,6 @@ class SquareWave(DrawnAtOdds):
         shares = checked_shares(prevalence, self.steps + 1, "prevalence")
         answers = people_with(shares, whole(n, "n"), generator, respondents)
         return np.asarray(generator.multinomial(answers, self.window.matrix()).sum(axis=0))
-
-    def describe(self) -> str:
-        near = times_in(Fraction(self.width * self.inside, self.window.total))
-        return (
-            f"Instead of your number between {float(self.low):g} and {float(self.high):g} we receive one "
-            f"that is near it {near}, "
-            f"and far from it the rest of the time. {bound_in_words(self.epsilon)}"
-        )
 
     def __repr__(self) -> str:
         return (

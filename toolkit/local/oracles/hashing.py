@@ -21,7 +21,6 @@ from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_code
 from toolkit.local.serial import keep_whole
-from toolkit.local.wording import bound_in_words, times_in
 
 Residues = npt.NDArray[np.unsignedinteger[Any]]
 
@@ -146,16 +145,6 @@ class LocalHash(Oracle):
                 "they were made by another randomizer",
             )
         return rows.astype(np.min_scalar_type(2 * self.values), copy=False)
-
-    def describe(self) -> str:
-        return (
-            f"The {len(self.options)} options are shared out at random among {self.values} values, anew for "
-            "every person. We "
-            "receive how they were shared out, and one value: that of your answer "
-            f"{times_in(self.support.p)}, else another "
-            f"by chance. "
-            f"{bound_in_words(self.epsilon)}"
-        )
 
     def _detail(self) -> str:
         return f", {self.values} values"

@@ -26,7 +26,6 @@ from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole
-from toolkit.local.wording import bound_in_words, times_in
 
 _RATE_PARTS = 256
 
@@ -207,21 +206,6 @@ class Subset(Oracle):
             behind += reached
             counts[option] += taken + also
         return counts
-
-    def describe(self) -> str:
-        k, d = len(self.options), self.size
-        if d == 1 and k > TABLE_LIMIT:
-            others = f"else one of the {k - 1} other options, drawn by chance"
-            return (
-                f"We receive your answer {times_in(self.support.p)}, {others}. {bound_in_words(self.epsilon)}"
-            )
-        if d == 1:
-            return self.k_ary().describe()
-        return (
-            f"Instead of your answer we receive a set of {d} of the {k} options. Your answer is in it "
-            f"{times_in(self.support.p)}; the others in it are chosen by chance. "
-            f"{bound_in_words(self.epsilon)}"
-        )
 
     def _detail(self) -> str:
         return f", size {self.size}{' (k-ary)' if self.size == 1 else ''}"

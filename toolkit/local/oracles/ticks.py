@@ -28,7 +28,6 @@ from toolkit.local.oracles.support import COVARIANCE_LIMIT, Support, checked_sha
 from toolkit.local.protocol import Respondents
 from toolkit.local.reports import is_code, is_set
 from toolkit.local.serial import keep_whole
-from toolkit.local.wording import bound_in_words, times_in
 
 _PAIRS_LIMIT = 64  # boxes up to which all pairs are counted, for the covariances
 
@@ -158,14 +157,6 @@ class RandomBox(Boxes):
         shares = checked_shares(prevalence, k, "prevalence", exclusive=False)
         asked = generator.multinomial(whole(n, "n"), np.full(k, 1 / k))
         return generator.binomial(asked, float(self.support.q) + shares * self.support.slope), asked
-
-    def describe(self) -> str:
-        return (
-            f"You are asked about one of the {len(self.options)} boxes, drawn by chance; nothing is sent "
-            "about the others. We "
-            f"receive your true answer {times_in(self.support.p)}, else the opposite. "
-            f"{bound_in_words(self.epsilon)}"
-        )
 
 
 @dataclass(frozen=True, repr=False)
@@ -302,13 +293,6 @@ class CappedBoxes(Boxes):
         generator = check_rng(rng) or np.random.default_rng()
         shares = checked_shares(prevalence, len(self.options), "prevalence", exclusive=False)
         return generator.binomial(whole(n, "n"), float(self.support.q) + shares * self.support.slope), n
-
-    def describe(self) -> str:
-        return (
-            f"You may tick at most {self.most} of {len(self.options)} boxes. For every box on its own we "
-            "receive your true "
-            f"answer {times_in(self.support.p)}, else the opposite. {bound_in_words(self.epsilon)}"
-        )
 
 
 def tick_boxes(

@@ -17,7 +17,6 @@ from toolkit.local.oracles.oracle import Oracle
 from toolkit.local.oracles.support import Support
 from toolkit.local.reports import is_set
 from toolkit.local.serial import keep_whole
-from toolkit.local.wording import bound_in_words, times_in
 
 
 @dataclass(frozen=True, repr=False)
@@ -95,11 +94,3 @@ class Unary(Oracle):
 
     def tally(self, reports: Any, times: Any = None) -> tuple[Counts, int]:
         return bits.tallied(bits.as_packed(reports, len(self.options)), len(self.options), times)
-
-    def describe(self) -> str:
-        p, q = self.support.p, self.support.q
-        return (
-            f"For each of {len(self.options)} options we receive a yes or a no of its own. For your answer "
-            "it is yes "
-            f"{times_in(p)}; for every other option it is yes {times_in(q)}. {bound_in_words(self.epsilon)}"
-        )

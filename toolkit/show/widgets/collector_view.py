@@ -15,6 +15,7 @@ from toolkit.survey.reading.remarks import TRIED_OUT
 from toolkit.survey.results import Results
 from toolkit.survey.serving.access import PROMISES
 from toolkit.survey.sharing import qr_path
+from toolkit.survey.spec import Survey
 
 _HERE = ("127.0.0.1", "localhost", "::1")
 _STATES = {
@@ -29,7 +30,6 @@ _NEAR = (
 )
 _NOWHERE = "No server for it is running on this computer. To start one, collect with the same database."
 _OVER = "Nobody can answer any more."
-_PRIVATE = "True answers never leave the phones. What arrives here is randomized already."
 
 
 class CollectorView(Explorer):
@@ -126,11 +126,21 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
         "state": f"{_STATES[status.state]}{cap}{tried}",
         "reach": _reach(status),
         "access": "" if status.state == "closed" else PROMISES[survey.access],
-        "private": _PRIVATE,
+        "private": _private(survey),
         "so_far": " ".join(
             [*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]
         ),
     }
+
+
+def _private(survey: Survey) -> str:
+    """What arrives randomized, and what arrives as it is."""
+    hidden = [question.name for question in survey.questions if question.randomized]
+    plain = [question.name for question in survey.questions if not question.randomized]
+    if not hidden:
+        return "Answers arrive here as they are given."
+    told = f"Answers to {', '.join(hidden)} arrive here randomized"
+    return f"{told}; answers to {', '.join(plain)} arrive as they are." if plain else f"{told}."
 
 
 def _begun(status: Status, results: Results) -> list[str]:
@@ -152,5 +162,5 @@ def _rows(results: Results) -> list[list[str]]:
     for question in results.estimated:
         for row in results.rows(question.name) if question.randomized else ():
             what = question.name if row.option == "mean" else f"{question.name}: {row.option}"
-            rows.append([what, f"{row.estimate} ± {row.se}", row.interval, f"{row.n:,}"])
+            rows.append([what, f"{row.estimate} (standard error {row.se})", row.interval, f"{row.n:,}"])
     return rows

@@ -24,8 +24,8 @@ WORDS = {
     "total": "{releases} × ε\u00a0=\u00a0{epsilon}. Added up this is ε\u00a0=\u00a0{basic}; best rule: "
     "ε\u00a0=\u00a0{best}.",
     "slack": "The best total may fail once in {one_in} times (δ); what is added up never fails.",
-    "icons": "Of 100 guesses between two equally likely secrets, up to {right} come out right; without the "
-    "releases, 50.",
+    "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
+    "without the releases, 50.",
     "odds": "The odds between any two secrets shift by a factor of up to {factor}. One release alone: {one}.",
 }
 

@@ -30,7 +30,7 @@ DEVICES = (("a die, true on 5–6", "2/3"), ("two coins", "3/4"), ("a die, true 
 """Devices people know, and the p of the Warner design that each realises."""
 
 WORDS = {
-    "icons": "Of 100 people whose true answer is yes, {yes} report yes and {no} report no.",
+    "icons": "Of 100 people whose true answer is yes, on average {yes} report yes and {no} report no.",
     "odds": "One report shifts the odds between yes and no by a factor of {factor}, never more.",
     "belief": "An observer who guessed {prior} % before thinks {after_no} % after a “no” and {after_yes} % "
     "after a “yes”.",

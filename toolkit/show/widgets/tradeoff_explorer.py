@@ -31,8 +31,8 @@ NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "lo
 WORDS = {
     "margins": "95 % margins, ± points: directly {direct}; with a curator {central}; shuffled {shuffled}; "
     "locally {local}.",
-    "trust": "Whom to trust: locally nobody; shuffled, whoever mixes (a report by itself has "
-    "ε\u00a0=\u00a0{alone}); a curator, "
+    "trust": "Whom to trust: locally the phone and its page, or one's own die; shuffled, whoever mixes "
+    "(a report by itself has ε\u00a0=\u00a0{alone}); a curator, "
     "with every answer.",
     "needed": "For ±\u00a0{goal} points ask {direct_n} people directly, {central_n} with a curator, "
     "{shuffled_n} shuffled, "

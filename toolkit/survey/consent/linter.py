@@ -6,13 +6,15 @@ built out of others are found here.
 """
 
 import math
+import re
+import warnings
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
 from toolkit.local.design import Design
-from toolkit.survey.consent.statement import loss
+from toolkit.survey.consent.statement import hangs_on_somebody, loss
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.language.labels import speaks_for_itself
 from toolkit.survey.language.phrases import Own, phrases
@@ -191,7 +193,7 @@ def _plain_words(question: Question) -> Iterator[str]:
         yield "".join(character for character in text.casefold() if character.isalnum()) or text
 
 
-def check_loss(questions: Sequence[Question], ceiling: Pure, check: bool) -> None:
+def check_loss(questions: Sequence[Question], ceiling: Pure) -> None:
     """What one respondent spends stays below the ceiling, and nothing is called deniable that is not."""
     spent = loss(questions)
     certain = next((question.name for question in questions if math.isinf(question.loss.epsilon)), None)
@@ -214,9 +216,21 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, check: bool) -> Non
             "choose smaller epsilons or fewer questions, or raise `ceiling`: the consent text then says so"
         )
         refuse(rule, f"{spent.epsilon:.4g} ({costs})", remedy)
-    if certain is not None and check:
-        rule = f"`check` must be false, because a report on {certain!r} can prove an answer"
-        refuse(rule, "true", "its right answer, that nobody can tell, would be wrong")
+
+
+def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
+    """A design that hangs on an innocent answer protects nobody from whoever can find that answer out."""
+    known = re.compile("|".join(phrases(code)["found_out"] for code in known_languages()))
+    for question in filter(hangs_on_somebody, questions):
+        given = [text for text in (question.text, question.help, question.instructions) if text is not None]
+        told = [words for text in given for words in ([text] if isinstance(text, str) else text.values())]
+        if found := next(filter(None, (known.search(words.lower()) for words in told)), None):
+            warnings.warn(
+                f"question {question.name!r} asks for what others may find out ({found.group()!r}): whoever "
+                "knows it reads the true answer off the report. Ask about a person whose birthday nobody "
+                "here can find out, chosen by the respondent and told to nobody.",
+                stacklevel=2,
+            )
 
 
 def check_wheels(questions: Sequence[Question]) -> None:

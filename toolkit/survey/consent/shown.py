@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any
 
 from toolkit.local.protocol import Randomizer
+from toolkit.local.wording import USUAL
 from toolkit.survey.consent import statement as consent
 from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.language.text import Text, in_language
@@ -55,7 +56,7 @@ def shown_question(
         "reports": choices(question.report_options),
         "randomizer": None if question.design is None else question.design.browser_data(),
         "odds": {code: consent.odds(local, code, own) for code in languages} if question.randomized else None,
-        "deniable": math.isfinite(question.loss.epsilon) if question.randomized else None,
+        "deniable": question.loss.epsilon <= USUAL if question.randomized else None,
         "instructions": words(question.instructions),
         "show_if": _codes(question, others or {}),
         "required": question.required,

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
-from toolkit.survey.consent.odds import USUAL, sentences
-from toolkit.survey.consent.voice import Voice
+from toolkit.local.wording import USUAL, Voice, sentences
+from toolkit.local.wording.odds import ON_SOMEBODY
 from toolkit.survey.language.phrases import OWN, Own, phrases
 from toolkit.survey.language.text import in_language
 from toolkit.survey.question import Question
@@ -25,26 +25,31 @@ def promise(
     access: str,
     own: Own | None = None,
     last: Day | None = None,
+    withdrawal: bool = False,
+    paper: bool = False,
 ) -> list[str]:
     """What follows for the respondent, how it is done, what it comes to in all, what must be trusted, what is
     stored, until when.
 
-    The first paragraph is the consequence. The odds are told with each question, and not here.
+    The first paragraph is the consequence. The odds are told with each question, and not here. `withdrawal`
+    says that the researchers have a way of their own to take back what was sent; `paper` that a sheet is
+    handed in.
     """
     voice = Voice(phrases(language, own))
     randomized = [question for question in questions if question.randomized]
+    end = [_stored(voice, randomized, check, access, paper), *_final(voice, withdrawal, paper)]
     if not randomized:
-        return [voice.say("head_plain"), _stored(voice, check, access), *until(last, language, own)]
-    paragraphs = [_head(questions, voice), _how(randomized, voice), _total(randomized, voice)]
+        return [voice.say("head_plain"), *end, *until(last, language, own)]
+    paragraphs = [
+        _head(questions, voice),
+        _how(randomized, voice, paper),
+        _total(randomized, language, voice),
+    ]
     plain = [voice.quoted(_short(question, language)) for question in questions if not question.randomized]
     if plain:
-        paragraphs.append(voice.say("plain_some", questions=voice.listed(plain)))
-    return [
-        *paragraphs,
-        _trust(randomized, voice),
-        _stored(voice, check, access),
-        *until(last, language, own),
-    ]
+        paragraphs.append(voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain)))
+    trust = [] if paper else [_trust(randomized, voice)]
+    return [*paragraphs, voice.say("no_skip"), *trust, *end, *until(last, language, own)]
 
 
 def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
@@ -91,6 +96,11 @@ def loss(questions: Sequence[Question]) -> Pure:
     return Pure(sum((question.loss.amount for question in questions), Pure(0).amount))
 
 
+def hangs_on_somebody(question: Question) -> bool:
+    """Whether a person answers an innocent question that somebody might know the answer to."""
+    return question.mode == "physical" and question.design is not None and question.design.name in ON_SOMEBODY
+
+
 def _head(questions: Sequence[Question], voice: Voice) -> str:
     spent, all_of_them = loss(questions).epsilon, all(question.randomized for question in questions)
     if math.isinf(spent):
@@ -104,20 +114,33 @@ def _head(questions: Sequence[Question], voice: Voice) -> str:
     return voice.say("head_one" if len(questions) == 1 else "head_all")
 
 
-def _how(randomized: Sequence[Question], voice: Voice) -> str:
-    modes = {question.mode for question in randomized}
-    told = [voice.say(f"how_{mode}") for mode in ("auto", "guided", "physical") if mode in modes]
-    return " ".join([*told, voice.say("before")])
+def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
+    modes = {"paper"} if paper else {question.mode for question in randomized}
+    told = [voice.say(f"how_{mode}") for mode in ("auto", "guided", "physical", "paper") if mode in modes]
+    hanging = any(map(hangs_on_somebody, randomized))
+    return " ".join([*told, *([voice.say("innocent")] if hanging else []), voice.say("before")])
 
 
-def _total(randomized: Sequence[Question], voice: Voice) -> str:
-    spent = loss(randomized).epsilon
+def _total(randomized: Sequence[Question], language: str, voice: Voice) -> str:
+    """The shift of a guess by all reports together; where one can prove an answer, by those without it."""
+    spent, limit = loss(randomized).epsilon, voice.guess(USUAL)
     if math.isinf(spent):
-        return voice.say("total_none")
-    told = [voice.say("total", factor=voice.factor(spent))]
+        return " ".join([voice.say("total_none"), *_total_rest(randomized, language, voice)])
+    guess = voice.guess(spent)
+    told = [voice.say("total_sure") if guess is None else voice.say("total", guess=guess)]
     if spent > USUAL:
-        told.append(voice.say("total_raised", limit=voice.factor(USUAL)))
+        told.append(voice.say("total_raised", limit=limit))
     return " ".join(told)
+
+
+def _total_rest(randomized: Sequence[Question], language: str, voice: Voice) -> list[str]:
+    certain = [question for question in randomized if math.isinf(question.loss.epsilon)]
+    rest = loss([question for question in randomized if question not in certain]).epsilon
+    guess = voice.guess(rest)
+    if len(certain) == len(randomized) or guess is None:
+        return []
+    named = voice.listed([voice.quoted(_short(question, language)) for question in certain])
+    return [voice.say("total_rest", questions=named, guess=guess)]
 
 
 def _trust(randomized: Sequence[Question], voice: Voice) -> str:
@@ -126,9 +149,20 @@ def _trust(randomized: Sequence[Question], voice: Voice) -> str:
     return " ".join([*told, *([voice.say("trust_self")] if "physical" in modes else [])])
 
 
-def _stored(voice: Voice, check: bool, access: str) -> str:
-    told = [voice.say("stored"), *([voice.say("stored_check")] if check else [])]
-    return " ".join([*told, *([voice.say(f"stored_{access}")] if access != "open" else [])])
+def _stored(voice: Voice, randomized: Sequence[Question], check: bool, access: str, paper: bool) -> str:
+    names = {
+        "stored_paper": paper,
+        "stored": not paper,
+        "stored_check": check and not paper,
+        f"stored_{access}": not paper,
+        "anchor": any(question.anchor is not None for question in randomized),
+    }
+    return " ".join(voice.say(name) for name, said in names.items() if said)
+
+
+def _final(voice: Voice, withdrawal: bool, paper: bool) -> list[str]:
+    """That nothing can be taken back; unless the researchers say how."""
+    return [] if withdrawal else [voice.say("final_paper" if paper else "final")]
 
 
 def _short(question: Question, language: str) -> str:

@@ -1,4 +1,6 @@
-"""The sentences of the promise, language by language: they are kept in `wording/`, one file a language."""
+"""The sentences of the promise, language by language: one file a language in `wording/`, and with them those
+on odds, which `toolkit.local.wording` has.
+"""
 
 import tomllib
 from collections.abc import Mapping
@@ -7,7 +9,8 @@ from pathlib import Path
 from string import Formatter
 
 from toolkit.core.checks import refuse
-from toolkit.survey.language.text import Frozen
+from toolkit.local.wording import odds_phrases
+from toolkit.survey.language.text import Frozen, isolated, right_to_left
 
 _FOLDER = Path(__file__).parent / "wording"
 OWN = "promise_"
@@ -59,7 +62,7 @@ def phrases(language: str, own: Own | None = None) -> Mapping[str, str]:
                 f"without {OWN}{key}" if key not in given else f"with other {{…}} in {OWN}{key}"
             )
             refuse(rule, received, "people must be able to read what they are promised")
-    return Frozen(given)
+    return _set_apart(given, language)
 
 
 def fields(pattern: str) -> frozenset[str]:
@@ -69,4 +72,12 @@ def fields(pattern: str) -> frozenset[str]:
 
 @cache
 def _of(language: str) -> Mapping[str, str]:
-    return Frozen(tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8")))
+    promised = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+    return _set_apart({**odds_phrases(language), **promised}, language)
+
+
+def _set_apart(words: Mapping[str, str], language: str) -> Mapping[str, str]:
+    """Where writing runs from right to left, a number or a label that is filled in may run the other way."""
+    return Frozen(
+        {name: isolated(text) for name, text in words.items()} if right_to_left(language) else words
+    )

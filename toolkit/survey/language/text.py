@@ -15,6 +15,7 @@ V = TypeVar("V", covariant=True)
 
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_SLOT = re.compile(r"\{\w+\}")
 _RIGHT_TO_LEFT = frozenset(
     ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]
 )
@@ -128,6 +129,16 @@ def right_to_left(language: str) -> bool:
     """
     first, *rest = language.lower().split("-")
     return next((_SCRIPTS[part] for part in rest if part in _SCRIPTS), first in _RIGHT_TO_LEFT)
+
+
+def isolated(pattern: str) -> str:
+    r"""Words with slots whose values may run the other way: they are set apart by the two invisible
+    characters that Unicode has for this.
+
+    >>> isolated("{n} من {of}") == "\u2068{n}\u2069 من \u2068{of}\u2069"
+    True
+    """
+    return _SLOT.sub(lambda slot: f"\u2068{slot.group()}\u2069", pattern)
 
 
 def in_language(words: str | Text, language: str) -> Text:

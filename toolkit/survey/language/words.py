@@ -9,13 +9,40 @@ from functools import cache
 from pathlib import Path
 
 from toolkit.core.checks import refuse
-from toolkit.survey.language.text import right_to_left
+from toolkit.survey.language.text import isolated, right_to_left
 
 _FOLDER = Path(__file__).parent / "languages"
 _SLOT = re.compile(r"\{\w+\}")
 
 KNOWN = tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
 """The languages whose words come with the toolkit."""
+
+ASKING = frozenset(
+    (
+        *("name", "step", "back", "next", "continue", "yes", "no", "none", "no_answer"),
+        *(
+            "optional",
+            "quoted",
+            "take_part",
+            "practice",
+            "check_title",
+            "question",
+            "turn",
+            "text",
+            "number",
+            "most",
+            "choose",
+        ),
+        *("wrong_number", "sent_title", "you_answered", "you_tapped", "chance", "change", "try", "try_label"),
+        *("try_button", "review", "show", "send", "sending_title", "sending", "try_now", "thanks"),
+        *("no_report", "try_again", "verify", "moment", "error", "none_of_these", "whole", "wrong_whole"),
+        *("you_wrote", "two_ways", "orders"),
+    )
+)
+"""Words that ask, name or lead on: a researcher may put them otherwise. All others say what is done with an
+answer: where we know a language they stay as they are, because a promise that could be reworded could also be
+made untrue.
+"""
 
 
 @cache
@@ -29,8 +56,8 @@ def interface(
 ) -> dict[str, dict[str, str]]:
     """What the page says in each language, with the direction of its writing.
 
-    `own` are the researcher's words, by language: for a language that the toolkit does not know, or to word
-    something otherwise. "de-AT" takes the words of "de".
+    `own` are the researcher's words, by language: all of them for a language that the toolkit does not know;
+    else those that ask, never those that promise (`ASKING`). "de-AT" takes the words of "de".
 
     >>> words = interface(["de", "ar"], own={"de": {"send": "Abschicken"}})
     >>> words["de"]["send"], words["de"]["next"], words["ar"]["direction"]
@@ -55,6 +82,9 @@ def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
             unknown[0][:40],
             "the page does not say it",
         )
+    if language.partition("-")[0] in KNOWN and (promised := sorted(set(own) - ASKING)):
+        rule = f"`words` in {language!r} may put otherwise what asks, not what is promised"
+        refuse(rule, promised[0], "reworded, it could be untrue")
     words = raw_words(language, own)
     if missing := sorted(set(english) - set(words)):
         rule = f"the page must have all its words in {language!r}"
@@ -71,11 +101,4 @@ def _complete(language: str, own: Mapping[str, str]) -> dict[str, str]:
             )
     if not right_to_left(language):
         return {**words, "direction": "ltr"}
-    return {**{name: _isolated(text) for name, text in words.items()}, "direction": "rtl"}
-
-
-def _isolated(text: str) -> str:
-    """What is filled in may run the other way: it is set apart by the two invisible characters that Unicode
-    has for this.
-    """
-    return _SLOT.sub(lambda slot: f"\u2068{slot.group()}\u2069", text)
+    return {**{name: isolated(text) for name, text in words.items()}, "direction": "rtl"}

@@ -52,6 +52,7 @@ def serve(
             database,
             rehearsal=rehearsal,
             amend=amend,
+            host=host,
             public_url=public_url,
             issuer_key=issuer_key,
             keep=keep,

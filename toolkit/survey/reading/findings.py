@@ -13,6 +13,7 @@ from toolkit.core.above import above
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
+from toolkit.local.anchor import at_random
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import Group
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
@@ -46,7 +47,7 @@ class Results:
     """All findings of a survey, and how far they can be trusted.
 
     `understood` : how many passed the comprehension check, and how many took it. `attention` : for each
-    anchor question the share of people who followed the instructions. `groupless` : how many people are in no
+    anchor question the share of people who did not answer at random. `groupless` : how many people are in no
     group, as their answer to the plain question that they are sorted by is missing. `remarks` : sentences
     about the collection that it comes from.
     """
@@ -189,13 +190,7 @@ class Results:
             passed, asked = self.understood
             said.append(f"{passed} of {asked} ({_percent(passed, asked)}) passed the comprehension check.")
         for name, share in self.attention.items():
-            limits = share.interval()
-            low, high = (100 * float(limit) for limit in limits)
-            between = "(no share fits)" if limits.empty else f"({low:.0f} to {high:.0f})"
-            followed = 100 * min(max(float(share), 0.0), 1.0)
-            said.append(
-                f"By the anchor question {name}, {followed:.0f} % {between} followed the instructions."
-            )
+            said.append(f"By the anchor question {name}, {at_random(share)}.")
         return said + turnout_notes([finding.turnout for finding in self.findings], self.by, self.groupless)
 
     def __repr__(self) -> str:

@@ -12,7 +12,6 @@ from typing import Any
 
 from toolkit.survey import client
 from toolkit.survey.language.phrases import Own, phrases
-from toolkit.survey.language.words import interface
 from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
@@ -54,7 +53,7 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     The practice question and the question about the method become an introduction of the same shape as all
     questions.
     """
-    data, words = survey.for_page(), interface(survey.languages, survey.interface_words)
+    data, words = survey.for_page(), survey.page_words()
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice(practice, words)] if practice else []
     data["intro"] += [items.check(words)] if check else []
@@ -77,10 +76,8 @@ def _complete(words: Mapping[str, str]) -> dict[str, str]:
 def _marks(language: str, own: Own | None) -> dict[str, str | int]:
     """How numbers are written in a language: as the promise writes them."""
     said = phrases(language, own)
-    return {
-        "decimal": said["decimal"],
-        "thousands": said.get("thousands", "\u202f"),
-        "grouped_from": int(said.get("grouped_from", 5)),
+    return {name: said[name] for name in ("decimal", "thousands")} | {
+        "grouped_from": int(said["grouped_from"])
     }
 
 

@@ -1,10 +1,65 @@
-"""What a survey may be made of, besides its questions: languages, words of one's own, yes or no."""
+"""What a survey may be made of, besides its questions: languages, words of one's own, what its researchers
+say of themselves; and all of it as plain data.
+"""
 
+import math
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.survey.language.phrases import Own
-from toolkit.survey.language.text import Frozen, Text, checked_language, checked_string
+from toolkit.survey.language.text import (
+    Frozen,
+    Text,
+    checked_language,
+    checked_string,
+    checked_words,
+    in_language,
+)
+
+STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval")
+"""What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
+answers are kept, what is published, how to take something back, who approved it.
+"""
+
+STEP = 10
+"""By how many reports at once an open collection moves on."""
+
+
+def stated_fields(given: Mapping[str, Any], language: str) -> dict[str, Text | None]:
+    """The researchers' statements out of all arguments; a plain string is in the given language."""
+    return {
+        name: None if given[name] is None else in_language(checked_words(given[name], name, 2000), language)
+        for name in STATED
+    }
+
+
+def as_data(survey: Any) -> dict[str, Any]:
+    """A survey as plain data for JSON and TOML: nothing in it is null, and designs are their integers."""
+    data = {
+        "title": dict(survey.title),
+        "languages": list(survey.languages),
+        "consent": dict(survey.consent),
+        **{name: None if text is None else dict(text) for name, text in survey.stated.items()},
+        "practice": survey.practice,
+        "check": survey.check,
+        "access": survey.access,
+        "cap": survey.cap,
+        "closes": None if survey.closes is None else survey.closes.isoformat(),
+        "ceiling": _whole_if_it_is(survey.ceiling),
+        "minimum": survey.minimum,
+        "words": None
+        if survey.words is None
+        else {code: dict(words) for code, words in survey.words.items()},
+        "step": None if survey.step == STEP else survey.step,  # as in files and hashes of earlier versions
+        "rehearsal": survey.rehearsal or None,
+        "questions": [question.to_dict() for question in survey.questions],
+    }
+    return {key: value for key, value in data.items() if value is not None}
+
+
+def _whole_if_it_is(ceiling: Any) -> int | str:
+    return int(ceiling) if ceiling == ceiling // 1 != math.inf else str(ceiling)
 
 
 def checked_languages(given: Sequence[str]) -> tuple[str, ...]:

@@ -5,29 +5,37 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.survey.consent.voice import Voice
-from toolkit.survey.language.phrases import phrases
+from toolkit.local.wording import Voice, odds_phrases
 
-ENGLISH, GERMAN, ARABIC = (Voice(phrases(code)) for code in ("en", "de", "ar"))
+ENGLISH, GERMAN, ARABIC = (Voice(odds_phrases(code)) for code in ("en", "de", "ar"))
 
 
 @given(st.floats(min_value=0, max_value=30))
 def test_a_factor_is_rounded_up_to_three_digits(epsilon: float) -> None:
-    told = float(ENGLISH.factor(epsilon).replace("\u202f", ""))
+    told = float(ENGLISH.factor(epsilon).replace(",", ""))
     assert math.exp(epsilon) * (1 - 1e-11) <= told <= math.exp(epsilon) * 1.01
 
 
 @pytest.mark.parametrize(
     ("odds", "told"),
-    [(5, "5"), (3, "3"), (Fraction(10, 3), "3.34"), (1, "1"), (1000, "1000"), (12345, "12\u202f400")],
+    [(5, "5"), (3, "3"), (Fraction(10, 3), "3.34"), (1, "1"), (1000, "1,000"), (12345, "12,400")],
 )
 def test_whole_odds_stay_whole(odds: Fraction, told: str) -> None:
     assert ENGLISH.factor(math.nextafter(math.log(odds), math.inf)) == told
 
 
-def test_odds_that_nobody_could_read_are_told_as_a_power() -> None:
-    assert ENGLISH.factor(200.0) == "10^87"  # e**200 is 7.2e86
-    assert ENGLISH.factor(1000.0) == "10^435"
+@given(st.floats(min_value=0, max_value=9.2))
+def test_the_share_of_right_guesses_is_rounded_up(epsilon: float) -> None:
+    said = ENGLISH.guess(epsilon)
+    assert said is not None
+    count, of = (int(number) for number in said.replace(",", "").split(" times in "))
+    right = 1 / (1 + math.exp(-epsilon))
+    assert right * (1 - 1e-11) <= count / of < right + 1 / of
+
+
+def test_what_nobody_could_count_is_not_told_as_a_number() -> None:
+    assert (ENGLISH.guess(math.log(9999)), ENGLISH.guess(math.log(10_001))) == ("9,999 times in 10,000", None)
+    assert ENGLISH.guess(1000.0) is None
 
 
 def test_frequencies() -> None:
@@ -36,16 +44,16 @@ def test_frequencies() -> None:
         "2 times in 3",
         "1 time in 3",
         "73 times in 100",
-        "about 3 times in 10\u202f000",
+        "about 3 times in 10,000",
         "never",
         "always",
     ]
     assert GERMAN.often(Fraction(1, 3)) == "in 1 von 3 Fällen"
-    assert ARABIC.often(Fraction(2, 3)) == "2 من كل 3 مرات"
+    assert ARABIC.often(Fraction(2, 3)) == "2 من أصل 3"
 
 
 def test_icons_are_drawn_for_exact_small_frequencies_only() -> None:
-    drawn = Voice(phrases("en"), icons=True)
+    drawn = Voice(odds_phrases("en"), icons=True)
     assert drawn.often(Fraction(5, 6)) == "5 times in 6 (●●●●●○)"
     assert "●" not in drawn.often(Fraction(73, 100)) + drawn.often(Fraction(1, 13)) + drawn.often(Fraction(1))
 

@@ -12,13 +12,11 @@ import pytest
 
 from tests.survey.samples import DESIGNS
 from toolkit import Design, k_ary, mangat, warner
-from toolkit.local.wording import frequency
-from toolkit.survey.consent.odds import USUAL, sentences
-from toolkit.survey.consent.voice import Voice
-from toolkit.survey.language.phrases import languages, phrases
+from toolkit.local.numeric import additive, local_laplace, piecewise
+from toolkit.local.wording import LANGUAGES, USUAL, Voice, frequency, odds_phrases, sentences
 
-ENGLISH = Voice(phrases("en"))
-FREQUENCY = re.compile(r"(about )?(\d+) times? in ([\d\u202f]+)")
+ENGLISH = Voice(odds_phrases("en"))
+FREQUENCY = re.compile(r"(about )?([\d,]+) times? in ([\d,]*\d)")
 
 
 def told(design: Any) -> str:
@@ -27,7 +25,8 @@ def told(design: Any) -> str:
 
 def frequencies(text: str) -> set[tuple[int, int, bool]]:
     return {
-        (int(count), int(of.replace("\u202f", "")), not about) for about, count, of in FREQUENCY.findall(text)
+        (int(count.replace(",", "")), int(of.replace(",", "")), not about)
+        for about, count, of in FREQUENCY.findall(text)
     }
 
 
@@ -46,23 +45,28 @@ def expected(design: Any) -> set[tuple[int, int, bool]]:
         )
     else:
         shares = {design.support.p, design.support.q} if hasattr(design, "support") else set()
+        if design.name == "scrambled":
+            shares = {Fraction(weight, sum(design.weights)) for weight in design.weights}
+        if design.name == "local_laplace":  # the noise is at most its scale with probability 1 - 1/e
+            return {(63, 100, False)}
     return {frequency(share) for share in shares if share not in (0, 1)}
 
 
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_every_frequency_that_is_told_is_the_designs(design: Any) -> None:
-    found = frequencies(told(design))
+    found = frequencies(re.sub(r"Whatever we receive .*|If we receive .*", "", told(design)))
+    assert found
     assert found <= expected(design)
-    assert found or design.name in ("scrambled", "local_laplace") or len(getattr(design, "options", ())) > 8
 
 
-@pytest.mark.parametrize("language", languages())
+@pytest.mark.parametrize("language", LANGUAGES)
 @pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
 def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: str) -> None:
-    voice = Voice(phrases(language))
+    voice = Voice(odds_phrases(language))
     text = " ".join(sentences(design, voice, str))
-    factor = voice.factor(design.epsilon) if math.isfinite(design.epsilon) else ""
-    strong, weak = (voice.say(name, factor=factor) in text for name in ("bound", "bound_weak"))
+    finite = math.isfinite(design.epsilon)
+    filled = {"factor": voice.factor(design.epsilon), "guess": voice.guess(design.epsilon)} if finite else {}
+    strong, weak = (finite and voice.say(name, **filled) in text for name in ("bound", "bound_weak"))
     assert strong == (design.epsilon <= USUAL)
     assert weak == (USUAL < design.epsilon < math.inf)
     if math.isinf(design.epsilon):
@@ -77,13 +81,14 @@ def test_what_a_report_proves_is_said_and_nothing_better(design: Any, language: 
 def test_a_report_that_proves_an_answer_is_named_and_the_other_is_bounded() -> None:
     assert sentences(mangat("2/3"), ENGLISH, str) == [
         (
-            "If your answer is “yes”, we receive “yes” always; if it is “no”, we still receive “yes” 1 time in "  # noqa: E501
-            "3."
+            "If your answer is “yes”, we always receive “yes”; if it is “no”, we still receive “yes” 1 time "
+            "in 3."
         ),
         "If we receive “no”, your answer can only be “no”.",
         (
-            "If we receive “yes”, that is at most 3 times as likely after one answer as after another, and "
-            "proves none."
+            "If we receive “yes”, that is at most 3 times as likely if the truth is one answer as if it is "
+            "another. It proves none: where two answers seem equally likely, a guess from it is right up to "
+            "75 times in 100."
         ),
     ]
 
@@ -116,16 +121,35 @@ def test_reports_are_told_in_rows_or_at_once() -> None:
         "“a” 3 times in 4, “e” 1 time in 10, “b” 1 time in 20 and one of 2 others the rest of the time"
         in told(DESIGNS["forced_options"])
     )
-    assert told(DESIGNS["forced_many"]).startswith("We receive one of 12 possible reports")
+    assert told(DESIGNS["forced_many"]).count("If your answer is") == 12
 
 
 def test_a_hybrid_that_is_always_a_bit_is_told_as_a_bit() -> None:
-    assert told(DESIGNS["hybrid_bit"]).startswith("Your number becomes a single yes or no")
+    assert told(DESIGNS["hybrid_bit"]).startswith("Chance turns your number into a single yes or no")
     assert told(DESIGNS["hybrid"]).startswith("Whatever your number is, chance decides")
 
 
 def test_the_size_of_laplace_noise_is_in_the_unit_of_the_answers() -> None:
-    assert "of about 80 or less" in told(DESIGNS["local_laplace"])
+    assert "is 80 or less, up or down, about 63 times in 100" in told(DESIGNS["local_laplace"])
+
+
+@pytest.mark.parametrize("high", [10**power for power in range(-3, 10)])
+def test_noise_of_any_size_is_told_in_plain_digits(high: int) -> None:
+    said = told(local_laplace((0, high), 1.0))
+    size = re.search(r"The random number is ([\d.,]+) or less", said)
+    assert size is not None
+    assert float(size[1].replace(",", "")) == high
+
+
+def test_the_stretch_around_a_number_has_its_width_in_the_unit_of_the_answers() -> None:
+    assert "from a stretch 24.3 wide around yours" in told(piecewise((0, 40), 1.0))
+    assert "from a stretch 38 wide around yours" in told(piecewise((0, 40), 0.1))
+
+
+def test_a_small_deck_is_told_card_by_card() -> None:
+    assert "−3 (1 time in 4), 0 (1 time in 2) and 3 (1 time in 4)" in told(DESIGNS["additive"])
+    assert "0.5 (1 time in 2) and 1.5 (1 time in 2)" in told(DESIGNS["multiplicative"])
+    assert "one of 9 known numbers" in told(additive((0, 1), dict.fromkeys(range(9), "1/9")))
 
 
 def test_options_are_called_as_they_are_shown() -> None:

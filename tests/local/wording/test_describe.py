@@ -1,0 +1,70 @@
+import re
+from fractions import Fraction
+
+import pytest
+
+from toolkit import crosswise, k_ary, mangat, triangular, unrelated, warner
+from toolkit.local.wording import times_in
+
+
+def test_two_coins_in_plain_words() -> None:
+    assert warner("3/4").describe() == (
+        "If your answer is “yes”, we receive “yes” 3 times in 4; if it is “no”, we still receive “yes” 1 "
+        "time in 4. Whatever we receive is at most 3 times as likely if the truth is one answer as if it is "
+        "another. It proves no answer: where two answers seem equally likely, a guess from it is right up to "
+        "75 times in 100, and without it 50 times in 100. Epsilon is at most 1.1."
+    )
+
+
+def test_factor_and_epsilon_are_rounded_up_for_every_epsilon() -> None:
+    """500 designs: rounded to nearest, 246 of them were told a factor below the ratio of their own matrix."""
+    for hundredth in range(1, 501):
+        design = warner(epsilon=hundredth / 100)
+        ratio = Fraction(int(design.weights.max()), int(design.weights.min()))
+        said = re.search(r"(?:at most|up to) ([\d.,]+) times as likely", design.describe())
+        epsilon = re.search(r"Epsilon is at most ([\d.]+)\.$", design.describe())
+        assert said is not None
+        assert epsilon is not None
+        assert ratio <= Fraction(said[1].replace(",", "")) <= ratio * Fraction(102, 100)
+        assert design.epsilon <= hundredth / 100
+        assert design.epsilon <= float(epsilon[1]) + 1e-12
+
+
+def test_what_hangs_on_somebodys_ignorance_is_said() -> None:
+    said = "as long as nobody who sees the report can find out"
+    assert all(
+        said in design.describe() for design in (crosswise("1/4"), triangular("1/4"), unrelated("1/2", "1/4"))
+    )
+    assert said not in warner("3/4").describe()
+
+
+def test_what_as_good_as_tells_the_answer_is_called_so() -> None:
+    assert "proves no answer, but it can as good as tell yours" in warner(epsilon=10).describe()
+    assert "it says a lot about yours" in warner(epsilon=4).describe()
+    assert "e+" not in warner(epsilon=10).describe()
+
+
+def test_a_design_that_gives_an_answer_away_says_so() -> None:
+    assert "If we receive “no”, your answer can only be “no”." in mangat(0.7).describe()
+    assert "If we receive “neither”, your answer can only be “no”." in triangular(0.2).describe()
+    assert "proves no answer" not in mangat(0.7).describe()
+
+
+def test_many_options_are_summed_up() -> None:
+    assert "one of the 9 other answers, drawn by chance" in k_ary(10, epsilon=1.0).describe()
+
+
+@pytest.mark.parametrize(
+    ("share", "words"),
+    [
+        (Fraction(1, 20), "1 time in 20"),
+        (Fraction(37, 100), "37 times in 100"),
+        (Fraction(1, 1000), "10 times in 10,000"),
+        (Fraction(999, 1000), "9,990 times in 10,000"),
+        (Fraction(1, 3), "1 time in 3"),
+        (Fraction(22, 67), "about 33 times in 100"),
+        (Fraction(0), "never"),
+    ],
+)
+def test_probabilities_are_told_as_frequencies(share: Fraction, words: str) -> None:
+    assert times_in(share) == words

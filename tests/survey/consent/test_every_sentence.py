@@ -1,0 +1,145 @@
+"""Every text that people get, for a catalogue of surveys, read back: no claim that is not so, no factor below
+the truth, every number readable, no gap left open and no mark twice.
+"""
+
+import itertools
+import math
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.survey.samples import DESIGNS
+from toolkit import k_ary, warner
+from toolkit.local.wording import Voice
+from toolkit.survey.consent.statement import odds, promise
+from toolkit.survey.language.phrases import languages, phrases
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 3.01, 5.0, 9.2, 9.3, 13.0)
+FORBIDDEN = {
+    "en": r"can know|cannot know|nobody can learn|completely|100 % (safe|private)|no risk|Yes” always",
+    "de": r"wissen, was Ihre|wirkliche Antwort|kann .* wissen\.|malgenommen|anonymer Schein|Bericht",
+    "fr": r"par hasard|au hasard avant|fois plus probable|vous seul|les chercheurs|rapport\b| [;:?!»]|« ",
+    "es": r"puede saber|casi siempre|veces más probable|usted mismo|los investigadores|informe",
+    "ar": r"بالصدفة|الصدفة|رقمك|أضعاف|تقرير|استطلاع",
+}
+"""What was said once, and was untrue or read wrongly: language by language."""
+MARKS = re.compile(
+    r"[{}]|\.\.|,,|;;|\?\?|“{2}|”{2}|„{2}|«{2}|»{2}| {2}|\bNone\b|\bnan\b|\binf\b|Fraction|Decimal|"
+    r"\de\+|\de-|\d\^\d"
+)
+"""Gaps, doubled marks, and numbers that nobody reads."""
+CLAIMS_SECRECY = ("head_all", "head_one", "head_some", "head_each")
+PHONE = {"en": "phone", "de": "Telefon", "fr": "téléphone", "es": "teléfono", "ar": "هاتف"}
+
+
+def asked(design: Any, language: str, mode: str = "auto") -> Question:
+    texts = {"instructions": {language: "…"}} if mode == "physical" else {}
+    options = (*getattr(design, "options", ()), *design.report_options)
+    labels = {option: {language: f"({option})"} for option in options}
+    return Question("asked", {language: "asked"}, design=design, mode=mode, labels=labels, **texts)
+
+
+def plain(language: str) -> Question:
+    return Question("faculty", {language: "F"}, options=[1, 2])
+
+
+def made(language: str, *questions: Question, **changes: Any) -> Survey:
+    texts = {"title": {language: "T"}, "consent": {language: "C"}}
+    return Survey(questions=questions, languages=[language], ceiling=math.inf, **texts, **changes)
+
+
+def texts(survey: Survey, language: str) -> Iterator[str]:
+    """Consent, on a phone and on paper; the odds on the page, in practice too; what is said before Send."""
+    yield survey.consent_text(language)
+    yield survey.consent_text(language, paper=True)
+    page = survey.for_page()
+    for question in (*page["questions"], *([page["practice"]] if page["practice"] else [])):
+        yield from (question["odds"] or {}).get(language, ())
+    yield survey.page_words()[language]["review_note"]
+
+
+def surveys(language: str) -> Iterator[Survey]:
+    for design in DESIGNS.values():
+        yield made(language, asked(design, language))
+    modes, access = ("auto", "guided", "physical"), ("open", "token", "blind")
+    for mode, let_in, others in itertools.product(modes, access, ((), (plain(language),))):
+        yield made(language, asked(warner("2/3"), language, mode), *others, access=let_in)
+    yield from (made(language, asked(k_ary(3, epsilon=epsilon), language)) for epsilon in EPSILONS)
+    yield made(language, plain(language))
+
+
+@pytest.mark.parametrize("language", languages())
+def test_no_text_makes_a_forbidden_claim_or_has_a_mark_too_many(language: str) -> None:
+    read = 0
+    for survey in surveys(language):
+        for text in texts(survey, language):
+            assert not (found := re.search(FORBIDDEN[language], text)), (found, text)
+            assert not (found := MARKS.search(text)), (found, text)
+            read += 1
+    assert read > 200
+
+
+@pytest.mark.parametrize("language", languages())
+def test_words_of_the_page_make_no_forbidden_claim(language: str) -> None:
+    words = made(language, asked(warner("2/3"), language)).page_words()[language]
+    for name, text in words.items():
+        assert not (found := re.search(FORBIDDEN[language], text)), (name, found)
+        assert not re.search(r"\.\.|,,| {2}", text), name
+
+
+@pytest.mark.parametrize("language", languages())
+def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_there(language: str) -> None:
+    sure = [phrases(language)[name] for name in CLAIMS_SECRECY]
+    for epsilon in (*EPSILONS, math.inf):
+        design = k_ary(3, epsilon=epsilon) if math.isfinite(epsilon) else DESIGNS["mangat"]
+        survey = made(language, asked(design, language))
+        page = survey.for_page()
+        claims = page["consent"]["promise"][language][0] in sure
+        assert claims == (epsilon <= 3) == survey.check == survey.practice == page["questions"][0]["deniable"]
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_factor_and_every_share_of_right_guesses_is_at_least_the_truth(language: str) -> None:
+    """Read back from the finished sentence, by the gaps of its pattern."""
+    voice = Voice(phrases(language))
+    for hundredth in range(1, 921, 3):
+        design = warner(epsilon=hundredth / 100)
+        ratio = int(design.weights.max()) / int(design.weights.min())
+        pattern = re.escape(phrases(language)["bound" if design.epsilon <= 3 else "bound_weak"])
+        for gap, group in (("factor", r"([\d.,\u202f]+?)"), ("guess", r"(.+?)")):
+            pattern = pattern.replace(re.escape(f"{{{gap}}}"), group, 1)
+        found = re.fullmatch(pattern, odds(asked(design, language), language)[-1])
+        assert found is not None
+        digits = found[1].replace(voice.phrases["thousands"], "").replace(voice.phrases["decimal"], ".")
+        assert ratio * (1 - 1e-11) <= float(digits) <= ratio * 1.01
+        said = re.findall(r"\d[\d.,\u202f]*\d|\d", found[2])
+        count, of = sorted(int(re.sub(r"\D", "", number)) for number in said)
+        assert 0 <= count / of - ratio / (1 + ratio) * (1 - 1e-11) <= 1 / of
+
+
+@pytest.mark.parametrize("language", languages())
+def test_what_is_filled_in_is_set_apart_where_writing_runs_the_other_way(language: str) -> None:
+    text = made(language, asked(warner("2/3"), language)).consent_text(language)
+    assert text.count("\u2068") == text.count("\u2069")
+    assert ("\u2068" in text) == (language == "ar")
+
+
+@pytest.mark.parametrize("language", languages())
+def test_paper_speaks_of_no_phone_in_any_language(language: str) -> None:
+    question = asked(warner("2/3"), language)
+    for check, access in itertools.product((True, False), ("open", "token", "blind")):
+        sheet = promise([question], language, check=check, access=access, paper=True)
+        assert not any(PHONE[language] in paragraph for paragraph in sheet)
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_what_a_randomizer_says_of_itself_is_what_people_are_told(design: Any) -> None:
+    said = design.describe()
+    assert not re.search(FORBIDDEN["en"], said)
+    assert not MARKS.search(said)
+    told = odds(Question("asked", "?", design=design).in_language("en"), "en")
+    assert all(sentence.lower() in said.lower() for sentence in told)

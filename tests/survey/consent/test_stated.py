@@ -1,0 +1,58 @@
+"""Who asks, and what becomes of the answers: said in every language, or a survey stays on this machine."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.survey.samples import cheated, survey
+from toolkit import Survey
+from toolkit.survey.consent.stated import check_reach, missing, paragraphs
+from toolkit.survey.language.phrases import languages
+from toolkit.survey.writing.survey_fields import STATED
+
+SAID = {name: f"the {name}" for name in STATED if name != "withdrawal"}
+
+
+def test_without_it_the_page_says_that_this_is_a_demonstration() -> None:
+    page = survey(cheated()).for_page()
+    assert "This is a demonstration" in page["consent"]["own"]["en"]
+    assert "This is a demonstration" in survey(cheated(), **{**SAID, "contact": None}).consent_text()
+    assert "demonstration" not in survey(cheated(), **SAID).consent_text()
+
+
+@pytest.mark.parametrize("language", languages())
+def test_it_is_said_in_every_language(language: str) -> None:
+    said = {name: {language: f"«{name}»"} for name in STATED}
+    asked = [cheated().in_language(language)]
+    made = Survey({language: "T"}, asked, consent={language: "C"}, languages=[language], **said)
+    told = paragraphs(made.stated, language)
+    assert len(told) == len(STATED)
+    assert all(f"«{name}»" in text for name, text in zip(STATED, told, strict=True))
+    assert all(text in made.consent_text() for text in told)
+
+
+def test_beyond_this_machine_all_but_a_way_back_must_be_said() -> None:
+    asked = survey(cheated())
+    check_reach(asked, "127.0.0.1", None)
+    check_reach(asked.as_rehearsal(), "0.0.0.0", None)  # noqa: S104
+    assert missing(asked.stated) == [name for name in STATED if name != "withdrawal"]
+    for host, url in (("0.0.0.0", None), ("127.0.0.1", "https://survey.example/")):  # noqa: S104
+        with pytest.raises(ValueError, match="must say controller, contact, purpose, retention, publication"):
+            check_reach(asked, host, url)
+        check_reach(survey(cheated(), **SAID), host, url)
+
+
+def test_a_way_to_take_it_back_replaces_the_sentence_that_there_is_none() -> None:
+    assert "nothing can be taken back" in survey(cheated(), **SAID).consent_text()
+    text = survey(cheated(), **SAID, withdrawal="Write to us within a week.").consent_text()
+    assert "If you want to take it back: Write to us within a week." in text
+    assert "nothing can be taken back" not in text
+
+
+def test_it_is_kept_in_files_and_in_the_hash(tmp_path: Path) -> None:
+    made = survey(cheated(), **SAID)
+    made.save(tmp_path / "a.toml")
+    assert Survey.load(tmp_path / "a.toml") == made
+    assert made.hash != survey(cheated(), **{**SAID, "contact": "another"}).hash
+    with pytest.raises(ValueError, match="`contact` must be there in every language"):
+        survey(cheated().in_language("en"), **{**SAID, "contact": {"de": "wir"}})

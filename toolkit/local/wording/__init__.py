@@ -1,0 +1,17 @@
+"""What a randomizer does and what its reports prove, in plain words: one source for all texts that say so."""
+
+from toolkit.local.wording.odds import USUAL, describe, epsilon_bound, sentences
+from toolkit.local.wording.phrases import LANGUAGES, odds_phrases
+from toolkit.local.wording.voice import Voice, frequency, times_in
+
+__all__ = [
+    "LANGUAGES",
+    "USUAL",
+    "Voice",
+    "describe",
+    "epsilon_bound",
+    "frequency",
+    "odds_phrases",
+    "sentences",
+    "times_in",
+]

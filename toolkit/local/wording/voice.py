@@ -1,0 +1,132 @@
+"""`Voice`: numbers and sentences as people of one language say them, rounded so that no promise sounds better
+than it is.
+"""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Context, Decimal
+from fractions import Fraction
+
+from toolkit.local.wording.phrases import odds_phrases
+
+_UP = Context(prec=3, rounding=ROUND_CEILING)
+_SLACK = Decimal(
+    "1e-12"
+)  # an epsilon is rounded up in its last digit: without this, ln 5 would be told as 5.01 times
+_SCALES = (100, 1000, 10_000)  # how many guesses are counted; beyond the last a report as good as tells
+
+
+@dataclass(frozen=True)
+class Voice:
+    """The sentences of one language; with `icons` a frequency is also drawn, as in ●●○ for 2 times in 3."""
+
+    phrases: Mapping[str, str]
+    icons: bool = False
+
+    def say(self, name: str, **filled: object) -> str:
+        """A sentence, filled in."""
+        return self.phrases[name].format(**filled)
+
+    def quoted(self, words: str) -> str:
+        return self.say("quote", words=words)
+
+    def listed(self, parts: Sequence[str], word: str = "and") -> str:
+        """One, two and three."""
+        *most, last = parts
+        return self.phrases["comma"].join(most) + self.phrases[word] + last if most else last
+
+    def often(self, share: Fraction) -> str:
+        """A probability as a frequency.
+
+        >>> from toolkit.local.wording import odds_phrases
+        >>> (
+        ...     Voice(odds_phrases()).often(Fraction(2, 3)),
+        ...     Voice(odds_phrases("de"), icons=True).often(Fraction(2, 3)),
+        ... )
+        ('2 times in 3', 'in 2 von 3 Fällen (●●○)')
+        """
+        if share in (0, 1):
+            return self.phrases["always" if share else "never"]
+        count, of, exact = frequency(share)
+        words = self.times(count, of, about=not exact)
+        return f"{words} ({'●' * count}{'○' * (of - count)})" if self.icons and exact and of <= 12 else words
+
+    def times(self, count: int, of: int, *, about: bool = False) -> str:
+        """So many times in so many."""
+        name = ("about_" if about else "") + ("once" if count == 1 else "often")
+        return self.say(name, count=self.number(count), of=self.number(of))
+
+    def guess(self, epsilon: float) -> str | None:
+        """How often a guess between two equally likely answers is right at most, once a report was seen: the
+        share e**epsilon / (1 + e**epsilon), rounded up; None beyond 9,999 times in 10,000.
+
+        >>> from toolkit.local.wording import odds_phrases
+        >>> voice = Voice(odds_phrases())
+        >>> voice.guess(math.log(3)), voice.guess(3.0), voice.guess(8.0), voice.guess(20.0)
+        ('75 times in 100', '96 times in 100', '9,997 times in 10,000', None)
+        """
+        right = 1 / (1 + Decimal(-epsilon).exp()) * (1 - _SLACK)
+        for of in _SCALES:
+            if (count := math.ceil(right * of)) < of:
+                return self.times(count, of)
+        return None
+
+    def factor(self, epsilon: float) -> str:
+        """e**epsilon in three digits, rounded up.
+
+        >>> from toolkit.local.wording import odds_phrases
+        >>> voice = Voice(odds_phrases())
+        >>> voice.factor(1.0), Voice(odds_phrases("de")).factor(1.0), voice.factor(math.log(5))
+        ('2.72', '2,72', '5')
+        """
+        return self.number(_UP.plus(Decimal(epsilon).exp() * (1 - _SLACK)))
+
+    def rounded_up(self, value: float) -> str:
+        """A number in three digits, rounded up.
+
+        >>> from toolkit.local.wording import odds_phrases
+        >>> Voice(odds_phrases()).rounded_up(1.0986122886681098), Voice(odds_phrases()).rounded_up(0.4)
+        ('1.1', '0.4')
+        """
+        return self.number(_UP.plus(Decimal(value) * (1 - _SLACK)))
+
+    def number(self, value: int | float | Decimal) -> str:
+        r"""Plain digits with the language's decimal mark and its mark between thousands; a float in three
+        digits.
+
+        >>> from toolkit.local.wording import odds_phrases
+        >>> Voice(odds_phrases("fr")).number(12.5), Voice(odds_phrases()).number(10_000)
+        ('12,5', '10,000')
+        >>> Voice(odds_phrases()).number(99_000.0), Voice(odds_phrases("de")).number(-1e9)
+        ('99,000', '−1\u202f000\u202f000\u202f000')
+        """
+        exact = Decimal(f"{value:.3g}") if isinstance(value, float) else Decimal(value)
+        sign, digits = ("−" if exact < 0 else ""), f"{abs(exact).normalize():f}"
+        whole, point, rest = digits.partition(".")
+        if len(whole) >= int(self.phrases["grouped_from"]):
+            whole = f"{int(whole):,}".replace(",", self.phrases["thousands"])
+        return sign + whole + point.replace(".", self.phrases["decimal"]) + rest
+
+
+def frequency(share: Fraction) -> tuple[int, int, bool]:
+    """A probability as so many times in so many, small numbers where they will do, and whether that is exact.
+
+    >>> frequency(Fraction(3, 4)), frequency(Fraction(1, 3000))
+    ((3, 4, True), (3, 10000, False))
+    """
+    if share.denominator <= 20:
+        return share.numerator, share.denominator, True
+    of = 100
+    while min(share, 1 - share) * of < Fraction(3, 2):
+        of *= 10
+    return round(share * of), of, (share * of).denominator == 1
+
+
+def times_in(share: Fraction) -> str:
+    """A probability as a frequency in English: "3 times in 4"; rare or odd ones rounded to a hundred, …
+
+    >>> times_in(Fraction(3, 4)), times_in(Fraction(7310585, 10000000)), times_in(Fraction(1))
+    ('3 times in 4', 'about 73 times in 100', 'always')
+    """
+    return Voice(odds_phrases()).often(share)

@@ -1,0 +1,139 @@
+"""A sheet for a data protection officer or an ethics board: what is stored where, what it can show, whom one
+must trust, and what remains.
+"""
+
+import html
+import math
+from collections.abc import Sequence
+
+from toolkit.local.wording import Voice, odds_phrases
+from toolkit.survey.consent.stated import missing
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+_STORED = {
+    "open": "No table of people or links exists.",
+    "token": "Hashes of unused links, in a table of their own; a used link is removed from it. Whoever holds "
+    "the list of links sees whose was used. Whoever watches the running server can join a link and a report.",
+    "blind": "Hashes of unused links, and the server's signing key in a file. Whoever holds the list of "
+    "links sees whose was used; a report carries nothing of its link. Times on the network may join them.",
+}
+_KEPT = (
+    "- In the database: for each person the reports and plain answers above, a random key made by the phone, "
+    "and the hash of the survey. No network address, device, time or order; rows lie by their random keys."
+)
+_CHECK = "- Whether the question about the method was answered correctly, with the person."
+_BROWSER = "- In the respondent's browser: that a report was sent, and the report until the server has it."
+_NETWORK = "- Whoever runs the network, a proxy or the server's machine can see addresses and times."
+_PHONE = "- The respondent's phone, its browser, and that it was served the right page: with true answers."
+_SELF = "- Respondents themselves, to follow the instructions; and that nobody sees their die or coin."
+_READER = "- Whoever reads the database: with plain answers as they are."
+_OPEN = "- With open access one person can answer often; results rest on nobody doing so."
+
+
+def sheet(survey: Survey) -> str:
+    """The sheet as Markdown."""
+    return "\n".join(_lines(survey)) + "\n"
+
+
+def sheet_html(survey: Survey) -> str:
+    """The same as a page to print: headings, paragraphs and lists, nothing else."""
+    body, listed = [], False
+    for line in _lines(survey):
+        item = line.startswith("- ")
+        body += (["</ul>"] if listed and not item else []) + (["<ul>"] if item and not listed else [])
+        listed = item
+        level = len(line) - len(line.lstrip("#"))
+        tag, text = ("li", line[2:]) if item else (f"h{level}", line[level + 1 :]) if level else ("p", line)
+        body += [f"<{tag}>{html.escape(text)}</{tag}>"] if text else []
+    head = f"<meta charset='utf-8'><title>{html.escape(survey.name)}</title>"
+    style = "<style>body{font:12pt/1.5 serif;max-width:44em;margin:2em auto}</style>"
+    end = "</ul>" if listed else ""
+    return (
+        f"<!doctype html><html lang='en'><head>{head}{style}</head><body>{''.join(body)}{end}</body></html>"
+    )
+
+
+def _lines(survey: Survey) -> list[str]:
+    code = survey.languages[0]
+    absent = missing(survey.stated)
+    said = [f"- {name}: {text[code]}" for name, text in survey.stated.items() if text is not None]
+    gap = [f"- Not said yet: {', '.join(absent)}. Until then it is a demonstration."] if absent else []
+    return [
+        f"# Data protection sheet: {survey.name}",
+        f"Survey hash {survey.hash}",
+        "## Who asks",
+        *said,
+        *gap,
+        "## What is asked, and what leaves the respondent",
+        *(_question(question) for question in survey.questions),
+        "## What one respondent can lose",
+        *_loss(survey),
+        "## What is stored, and where",
+        _KEPT,
+        *([_CHECK] if survey.check else []),
+        f"- {_STORED[survey.access]}",
+        _BROWSER,
+        _NETWORK,
+        "## Who must be trusted, with what",
+        *_trusted(survey),
+        "## What remains",
+        *_remaining(survey),
+    ]
+
+
+def _question(question: Question) -> str:
+    if question.design is None:
+        return f"- {question.name}: plain, sent as it is; {_cells([question])}"
+    anchor = "; an anchor: everybody's true answer is known" if question.anchor is not None else ""
+    how = f"{question.design.name}, {question.mode}, epsilon {_up(question.loss.epsilon)}"
+    return f"- {question.name}: {how}{anchor}"
+
+
+def _loss(survey: Survey) -> list[str]:
+    spent = survey.loss.epsilon
+    return [f"- Epsilon in all: {_up(spent)}. For all protected questions, answered once: {_shown(spent)}."]
+
+
+def _shown(epsilon: float) -> str:
+    if math.isinf(epsilon):
+        return "some reports can prove an answer"
+    guess = Voice(odds_phrases()).guess(epsilon)
+    if guess is None:
+        return "a guess between two equally likely secrets can be almost certain after"
+    before = "a guess between two equally likely secrets, right 50 times in 100 before"
+    return f"{before}, is right at most {guess} after"
+
+
+def _cells(questions: Sequence[Question]) -> str:
+    """How many combinations of answers there are: the more, the likelier one of them is one person."""
+    if any(question.kind in ("text", "number") for question in questions):
+        return "any number of different answers"
+    sizes = [2 ** len(q.options) if q.multiple else len(q.options) + (not q.required) for q in questions]
+    return f"{math.prod(sizes):,} different answers"
+
+
+def _trusted(survey: Survey) -> list[str]:
+    modes = {question.mode for question in survey.questions}
+    return [
+        *([_PHONE] if modes & {"auto", "guided"} else []),
+        *([_SELF] if "physical" in modes else []),
+        *([_READER] if "plain" in modes else []),
+    ]
+
+
+def _remaining(survey: Survey) -> list[str]:
+    plain = [question for question in survey.questions if not question.randomized]
+    rare = f"- Plain answers together make {_cells(plain)}: a rare combination may be one person."
+    return [
+        *([rare] if plain else []),
+        "- That somebody took part is visible to the network, and to whoever sees them do it.",
+        "- Secrets that hang together, or the same survey asked again, add up: epsilon counts one answering.",
+        "- A server that lies to one person can serve that person another page; no hash shows it.",
+        *([_OPEN] if survey.access == "open" else []),
+        *(["- Nothing can be taken back after sending."] if survey.withdrawal is None else []),
+    ]
+
+
+def _up(epsilon: float) -> str:
+    return "∞" if math.isinf(epsilon) else Voice(odds_phrases()).rounded_up(epsilon)

@@ -1,0 +1,43 @@
+"""What the page says of one survey: words of the interface that depend on what is asked, how, and of whom."""
+
+from collections.abc import Mapping, Sequence
+
+from toolkit.survey.language.words import interface
+from toolkit.survey.question import Question
+
+Words = dict[str, dict[str, str]]
+"""The words of the interface, by language."""
+
+
+def told(
+    questions: Sequence[Question],
+    languages: Sequence[str],
+    own: Mapping[str, Mapping[str, str]],
+    *,
+    check: bool,
+    access: str,
+) -> Words:
+    """All words of the page in each language; what is said before sending is true of this survey.
+
+    >>> asked = [Question("faculty", "Which faculty?", options=["arts", "law"])]
+    >>> told(asked, ["en"], {}, check=False, access="open")["en"]["review_note"][-70:]
+    'Answers to questions that are not protected are sent as you gave them.'
+    """
+    return {
+        code: {**words, "review_note": " ".join(words[name] for name in _review(questions, check, access))}
+        for code, words in interface(languages, own).items()
+    }
+
+
+def _review(questions: Sequence[Question], check: bool, access: str) -> list[str]:
+    """All that leaves the phone, and what stays there: only what is so."""
+    modes = {question.mode for question in questions}
+    parts = {
+        "review_note": True,
+        "review_check": check,
+        f"review_{access}": access != "open",
+        "review_auto": "auto" in modes,
+        "review_tapped": bool(modes & {"guided", "physical"}),
+        "review_plain": "plain" in modes,
+    }
+    return [name for name, said in parts.items() if said]
