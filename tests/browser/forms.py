@@ -18,13 +18,16 @@ from toolkit.survey.question import Question
 from toolkit.survey.serving.server import application
 from toolkit.survey.spec import Survey
 
+# Whoever taps here has looked at the screen for long, unless a test says otherwise.
+PATIENT = """
+window.hasty = false;
+const stamp = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp").get;
+Object.defineProperty(Event.prototype, "timeStamp", { get() { return window.hasty ? stamp.call(this) : Infinity; } });
+"""  # noqa: E501
 PINNED = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));
 window.pinned = null; // words for the draws; null leaves the browser's own
-window.hasty = false; // whoever taps here has looked at the screen for long, unless a test says otherwise
-const stamp = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp").get;
-Object.defineProperty(Event.prototype, "timeStamp", { get() { return window.hasty ? stamp.call(this) : Infinity; } });
 const own = Crypto.prototype.getRandomValues;
 Crypto.prototype.getRandomValues = function (array) {
   if (window.pinned === null) return own.call(this, array);
@@ -81,6 +84,7 @@ class Phone:
     @classmethod
     def of(cls, context: BrowserContext, site: Site) -> "Phone":
         phone = cls(context.new_page(), site)
+        phone.page.add_init_script(PATIENT)
         phone.page.add_init_script(PINNED)
         phone.page.on("request", lambda request: phone.requests.append(request))
         phone.page.on("pageerror", lambda error: phone.errors.append(str(error)))
