@@ -129,7 +129,7 @@ def test_with_all_chance_fixed_the_very_bytes_are_the_same_for_both_truths(blank
         seen = Seen(blank, question)
         blank.evaluate(PIN, [[*words, 77], True])
         if seen.card.question.kind == "number":
-            seen.root.get_by_role("spinbutton").fill(answer)
+            seen.root.get_by_role("textbox").fill(answer)
         if seen.card.question.kind == "ticks":
             seen.root.get_by_label(answer).check()
         seen.press(answer if seen.card.question.kind == "choice" else "Answer")
@@ -215,7 +215,7 @@ def test_next_person_leaves_nothing_of_the_last_one(blank):
             seen.root.get_by_label("b").check()
             seen.press("Answer")
         else:
-            seen.root.get_by_role("spinbutton").fill("41")
+            seen.root.get_by_role("textbox").fill("41")
             seen.press("Answer")
         seen.confirm()
         assert blank.evaluate(everything) != before
@@ -268,8 +268,14 @@ def test_ticks_are_sent_as_the_design_says_and_no_more_than_may_be(blank):
     assert boxes.accepts(seen.reports()[0])
 
 
-def test_no_tick_at_all_is_an_answer(blank):
+def test_no_tick_at_all_is_no_answer_and_none_of_these_is_one(blank):
     seen = Seen(blank, ("Which?", oracles.tick_boxes(["a", "b", "c"], 1.0)), 1, 0)
+    seen.press("Answer")
+    expect(seen.root.get_by_role("alert")).to_have_text("Tick at least one box.")
+    assert seen.sent() == []
+    seen.root.get_by_label("a").check()
+    seen.root.get_by_label("None of these").check()
+    expect(seen.root.get_by_label("a")).not_to_be_checked()
     seen.press("Answer")
     assert seen.told() == ["none", "was mixed in", "b: no"]
     assert seen.reports() == [[1, 0]]
@@ -278,18 +284,30 @@ def test_no_tick_at_all_is_an_answer(blank):
 @pytest.mark.parametrize("typed", ["", "-1", "80.5", "1e99"])
 def test_a_number_out_of_bounds_is_not_sent(blank, typed):
     seen = Seen(blank, ("Hours?", numeric.one_bit((0, 80), 1.0)))
-    seen.root.get_by_role("spinbutton").fill(typed)
+    seen.root.get_by_role("textbox").fill(typed)
     seen.press("Answer")
-    expect(seen.root.get_by_role("alert")).to_have_text("A number from 0 to 80.")
+    expect(seen.root.get_by_role("alert")).to_contain_text("A number from 0 to 80.")
     assert seen.sent() == []
+
+
+def test_numbers_are_read_as_on_phones_and_shown_in_the_unit_of_the_question(blank):
+    seen = Seen(blank, ("Pay?", numeric.local_laplace((0, 4096), 1.0)), 0, 2**32 - 1, 0, 1, 0)  # no noise
+    seen.root.get_by_role("textbox").fill("1.500")
+    seen.press("Answer")
+    expect(seen.root.get_by_role("alert")).to_contain_text("You wrote “1.500”. This can be read in two ways.")
+    seen.root.get_by_role("textbox").fill("١٥٠٠,٢٥")
+    seen.press("Answer")
+    assert seen.told()[::2] == ["1500.25", "1500"]
+    assert seen.reports() == [1500 * 16 + 4]
 
 
 def test_a_number_is_sent_from_its_place_on_the_grid_by_the_enter_key(blank):
     wave = numeric.square_wave((0, 20), 1.0, points=21)
     seen = Seen(blank, ("Years?", wave), 0)
-    seen.root.get_by_role("spinbutton").fill("12.4")
+    seen.root.get_by_role("textbox").fill("12.4")
     blank.keyboard.press("Enter")
-    assert seen.told() == ["12.4", "was mixed in", "12"]
+    lowest = 12 - (wave.width - 1) / 2  # word 0 is the first place of the window
+    assert seen.told() == ["12.4", "was mixed in", f"{lowest:g}".replace("-", "−")]
     assert seen.reports() == [wave.report(12, lambda _: 0)]
 
 
@@ -364,6 +382,17 @@ def test_guided_tells_every_answer_apart_where_the_reports_are_no_answers(blank)
     said = ["If your true answer is “No”, tap “0”.", "If your true answer is “Yes”, tap “1”."]
     assert seen.root.locator(".orders p").all_inner_texts() == said
     assert [design.report_codes(truth, 2) for truth in (0, 1)] == [0, 1]
+
+
+def test_guided_with_many_options_asks_for_one_answer_or_the_truth(blank):
+    """Eight options: nine orders of a few words; draw 0 is the first option for everybody."""
+    options = [f"o{i}" for i in range(8)]
+    first = Question("which", "Which?", design=k_ary(options, epsilon=1.0), mode="guided")
+    seen = Seen(blank, first, 0)
+    seen.press("Let chance decide")
+    told = seen.root.locator(".orders")
+    expect(told).to_have_text("Tap “o0”, whatever your true answer is.")
+    expect(told).to_be_focused()
 
 
 def test_physical_shows_the_instructions_and_takes_the_result(blank):

@@ -7,6 +7,7 @@ import io
 import pytest
 import segno
 from PIL import Image
+from playwright.sync_api import expect
 
 from toolkit.show import CollectorView
 from toolkit.survey.sharing import qr_path
@@ -35,3 +36,37 @@ def test_the_painted_code_is_the_link_dark_on_white_whatever_lies_behind(page, g
     modules = [[bool(module) for module in row] for row in segno.make(LINK, error="m", micro=False).matrix]
     assert [row[4:-4] for row in seen[4:-4]] == modules
     assert not any(any(row) for row in seen[:4] + seen[-4:])
+
+
+SHOWN = """async ([code, table]) => {
+  const model = { get: (name) => (name === "table" ? table : {}), on() {}, off() {}, send() {} };
+  const module = await import(URL.createObjectURL(new Blob([code], { type: "text/javascript" })));
+  module.default.render({ model, el: document.body });
+}"""
+SIZES = """() => {
+  const [code, link] = [".qr", ".link"].map((part) => document.querySelector(".projector " + part));
+  return [code.getBoundingClientRect().width, parseFloat(getComputedStyle(link).fontSize)];
+}"""
+
+
+@pytest.mark.browser
+def test_a_room_sees_the_code_the_link_and_the_count_as_large_as_a_projector_can(page):
+    """Of 1920 points that are two metres wide 900 are 94 centimetres, and 50 are five."""
+    link = "https://survey.example.org/campus"
+    sentences = dict.fromkeys(("state", "reach", "access", "private", "so_far"), "")
+    table = {"state": "open", "count": 128, "url": link, "head": [], "rows": [], "sentences": sentences}
+    context = page.context.browser.new_context(viewport={"width": 1920, "height": 1080})
+    tab = context.new_page()
+    tab.set_content(f"<style>{CollectorView._css}</style>")
+    tab.evaluate(SHOWN, [CollectorView._esm, {**table, "qr": qr_path(link)}])
+    room = tab.locator(".projector")
+    expect(room).to_be_hidden()
+    tab.get_by_role("button", name="Show large").click()
+    expect(room).to_be_visible()
+    expect(room).to_contain_text("128 reports")
+    width, letters = tab.evaluate(SIZES)
+    assert width >= 900
+    assert letters >= 50
+    tab.keyboard.press("Escape")
+    expect(room).to_be_hidden()
+    context.close()

@@ -17,7 +17,8 @@ from toolkit.survey.serving.blind import IssuerKey
 pytestmark = pytest.mark.browser
 
 ANSWERS = (["Yes"], ["3"], ["car"], ["car"], ["foot"], ["bus"], ["bus", "bike"], ["foot"], "40", "999.5", "4")
-OTHERS = (["No"], ["5"], ["foot"], ["bus"], ["bus"], ["car"], [], ["bus", "car"], "0", "3", "0.5")
+NONE = ["None of these"]
+OTHERS = (["No"], ["5"], ["foot"], ["bus"], ["bus"], ["car"], NONE, ["bus", "car"], "0", "3", "0.5")
 
 
 def answered(person, answers):
@@ -99,12 +100,12 @@ def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_of_every_kind
 
 def test_storage_is_the_same_in_every_mode_and_where_a_question_is_asked_of_some(phone):
     """The same words; who works is asked for the hours, and nothing says so. Physical questions have words
-    that nobody reads.
+    that nobody reads. Once the practice is over, it is kept that it is.
     """
-    kept = []
+    both = []
     for work, cheated, tapped in (("Yes", "Yes", "Different"), ("No", "No", "Same")):
         person = phone(modes(check=False)).begin(words=[5, 6, 4, 8]).choose(cheated)
-        kept.append(stored(person))
+        kept = [stored(person)]
         person.press("Next").choose(work)
         kept.append(stored(person))
         if work == "Yes":
@@ -113,9 +114,31 @@ def test_storage_is_the_same_in_every_mode_and_where_a_question_is_asked_of_some
         kept.append(stored(person))
         person.choose(cheated).choose(tapped).write(work)
         person.sees("Before you send")
-        kept.append(stored(person))
-    assert len(set(kept)) == 1
-    assert list(json.loads(kept[0])[1].values()) == ["[[5],null,null,[6],[4],[8]]"]
+        both.append([*kept, stored(person)])
+    assert both[0] == both[1]
+    words = "[[5],null,null,[6],[4],[8]]"
+    assert [sorted(json.loads(one)[1].values()) for one in kept] == [[words]] + [["[null]", words]] * 2
+
+
+def test_a_reload_in_the_middle_says_why_it_begins_again_and_leaves_out_the_practice_that_is_over(phone):
+    person = phone(modes())
+    anew = person.page.get_by_text("This page was loaded anew")
+    person.begin()
+    assert anew.count() == 0
+    person.choose("Yes").page.reload()
+    expect(anew).to_be_visible()
+    person.press("I take part").sees("Practice")  # it was not over yet
+    person.choose("Yes").press("Next").choose("Yes, we can be sure").press("Next").sees("Question 1 of 5")
+    from_the_cache(person)
+    expect(anew).to_be_visible()
+    person.page.reload()
+    person.press("I take part").sees("Question 1 of 5")
+    person.page.go_back()
+    expect(anew).to_be_hidden()  # nothing was lost on the way back
+    person.press("I take part").choose("No").choose("No").press("Next").press("Turn the wheel").choose("Yes")
+    person.choose("Same").write("").press("Send").sees("Thank you")
+    assert person.site.stored[0]["understood"] is False  # the first answer, of the page before
+    assert person.session() == {}
 
 
 COUNT = """async ([code, cases]) => {
@@ -219,7 +242,9 @@ def test_a_report_with_a_blind_token_waits_by_chance_and_says_so(phone):
     started = person.page.evaluate("() => performance.now()")
     with person.page.expect_request("**/report"):
         person.press("Send").sees("Sending")
-        expect(person.page.locator("#status")).to_contain_text("The report waits here for up to 20 seconds")
+        expect(person.page.locator("#status")).to_contain_text(
+            "What you send waits here for up to 20 seconds"
+        )
         person.press("Try now")  # nobody's haste shortens it
     assert person.page.evaluate("() => performance.now()") - started >= 5000
     person.pin(None)

@@ -16,7 +16,14 @@ from toolkit.survey.store import State
 pytestmark = pytest.mark.browser
 
 TOKEN = "abcdefghijklmnopqrstuv"  # noqa: S105 — of no survey but the one made here
-WAITING = re.compile("No answer from the server yet")
+WAITING = re.compile("No answer from the server yet. What is to be sent waits in this browser")
+NOT_BEGUN = re.compile(
+    "could not be reached. None of your answers was sent. Please press “I take part” again"
+)
+BLOCKED = (
+    "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
+    "{get() {throw Error()}})"
+)
 
 
 def ready(phone, *arguments, fragment="", **rest):
@@ -129,10 +136,10 @@ def test_a_refusal_is_said_in_plain_words_and_never_leads_to_a_second_report(pho
     answering(person, *[(status, '{"error": "no"}') for status in [*refusals, 410]])
     person.press("Send")
     for sentence in refusals.values():
-        person.sees("No report was taken")
+        person.sees("Nothing was taken")
         expect(person.page.get_by_text(sentence)).to_be_visible()
         person.press("Try again")
-    person.sees("No report was taken")
+    person.sees("Nothing was taken")
     expect(person.page.get_by_text(refusals[410])).to_be_visible()
     person.page.reload()
     person.sees("Thank you")
@@ -143,7 +150,7 @@ def test_a_refusal_is_said_in_plain_words_and_never_leads_to_a_second_report(pho
 def test_a_closed_survey_says_so(phone):
     person = ready(phone, short())
     person.site.memory.state = State.CLOSED
-    person.press("Send").sees("No report was taken")
+    person.press("Send").sees("Nothing was taken")
     expect(person.page.get_by_text("The survey is closed")).to_be_visible()
 
 
@@ -170,7 +177,7 @@ def test_of_two_tabs_only_one_report_is_sent(phone):
     expect(first.heading).to_have_text(endings)
     expect(second.heading).to_have_text(endings)
     late.press("Send").sees("Thank you")
-    expect(late.page.get_by_text("This phone has already answered")).to_be_visible()
+    expect(late.page.get_by_text("From this browser answers were sent already")).to_be_visible()
     one_report(first, first.posts() + second.posts() + late.posts())
     assert late.posts() == []
 
@@ -192,7 +199,7 @@ def test_of_two_tabs_that_write_at_the_same_moment_the_last_word_is_what_both_se
     )
     person.page.evaluate(OVERTAKEN, [json.dumps({"key": "0" * 32, "body": body, "link": None})])
     person.press("Send").sees("Thank you")
-    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+    expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
     assert [sent.decode() for sent in person.posts()] == [body]
 
 
@@ -201,18 +208,28 @@ def test_whoever_has_answered_is_not_asked_again(phone):
     person.page.go_back()
     person.sees("Thank you")
     person.page.reload()
-    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+    expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
     assert len(person.posts()) == 1
 
 
 def test_the_page_works_where_the_browser_keeps_nothing(phone):
+    """It says so before anything else, and says of nothing that it waits on the phone."""
     person = phone(short())
-    person.page.add_init_script(
-        "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, {get() "
-        "{throw Error()}})"
-    )
-    person.begin().choose("Yes").press("Next").press("Send").sees("Thank you")
+    person.page.add_init_script(BLOCKED)
+    person.open()
+    expect(person.page.get_by_text("This browser keeps nothing for this page")).to_be_visible()
+    person.begin().choose("Yes").press("Next")
+    answering(person, (503, '{"error": "busy"}'), (410, '{"error": "closed"}'))
+    person.press("Send")
+    expect(person.page.locator("#status")).to_contain_text("Please leave this page open")
+    person.press("Try now").sees("Nothing was taken").press("Try again").sees("Thank you")
     one_report(person)
+
+
+def test_where_requests_cannot_be_stopped_they_are_sent_all_the_same(phone):
+    person = phone(short())
+    person.page.add_init_script("delete window.AbortController")
+    person.begin().choose("Yes").press("Next").press("Send").sees("Thank you")
 
 
 # --- personal links
@@ -230,13 +247,13 @@ def test_a_token_leaves_the_address_at_once_survives_a_reload_and_is_sent_once(p
     )
     person.page.goto("about:blank")
     person.open(f"#t={TOKEN}")
-    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+    expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
 
 
 def test_a_link_that_was_used_elsewhere_is_refused_and_another_link_is_another_person(phone):
     other = "b" * 22
     person = ready(phone, short(access="token"), invited=[sha256(other)], fragment=f"#t={TOKEN}")
-    person.press("Send").sees("No report was taken")
+    person.press("Send").sees("Nothing was taken")
     expect(person.page.get_by_text("This link has been used already")).to_be_visible()
     person.page.goto("about:blank")
     person.begin(f"#t={other}").choose("No").press("Next").press("Send").sees("Thank you")
@@ -254,7 +271,7 @@ def test_a_phone_remembers_every_link_that_was_used_on_it(phone):
         person.page.goto("about:blank")
     for link in links:
         person.open(f"#t={link}")
-        expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+        expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
         person.page.goto("about:blank")
     person.open("")
     assert len(person.posts()) == 2
@@ -264,7 +281,7 @@ def test_a_report_of_another_person_that_is_refused_does_not_keep_the_next_one_o
     """Two tabs with two links; the first was refused for good when the second wants to send."""
     first = ready(phone, short(access="token"), invited=[sha256("b" * 22)], fragment=f"#t={TOKEN}")
     second = phone(beside=first).begin(f"#t={'b' * 22}").choose("No").press("Next").sees("Before you send")
-    first.press("Send").sees("No report was taken")
+    first.press("Send").sees("Nothing was taken")
     second.press("Send").sees("Thank you")
     assert [json.loads(body)["token"][0] for body in second.posts()] == ["a", "b"]
     assert len(second.site.stored) == 1
@@ -298,7 +315,7 @@ def test_blind_tokens_are_signed_before_the_questions_and_the_report_carries_no_
     ).page.reload()  # the link works for one token only: the same is signed again
     person.page.route("**/sign", lambda route: route.abort(), times=1)
     person.press("I take part")
-    expect(person.page.locator("#status")).to_have_text(WAITING)
+    expect(person.page.locator("#status")).to_have_text(NOT_BEGUN)  # nothing waits, nothing is sent again
     person.press("I take part").choose("Yes").press("Next").pin([0])  # the shortest wait
     person.press("Send").sees("Thank you")
     *signed, report = map(json.loads, person.posts())
@@ -309,7 +326,32 @@ def test_blind_tokens_are_signed_before_the_questions_and_the_report_carries_no_
     assert [name.rpartition(":")[2] for name in person.kept()] == ["done"]
 
 
+def test_what_keeps_a_blind_survey_from_beginning_is_told_as_it_is(phone):
+    """A proxy that forbids is no survey that refuses; a module that does not parse is an old browser."""
+    person = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)])
+    person.open(f"#t={TOKEN}")
+    assert person.page.locator("summary").count() == 0  # to switch the network off now would end it
+    said = person.page.locator("#status")
+    answers = [(403, "<html>"), (503, '{"error": "busy"}'), (410, '{"error": "closed"}')]
+    person.page.route("**/sign", lambda route: fulfil(route, *answers.pop(0)))
+    person.page.route(
+        "**/signing.js", lambda route: fulfil(route, 200, "1 ?. 2 }", "text/javascript"), times=1
+    )
+    person.press("I take part")
+    expect(said).to_contain_text("This browser is too old for this survey")
+    person.open(f"?again#t={TOKEN}")
+    for _ in range(2):
+        person.press("I take part")
+        expect(said).to_have_text(NOT_BEGUN)
+    person.press("I take part").sees("Nothing was taken")
+    expect(person.page.get_by_text("The survey is closed")).to_be_visible()
+
+
+def fulfil(route, status, body, kind="application/json"):
+    route.fulfill(status=status, body=body, content_type=kind)
+
+
 def test_a_blind_invitation_that_was_used_is_refused_before_any_question(phone):
     person = phone(short(access="blind"), key=IssuerKey.generate())
-    person.begin(f"#t={TOKEN}").sees("No report was taken")
+    person.begin(f"#t={TOKEN}").sees("Nothing was taken")
     expect(person.page.get_by_text("This link has been used already")).to_be_visible()

@@ -28,9 +28,9 @@ def test_the_whole_way_in_every_mode_by_mouse(phone):
     person = phone(modes()).begin()
     person.sees("Practice").choose("Yes").sees("What chance has made of it")
     assert set(facts(person)) == {"You answered", "Chance", "We would send"}
-    person.press("Next").sees("One question about the method").choose("Yes, we can know it")
+    person.press("Next").sees("One question about the method").choose("Yes, we can be sure")
     expect(person.page.get_by_text("Not quite.")).to_be_visible()
-    person.press("Back").choose("No, chance may have changed it")  # the first answer counts
+    person.press("Back").choose("No, not sure: chance may have changed it")  # the first answer counts
     expect(person.page.get_by_text("That is right.")).to_be_visible()
     person.press("Next").sees("Question 1 of 5").choose("Yes").sees("Question 2 of 6").write("12.5")
     person.sees("Question 3 of 6").choose("No").sees("What chance has made of it").press("Next")
@@ -49,11 +49,12 @@ def test_the_whole_way_in_every_mode_by_mouse(phone):
     }  # fmt: skip
     assert stored["understood"] is False
     key = json.loads(body)["key"]
-    assert facts(person)["Receipt (SHA-256 of your report’s number, shortened)"] == sha256(key).hex()[:16]
+    (receipt,) = [value for name, value in facts(person).items() if name.startswith("Receipt (SHA-256")]
+    assert receipt == sha256(key).hex()[:16]
     assert key not in person.page.locator("body").inner_text(), (
         "whoever has the key could ask the server for the report"
     )
-    expect(person.page.get_by_text("Your real answers have been erased from this page.")).to_be_visible()
+    expect(person.page.get_by_text("The answers on this page are erased.")).to_be_visible()
 
 
 def test_the_whole_way_by_keyboard_alone(phone):
@@ -76,7 +77,7 @@ def test_the_whole_way_by_keyboard_alone(phone):
         raise AssertionError(f"the tab key does not reach {role_and_name}")
 
     def answer(second=True):
-        assert person.heading.evaluate("element => element === document.activeElement")
+        assert person.page.locator("h1").evaluate("element => element === document.activeElement")
         tab_to("radio")
         keyboard.press("ArrowDown" if second else "Space")
         keyboard.press("Enter")
@@ -161,10 +162,10 @@ def test_the_wheel_of_an_automatic_question_stops_at_the_report_that_is_sent(pho
     """warner(3/4): the rows are 3, 1 and 1, 3; draw 0 is a no for everybody, draw 3 a yes, 1 and 2 are the
     truth.
     """
-    for answer in (0, 1):
-        person = phone(repeated(4, design=warner(p="3/4"))).begin(words=range(4))
-        expected = [int(draw >= (3, 1)[answer]) for draw in range(4)]
-        for draw, sent in enumerate(expected):
+    for answer, draws in ((0, (0, 3)), (1, (0, 1))):
+        person = phone(repeated(2, design=warner(p="3/4"))).begin(words=draws)
+        expected = [int(draw >= (3, 1)[answer]) for draw in draws]
+        for draw, sent in zip(draws, expected, strict=True):
             person.choose(("No", "Yes")[answer])
             assert facts(person) == {
                 "You answered": ("“No”", "“Yes”")[answer],
@@ -196,7 +197,8 @@ def test_an_edit_uses_the_same_draw_and_so_do_the_back_button_and_a_look_at_the_
     person.page.go_back()
     person.sees("Question 1 of 1").choose("No").sees("What chance has made of it")
     assert facts(person)["We send"] == "A – “No”"
-    person.press("Next").sees("Before you send").press("Change my answer").sees("Question 1 of 1")
+    person.press("Next").sees("Before you send").press("Change my answer: Have you ever cheated?")
+    person.sees("Question 1 of 1")
     person.choose("Yes").press("Next").sees("Before you send")
 
 
@@ -219,13 +221,26 @@ def test_names_of_questions_are_only_names(phone):
     names = ["gender", "spending", "consent", "review", "constructor", "end"]
     questions = [Question(name, f"About {name}?", design=warner(p="3/4")) for name in names]
     person = phone(Survey("Names", questions, consent="Stop.", ceiling=20)).begin()
-    person.choose("Yes").press("Next").choose("Yes, we can know it").press("Next")
+    person.choose("Yes").press("Next").choose("Yes, we can be sure").press("Next")
     for place, name in enumerate(names, start=1):
         person.sees(f"Question {place} of 6")
         expect(person.page.get_by_role("group", name=f"About {name}?")).to_be_visible()
-        person.choose("Yes").sees("What chance has made of it").press("Next")
-    person.sees("Before you send").press("Send").sees("Thank you")
+        person.choose("Yes")
+        if place <= 2:  # what chance does is known then; before sending it is shown for all questions
+            person.sees("What chance has made of it").press("Next")
+    person.sees("Before you send")
+    assert person.page.locator("dt", has_text="Chance").count() == 6
+    person.press("Send").sees("Thank you")
     assert list(person.site.stored[0]["answers"]) == names
+
+
+def test_odds_are_told_in_full_once_and_folded_where_they_are_the_same(phone):
+    person = phone(repeated(2, design=warner(p="3/4"))).begin()
+    expect(person.page.locator(".odds")).to_be_visible()
+    person.choose("Yes").press("Next").sees("Question 2 of 2")
+    expect(person.page.locator(".odds")).to_be_hidden()
+    person.page.get_by_text("What we receive, and how often: as before").click()
+    expect(person.page.locator(".odds")).to_contain_text("3 times in 4")
 
 
 def test_a_reload_before_sending_asks_anew_and_draws_nothing_anew(phone):
@@ -245,8 +260,14 @@ def test_nothing_is_chosen_beforehand_and_an_answer_is_asked_for(phone):
     assert person.page.locator("input:checked").count() == 0
     person.press("Continue").sees("Question 1 of 11")
     expect(person.page.get_by_role("alert")).to_have_text("Please give an answer first.")
-    for labels in (["Yes"], ["3"], ["car"], ["car"], ["foot"], ["bus"], []):
+    for labels in (["Yes"], ["3"], ["car"], ["car"], ["foot"], ["bus"]):
         person.choose(*labels).press("Next")
+    person.press("Continue").sees("Question 7 of 11")  # no tick at all is no answer
+    expect(person.page.get_by_role("alert")).to_have_text("Please give an answer first.")
+    person.choose("None of these").sees("What chance has made of it")
+    assert facts(person)["You answered"] == "none"
+    person.press("Next").press("Continue").sees("Question 8 of 11")
+    expect(person.page.get_by_role("alert")).to_have_text("Please give an answer first.")
     person.choose("bus", "car", "foot").sees("Question 8 of 11")
     expect(person.page.get_by_role("alert")).to_have_text("Tick at most 2.")
     person.page.get_by_label("car").uncheck()

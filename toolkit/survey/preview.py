@@ -23,6 +23,7 @@ _DATA = re.compile(r'(<script type="application/json" id="survey">)(.*?)(</scrip
 _IMPORT = re.compile(r'"\./(\w+\.js)"')
 _MARK = "PREVIEW"
 _UNSENT = "This is a preview: nothing was sent."
+_AHEAD = re.compile(r'<link rel="modulepreload"[^>]*>\n')
 # A frame has no address of its own to keep a history of, and going back must not turn the pages of the
 # notebook around it.
 _HISTORY = """
@@ -49,7 +50,7 @@ class Preview:
         style = f"<style>{client.asset('style.css').decode()}</style>"
         policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         made = made.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}')
-        made = made.replace('<link rel="stylesheet" href="style.css">', style)
+        made = _AHEAD.sub("", made).replace('<link rel="stylesheet" href="style.css">', style)
         return made.replace('<script type="module" src="form.js"></script>', _program())
 
     def save(self, path: str | Path) -> Path:
@@ -76,7 +77,7 @@ def _marked(data: dict[str, Any]) -> dict[str, Any]:
         code: {
             **known,
             **{name: f"{_MARK}: {known[name]}" for name in HEADINGS},
-            **dict.fromkeys(("sending", "waiting"), _UNSENT),
+            **dict.fromkeys(("sending", "waiting", "waiting_here", "keeps_nothing"), _UNSENT),
         }
         for code, known in data["words"].items()
     }

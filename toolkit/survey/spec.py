@@ -136,10 +136,9 @@ class Survey:
             self.languages,
             self.words,
         )
-        linter.check_conditions(self.questions)
-        linter.check_leaks(self.questions)
         linter.check_loss(self.questions, Pure(self.ceiling))
-        linter.check_size(self.questions)
+        for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
+            check(self.questions)
         linter.warn_of_what_can_be_looked_up(self.questions)
 
     @property

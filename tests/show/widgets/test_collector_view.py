@@ -116,8 +116,9 @@ def test_the_state_and_the_promise_of_the_link_are_said(collector):
 )
 def test_a_link_that_no_phone_can_reach_says_so(collector, url, near):
     collector._store.remember("public url", url)
-    told = watch(Collector(collector.database)).describe()["reach"]
-    assert told.startswith("This link works on this computer only.") == near
+    view = watch(Collector(collector.database))
+    assert view.describe()["reach"].startswith("This link works on this computer only.") == near
+    assert (view.table["qr"]["size"] == 0) == near, "a code that no phone can open is worse than none"
 
 
 def test_who_comes_too_late_is_told_and_not_invited(collector):

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.survey.samples import cheated, faculty, survey
-from toolkit import crosswise, k_ary, mangat, triangular, warner
+from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
 from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size
 from toolkit.survey.language.phrases import languages
@@ -258,6 +258,19 @@ def test_what_is_not_refused_is_as_long_as_the_linter_thinks() -> None:
         "token": "x" * 2300,
     }
     assert len(json.dumps(body, ensure_ascii=False).encode()) < 64 * 1024
+
+
+def test_a_wheel_must_say_what_people_can_keep_in_mind() -> None:
+    """Four answers with a report each: an order of four sentences, which nobody follows."""
+    weights = [[5, 2, 2, 1], [1, 5, 2, 2], [2, 1, 5, 2], [2, 2, 1, 5]]
+    latin = Design(weights, 10, options=["a", "b", "c", "d"])
+    refused(
+        r"question 'cheated': a guided question with more than 3 options .* got 4 options",
+        cheated(design=latin, mode="guided"),
+    )
+    survey(cheated(design=latin))
+    survey(cheated(design=k_ary(12, epsilon=1.0), mode="guided"))
+    survey(cheated(design=kuk("4/5", "1/5", draws=2), mode="guided"))
 
 
 @pytest.mark.parametrize(

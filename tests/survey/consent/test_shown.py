@@ -7,7 +7,15 @@ import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty
 from toolkit import crosswise, mangat
-from toolkit.local.numeric import local_laplace, one_bit
+from toolkit.local.numeric import (
+    additive,
+    hybrid,
+    local_laplace,
+    multiplicative,
+    one_bit,
+    piecewise,
+    square_wave,
+)
 from toolkit.survey.consent.shown import shown_question
 from toolkit.survey.question import Question
 
@@ -27,6 +35,7 @@ FIELDS = [
     "required",
     "bounds",
     "warning",
+    "scale",
 ]
 
 
@@ -80,6 +89,38 @@ def test_reports_have_labels_of_their_own_in_every_language() -> None:
         {"value": "same", "label": {"de": "Gleich", "en": "The same"}},
     ]
     assert page["instructions"] == {"de": "Zwei Fragen.", "en": "Two questions."}
+
+
+@pytest.mark.parametrize(
+    ("design", "answer", "shown"),
+    [
+        (local_laplace((0, 900), 1.0), 500, "500"),  # no noise at all
+        (piecewise((0, 1000), 1.0), 500, "500"),  # the middle of its window
+        (hybrid((0, 80), 2.0), 40, "40"),
+        (square_wave((0, 20), 1.0, points=21), 12, "12"),
+        (additive((0, 20), {-3: "1/4", 0: "1/2", 3: "1/4"}), 12, "9"),  # the first card
+        (multiplicative((1, 31), {"1/2": "1/2", "3/2": "1/2"}), 7, "3.5"),
+    ],
+    ids=lambda one: getattr(one, "name", None),
+)
+def test_a_report_of_a_number_is_read_on_the_scale_that_was_asked_for(design, answer, shown) -> None:
+    """Reports are whole steps of a grid: the one that stands where the answer stands is read as that."""
+    scale = shown_question(Question("q", "How many?", design=design), ["en"])["scale"]
+    index = design.grid.index(answer)[0][0] if hasattr(design, "grid") else answer - int(design.low)
+    if design.name == "local_laplace":
+        report = int(index)
+    elif hasattr(design, "width"):
+        report = int(index) + design.width // 2 + (2 if scale["bits"] else 0)
+    else:
+        starts, slopes = design.lines
+        report = int(starts[0] + index * slopes[0])
+    assert abs(scale["zero"] + scale["step"] * report - float(shown)) <= 10.0 ** -scale["decimals"]
+
+
+def test_a_yes_or_no_that_was_made_of_a_number_is_no_number() -> None:
+    asked = {name: Question("q", "How many?", design=DESIGNS[name]) for name in ("one_bit", "hybrid")}
+    assert all(shown_question(question, ["en"])["scale"]["bits"] for question in asked.values())
+    assert not shown_question(Question("q", "?", design=DESIGNS["piecewise"]), ["en"])["scale"]["bits"]
 
 
 def test_conditions_are_told_in_codes() -> None:

@@ -39,12 +39,13 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
 def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
     scripts = "".join(client.asset(name).decode() for name in client.NAMES if name.endswith(".js"))
     scripts += "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (items, told))
-    made = {"direction", "name", "loading", "optional", "tap_truth", "tap_this", "tap_if"}
+    made = {"direction", "name", "moment", "loading", "cut", "optional", "tap_truth", "tap_this", "tap_if"}
     built = {
         name
         for name in ENGLISH
         if re.fullmatch(
-            r"end_\w+|verify_\d|(auto|guided|physical|plain|check)_note|number|text|review_(token|blind)",
+            r"end_\w+|verify_\d|(auto|guided|physical|plain|check)_note|(wrong_)?(number|whole)|text"
+            r"|review_(token|blind)",
             name,
         )
     }

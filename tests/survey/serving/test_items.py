@@ -36,6 +36,8 @@ def test_only_guided_questions_have_a_wheel_of_orders():
     assert {name for name, item in found.items() if "wheel" in item} == {"stolen"}
     assert found["stolen"]["wheel"][1] == {
         "size": 1,
+        "mark": "2",
+        "colour": 1,
         "named": {"en": "2 – Tap your real answer."},
         "stopped": {"en": "The wheel stopped at 2. Tap your real answer."},
     }
@@ -108,8 +110,8 @@ KINDS = {
     "number": (
         Question("q", "How many?", design=numeric.one_bit(("1/80000", 80), 1.0)),
         [0.0000125, 80],
-        "A number from 0.0000125 to 80",
-        "Please write a number from 0.0000125 to 80.",
+        "A number from {low} to {high}",
+        "Please write a number from {low} to {high}.",
     ),
     "text": (
         Question("q", "What?", free_text=True, warning="No names."),
@@ -130,9 +132,65 @@ def test_what_stands_beside_a_field_is_said_in_whole_sentences_with_all_digits(k
 
 
 def test_only_what_is_written_has_a_field_and_words_end_where_the_server_ends_them():
-    assert items(KINDS["number"][0])["q"]["field"]["max"] == 80
+    number = items(KINDS["number"][0])["q"]
+    assert (number["field"]["type"], number["field"]["inputmode"]) == ("text", "decimal")
+    assert (number["limits"], number["first"], number["whole"]) == ([0.0000125, 80], 0, False)
     assert items(KINDS["text"][0])["q"]["field"]["maxlength"] == LONGEST_ANSWER
     assert items(KINDS["ticks"][0])["q"]["field"] is None
+
+
+def test_many_whole_numbers_in_a_row_are_written_and_not_listed():
+    ages = items(Question("q", "How old?", design=k_ary(list(range(18, 31)), epsilon=1)))["q"]
+    assert (ages["limits"], ages["first"], ages["whole"]) == ([18, 30], 18, True)
+    assert ages["field"]["inputmode"] == "numeric"
+    assert ages["hint"]["en"].startswith("A whole number")
+    below = Question("q", "How cold?", design=k_ary(list(range(-5, 6)), epsilon=1))
+    assert items(below)["q"]["field"]["inputmode"] == "text", "not every keypad has a minus"
+    others = [list(range(8)), list(range(0, 20, 2)), [str(i) for i in range(9)]]
+    for options in others:
+        assert items(Question("q", "Which?", design=k_ary(options, epsilon=1)))["q"]["field"] is None
+    named = Question("q", "Which?", design=k_ary(list(range(9)), epsilon=1), labels={0: "never"})
+    assert items(named)["q"]["field"] is None
+
+
+def test_ticks_have_a_box_for_none_of_these_and_what_may_be_left_out_one_for_no_answer():
+    def last(question):
+        return items(question, practice=False)["q"]["labels"][-1]["en"]
+
+    assert last(KINDS["ticks"][0]) == "None of these"
+    assert last(Question("q", "Which?", options=["a", "b"], required=False)) == "No answer"
+    assert last(Question("q", "Which?", options=["a", "b"])) == "b"
+
+
+def test_neighbours_on_a_wheel_differ_in_colour_and_the_last_differs_from_the_first():
+    for count in range(2, 15):
+        found = items(Question("q", "Which?", design=k_ary(count, epsilon=1), mode="guided"), practice=False)[
+            "q"
+        ]
+        for parts in (found["reports"], found["wheel"]):
+            colours = [part["colour"] for part in parts]
+            assert all(one != other for one, other in zip(colours, colours[1:] + colours[:1], strict=True))
+            assert set(colours) <= {0, 1, 2, 3}
+
+
+def test_odds_that_everybody_was_told_before_are_folded_and_after_two_times_their_screen_is_left_out():
+    again = [Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(4)]
+    found = items(*again)
+    kinds = {name: [kind for kind, _ in item["before"]][-1] for name, item in found.items() if name[0] == "q"}
+    assert kinds == {"q0": "odds", "q1": "again", "q2": "again", "q3": "again"}
+    assert [len(found[f"q{i}"]["screens"]) for i in range(4)] == [2, 2, 1, 1]
+    some = Question("some", "Have you?", design=warner(p="3/4"), show_if={"work": ["yes"]})
+    found = items(WORK, some, CHEATED)
+    assert [found[name]["before"][-1][0] for name in ("some", "cheated")] == ["odds", "odds"]
+
+
+def test_the_steps_of_a_check_speak_of_a_trial_only_where_there_is_one():
+    def steps(*questions, **changes):
+        return content(Survey("Campus", list(questions), consent="Stop.", ceiling=20, **changes))["verify"]
+
+    assert steps(CHEATED) == [f"verify_{step}" for step in range(1, 6)]
+    assert "verify_4" not in steps(PAID, WORK)
+    assert "verify_4" not in steps(STOLEN)
 
 
 def test_reports_that_are_sets_are_marked():

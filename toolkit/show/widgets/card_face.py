@@ -9,8 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
+from toolkit.local.design import Design
 from toolkit.show.canvas import GREY, INK, new_figure
 from toolkit.survey.consent.shown import shown_question
+from toolkit.survey.consent.wheel import sectors
 from toolkit.survey.question import Question
 
 _LINE = "#aaaaaa"
@@ -29,6 +31,12 @@ WORDS = {
     "choose": "Choose one …",
     "number": "A number from {low} to {high}.",
     "most": "Tick at most {most}.",
+    "tick": "Tick at least one box.",
+    "none_of_these": "None of these",
+    "you_wrote": "You wrote “{typed}”.",
+    "two_ways": "This can be read in two ways. Please leave out marks between thousands, and zeros at the "
+    "end.",
+    "group": "Group {n} of {of}",
     "you_answered": "You answered",
     "you_tapped": "You tapped",
     "chance": "Chance",
@@ -60,12 +68,20 @@ def card_face(question: Question, language: str | None) -> dict[str, Any]:
         name: text.replace("{low}", f"{low}").replace("{high}", f"{high}") for name, text in WORDS.items()
     }
     return {
-        **{name: page[name] for name in ("name", "kind", "mode", "randomizer", "bounds")},
+        **{name: page[name] for name in ("name", "kind", "mode", "randomizer", "bounds", "scale")},
         **{name: page[name] and page[name][spoken] for name in ("text", "help", "odds", "instructions")},
         **{name: [option["label"][spoken] for option in page[name]] for name in ("options", "reports")},
+        "wheel": _wheel(question),
         "most": most,
         "words": {**words, "most": words["most"].replace("{most}", f"{most}")},
     }
+
+
+def _wheel(question: Question) -> list[dict[str, Any]] | None:
+    """The sectors of a guided question: their sizes, and what they say for each true answer."""
+    if question.mode != "guided" or not isinstance(question.design, Design):
+        return None
+    return [{"size": end - start, "says": list(says)} for start, end, says in sectors(question.design)]
 
 
 def card_picture(face: dict[str, Any]) -> Figure:

@@ -100,11 +100,22 @@ def collector_table(collector: Collector, status: Status) -> dict[str, Any]:
         "state": status.state,
         "count": status.reports,
         "url": status.url or "",
-        "qr": qr_path(status.url) if status.url else {"size": 0, "path": ""},
+        "qr": _code(status.url),
         "head": ["question", "estimate", "95 % interval", "people"],
         "rows": _rows(results),
         "sentences": _sentences(status, collector, results),
     }
+
+
+def _code(url: str | None) -> dict[str, int | str]:
+    """The QR code of a link that phones can open; there is none for others, which would only be tried in
+    vain.
+    """
+    return qr_path(url) if url and not _near(url) else {"size": 0, "path": ""}
+
+
+def _near(url: str) -> bool:
+    return urlsplit(url).hostname in _HERE
 
 
 def _sentences(status: Status, collector: Collector, results: Results) -> dict[str, str]:
@@ -142,7 +153,7 @@ def _reach(status: Status) -> str:
         return _OVER
     if status.url is None:
         return _NOWHERE
-    return _NEAR if urlsplit(status.url).hostname in _HERE else ""
+    return _NEAR if _near(status.url) else ""
 
 
 def _rows(results: Results) -> list[list[str]]:

@@ -13,7 +13,9 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
+from toolkit.local.design import Design
 from toolkit.survey.consent.statement import hangs_on_somebody, loss
+from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.language.labels import speaks_for_itself
 from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.language.phrases import languages as known_languages
@@ -23,6 +25,8 @@ from toolkit.survey.writing.problem import naming
 
 RESERVED = ("practice", "key", "survey", "understood", "token")
 """Names that the page or the results use themselves."""
+
+_AT_ONCE = 3  # answers, each with an order of its own, that people can keep apart
 
 LARGEST = 60_000
 """Bytes of a submission that a server takes, with room for its frame."""
@@ -227,6 +231,22 @@ def warn_of_what_can_be_looked_up(questions: Sequence[Question]) -> None:
                 "here can find out, chosen by the respondent and told to nobody.",
                 stacklevel=2,
             )
+
+
+def check_wheels(questions: Sequence[Question]) -> None:
+    """What a wheel says can be kept in mind: a report for everybody, or one's own answer."""
+    for question in questions:
+        design = question.design
+        if question.mode != "guided" or not isinstance(design, Design) or is_mixture(design):
+            continue
+        if len(design.options) > _AT_ONCE:
+            with naming(f"question {question.name!r}"):
+                refuse(
+                    f"a guided question with more than {_AT_ONCE} options must have a design that is either "
+                    "a report for everybody or the real answer",
+                    f"{len(design.options)} options",
+                    'nobody can follow the orders of its wheel; take mode="auto", or k_ary or forced_options',
+                )
 
 
 def check_size(questions: Sequence[Question]) -> None:

@@ -2,10 +2,12 @@
 draws with.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from toolkit.local.protocol import Randomizer
 from toolkit.local.wording import USUAL
 from toolkit.survey.consent import statement as consent
 from toolkit.survey.language.phrases import Own, phrases
@@ -60,7 +62,27 @@ def shown_question(
         "required": question.required,
         "bounds": None if question.bounds is None else [_number(bound) for bound in question.bounds],
         "warning": words(question.warning),
+        "scale": _scale(question.design) if question.kind == "number" else None,
     }
+
+
+def _scale(design: Randomizer | None) -> dict[str, Any] | None:
+    """How a report of a number is read on the scale that was asked for: `zero` plus so many times `step`,
+    with so many `decimals`. With `bits`, the reports 0 and 1 are a no and a yes.
+
+    A window of reports lies around the answer that it belongs to, half of it on either side.
+    """
+    if design is None:
+        return None
+    data = design.browser_data()
+    span, unit = Fraction(*data["span"]), getattr(design, "unit", None)  # a deck's reports have a unit
+    if unit is not None:
+        return {"bits": False, "zero": 0, "step": float(unit), "decimals": 12}
+    bits, step = "keep" in data, span / data["steps"]
+    ahead = Fraction(data.get("width", 1) - 1, 2) + (2 if bits else 0)
+    zero = float(Fraction(*data["low"]) - ahead * step)
+    decimals = max(0, 2 - math.floor(math.log10(span)))
+    return {"bits": bits, "zero": zero, "step": float(step), "decimals": decimals}
 
 
 def _codes(question: Question, others: Mapping[str, Question]) -> dict[str, list[int]] | None:

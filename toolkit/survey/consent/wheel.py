@@ -1,10 +1,14 @@
 """The wheel of a guided question: a draw decides, for every true answer at once, which report is to be
 tapped.
+
+Most designs are a mixture: with some probability a report is the same for everybody, and with the rest it
+follows from the true answer. Then k reports need k + 1 orders of a few words. Of any other design the orders
+name the report for each true answer.
 """
 
 import re
 from collections.abc import Mapping, Sequence
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import Any
 
 import numpy as np
@@ -17,16 +21,50 @@ Labels = Sequence[Mapping[str, Any]]
 """Options or reports as the page gets them: {"value": …, "label": {language: words}}."""
 
 
-def sectors(design: Design) -> list[tuple[int, int, tuple[int, ...]]]:
-    """Start and end of each run of draws with the same instruction, and the instruction: the report for each
-    true answer.
+Sector = tuple[int, int, tuple[int, ...]]
+"""Start and end of a run of draws with one order, and the order: the report for each true answer."""
 
-    A sector begins wherever a cell of any row begins; so two neighbours never say the same.
 
-    >>> from toolkit import warner
+def sectors(design: Design) -> list[Sector]:
+    """The sectors of a wheel that gives back the design, exactly: two neighbours never say the same.
+
+    >>> from toolkit import k_ary, warner
     >>> sectors(warner(p="2/3"))
     [(0, 1, (0, 0)), (1, 2, (0, 1)), (2, 3, (1, 1))]
+    >>> [says for _, _, says in sectors(k_ary(4, epsilon=1.0))]
+    [(0, 0, 0, 0), (0, 1, 2, 3), (1, 1, 1, 1), (2, 2, 2, 2), (3, 3, 3, 3)]
     """
+    return _mixed(design) or _side_by_side(design)
+
+
+def is_mixture(design: Design) -> bool:
+    """Whether every order is short: a report for everybody, or one report for each true answer.
+
+    >>> from toolkit import k_ary
+    >>> is_mixture(k_ary(12, epsilon=1.0))
+    True
+    """
+    return bool(_mixed(design))
+
+
+def _mixed(design: Design) -> list[Sector]:
+    """What is in a column whatever the answer is a report for everybody; nothing, if more than one report of
+    an answer is left over then. What follows from the answer comes second, as on wheels for yes and no.
+    """
+    everybody = design.weights.min(axis=0)
+    left = design.weights - everybody
+    if (np.count_nonzero(left, axis=1) != 1).any():
+        return []
+    k = len(design.options)
+    orders = [((j,) * k, int(size)) for j, size in enumerate(everybody.tolist())]
+    orders.insert(1, (tuple(left.argmax(axis=1).tolist()), int(left[0].sum())))
+    said = [(says, size) for says, size in orders if size]
+    ends = list(accumulate(size for _, size in said))
+    return [(end - size, end, says) for (says, size), end in zip(said, ends, strict=True)]
+
+
+def _side_by_side(design: Design) -> list[Sector]:
+    """The rows of the matrix laid on one another: a sector begins wherever a cell of any row begins."""
     edges = sorted({0, *np.cumsum(design.weights, axis=1).ravel().tolist()})
     truths = np.arange(len(design.options))
     return [

@@ -35,7 +35,8 @@ ASKING = frozenset(
         ),
         *("wrong_number", "sent_title", "you_answered", "you_tapped", "chance", "change", "try", "try_label"),
         *("try_button", "review", "show", "send", "sending_title", "sending", "try_now", "thanks"),
-        *("no_report", "try_again", "verify"),
+        *("no_report", "try_again", "verify", "moment", "error", "none_of_these", "whole", "wrong_whole"),
+        *("you_wrote", "two_ways", "orders"),
     )
 )
 """Words that ask, name or lead on: a researcher may put them otherwise. All others say what is done with an

@@ -6,7 +6,7 @@ screens that it is shown on, the words of the interface that stand on them, and 
 
 import string
 from collections.abc import Mapping, Sequence
-from decimal import Decimal
+from itertools import pairwise
 from typing import Any
 
 from toolkit.local.design import Design
@@ -22,15 +22,32 @@ _AFTER = {
     "check": "told",
 }  # the screen behind the answer: what chance has made of it, or whether it was right
 _SETS = ("subset", "unary", "capped_boxes")  # their reports are sets of options
+_COLOURS = 4  # of the sectors of a wheel
+_FEW = 8  # up to so many whole numbers are shown side by side; of more, one is written
+_SEEN = 2  # so often a screen shows what chance has made of an answer; then the odds are known
 
 
 def questions(shown: Sequence[Item], words: Words) -> list[Item]:
     """The questions of a survey; a condition names the places of other questions."""
     places = {question["name"]: place for place, question in enumerate(shown)}
     items = [_item(question, words, heading="question", sends="we_send") for question in shown]
+    told: list[Any] = []  # odds that everybody has met
     for item in items:
+        _fold(item, told.count(item["odds"]))
+        if not item["show_if"]:
+            told.append(item["odds"])
         item["show_if"] = [[places[name], codes] for name, codes in (item["show_if"] or {}).items()]
     return items
+
+
+def _fold(item: Item, times: int) -> None:
+    """Odds that were told before are there for whoever asks; what chance has made of an answer is shown a few
+    times, and for all questions before anything is sent.
+    """
+    if times and item["odds"] is not None:
+        item["before"] = [("again" if kind == "odds" else kind, text) for kind, text in item["before"]]
+    if times >= _SEEN:
+        item["screens"] = item["screens"][:1]
 
 
 def practice(shown: Item, words: Words) -> Item:
@@ -40,7 +57,7 @@ def practice(shown: Item, words: Words) -> Item:
 
 def check(words: Words) -> Item:
     """The question whether the method was understood; its last option is right."""
-    options = [{"label": _texts(words, name)} for name in ("check_yes", "check_no")]
+    options = [{"value": name, "label": _texts(words, name)} for name in ("check_yes", "check_no")]
     text = _texts(words, "check_question")
     shown = {
         "name": "understood",
@@ -61,13 +78,16 @@ def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> I
     name, mode, randomizer = shown["name"], shown["mode"], shown["randomizer"] or {}
     tapped = mode in ("guided", "physical")
     options = [_quoted(option, words) for option in shown["options"]]
-    reports = [_report(_quoted(report, words), place, words) for place, report in enumerate(shown["reports"])]
+    reports = _coloured(
+        [_report(_quoted(report, words), place, words) for place, report in enumerate(shown["reports"])]
+    )
     item = {
         **shown,
         **named,
         "options": options,
         "reports": reports,
         "choices": reports if tapped else options,
+        "labels": _labels(shown, reports if tapped else options, words),
         "legend": _legend(shown, words),
         "given": "you_tapped" if tapped else "you_answered",
         "screens": [f"ask:{name}", *([f"{_AFTER[mode]}:{name}"] if mode in _AFTER else [])],
@@ -75,19 +95,36 @@ def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> I
         "sets": randomizer.get("kind") in _SETS,
         "truths": shown["bounds"]
         or [[code] if shown["kind"] == "ticks" else code for code in range(len(shown["options"]))],
-        **_field(shown["kind"], randomizer.get("most"), shown["bounds"], words),
+        **_field(shown, shown["reports" if tapped else "options"], randomizer.get("most"), words),
     }
     if mode == "guided":
         sectors = wheel(Design.from_dict(randomizer), shown["options"], reports, words)
-        item["wheel"] = [_sector(sector, place, words) for place, sector in enumerate(sectors, start=1)]
+        item["wheel"] = _coloured(
+            [_sector(sector, place, words) for place, sector in enumerate(sectors, start=1)]
+        )
     return item
+
+
+def _coloured(parts: Sequence[Item]) -> list[Item]:
+    """Parts of a wheel with colours by number: neighbours differ, and so do the last and the first."""
+    last = len(parts) - 1
+    return [
+        {**part, "colour": 1 if place == last and place and place % _COLOURS == 0 else place % _COLOURS}
+        for place, part in enumerate(parts)
+    ]
+
+
+def _labels(shown: Item, choices: Sequence[Item], words: Words) -> list[Mapping[str, str]]:
+    """The words of all boxes: the choices, and one for none of them; silence is no answer."""
+    none = "none_of_these" if shown["kind"] == "ticks" else None if shown["required"] else "no_answer"
+    return [choice["label"] for choice in choices] + ([] if none is None else [_texts(words, none)])
 
 
 def _report(report: Item, place: int, words: Words) -> Item:
     """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it."""
     mark = string.ascii_uppercase[place] if place < 26 else str(place + 1)
     named = {code: f"{mark} – {said}" for code, said in report["quoted"].items()}
-    return {**report, "named": named, "stopped": _texts(words, "stopped", at=mark)}
+    return {**report, "mark": mark, "named": named, "stopped": _texts(words, "stopped", at=mark)}
 
 
 def _quoted(option: Item, words: Words) -> Item:
@@ -103,6 +140,7 @@ def _sector(sector: Item, place: int, words: Words) -> Item:
     named = {code: f"{place} – {order[code]}" for code in words}
     return {
         "size": sector["size"],
+        "mark": str(place),
         "named": named,
         "stopped": {code: f"{stopped[code]} {order[code]}" for code in words},
     }
@@ -131,36 +169,46 @@ def _before(shown: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str
     return [(kind, text) for kind, text in (*parts, ("odds", lines)) if text is not None]
 
 
+def verifying(asked: Sequence[Item]) -> list[str]:
+    """The steps of a check, by name: without a question that the phone randomizes there is no trial."""
+    tried = any(item["mode"] == "auto" for item in asked)
+    return [f"verify_{step}" for step in range(1, 6) if tried or step != 4]
+
+
 def _texts(words: Words, name: str, **values: str) -> dict[str, str]:
     """A word of the interface in every language, with values put in."""
     return {code: filled(words[code][name], **values) for code in words}
 
 
-def _field(kind: str, most: int | None, bounds: Sequence[float] | None, words: Words) -> Item:
+def _field(shown: Item, choices: Sequence[Item], most: int | None, words: Words) -> Item:
     """What is said beside a field, and what if it was not filled in as it should be; the attributes of one to
-    write in.
+    write in, and the limits of a number. A whole number among options stands for its place behind the first.
     """
-    hint = kind if kind in ("number", "text") else None if most is None else "most"
-    problem = "wrong_number" if kind == "number" else "choose" if most is None else "most"
-    low, high = bounds or (0, 0)
-    values = {"low": _digits(low), "high": _digits(high), "n": str(most)}
-    always = {"autocomplete": "off", "aria-describedby": "problem"}
-    attributes = {
-        "number": {
-            **always,
-            "type": "number",
-            "step": "any",
-            "min": low,
-            "max": high,
-            "inputmode": "decimal",
-        },
-        "text": {**always, "rows": 5, "maxlength": LONGEST_ANSWER},
+    places = _in_a_row(choices) if shown["kind"] == "choice" else False
+    kind = "whole" if places else shown["kind"]
+    limits = [choices[0]["value"], choices[-1]["value"]] if places else shown["bounds"] or [0, 0]
+    hint = kind if kind in ("number", "whole", "text") else None if most is None else "most"
+    problem = f"wrong_{kind}" if kind in ("number", "whole") else "choose" if most is None else "most"
+    digits = "text" if limits[0] < 0 else "numeric" if places else "decimal"  # not all keypads have a minus
+    number: Item = {"type": "text", "inputmode": digits, "maxlength": 40}
+    attributes: Item = {"number": number, "whole": number, "text": {"rows": 5, "maxlength": LONGEST_ANSWER}}
+    field = {
+        "hint": None if hint is None else _texts(words, hint, n=str(most)),
+        "problem": _texts(words, problem, n=str(most)),
+        "field": {**attributes[kind], "autocomplete": "off"} if kind in attributes else None,
+        "limits": limits,
+        "whole": places,
+        "first": limits[0] if places else 0,
     }
-    told = None if hint is None else _texts(words, hint, **values)
-    field = {"hint": told, "problem": _texts(words, problem, **values), "field": attributes.get(kind)}
     return field if most is None else {**field, "most": most}
 
 
-def _digits(number: float) -> str:
-    """A number as people write it: 0.00001, and no exponent."""
-    return f"{Decimal(str(number)):f}"
+def _in_a_row(choices: Sequence[Item]) -> bool:
+    """Whether one chooses among many whole numbers, one after another, that are shown as they are."""
+    values = [choice["value"] for choice in choices]
+    return (
+        len(values) > _FEW
+        and all(isinstance(value, int) for value in values)
+        and all(after == before + 1 for before, after in pairwise(values))
+        and all(set(choice["label"].values()) == {str(choice["value"])} for choice in choices)
+    )

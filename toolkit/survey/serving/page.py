@@ -11,12 +11,20 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from toolkit.survey import client
+from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.serving import items
 from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.spec import Survey
 
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
+# All that the page needs at once is asked for at once; what signs tokens is asked for when it is needed.
+_LATER = ("form.js", "blind.js", "signing.js")
+_MODULES = "\n".join(
+    f'<link rel="modulepreload" href="{name}">'
+    for name in client.NAMES
+    if name.endswith(".js") and name not in _LATER
+)
 _ESCAPES = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
 
 
@@ -31,7 +39,8 @@ def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = 
         "language": html.escape(first),
         "direction": words["direction"],
         "title": html.escape(data["title"][first]),
-        "loading": html.escape(words["loading"]),
+        "modules": _MODULES,
+        **{name: html.escape(words[name]) for name in ("moment", "loading", "cut")},
         "data": as_block(data),
     }
     template = client.asset("form.html").decode()
@@ -50,7 +59,8 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     data["intro"] += [items.check(words)] if check else []
     data["questions"] = items.questions(data["questions"], words)
     data |= {
-        "words": {code: _complete(said) for code, said in words.items()},
+        "verify": items.verifying([*data["intro"], *data["questions"]]),
+        "words": {code: {**_complete(said), **_marks(code, survey.words)} for code, said in words.items()},
         "code": client.code_hash(),
         "consent": _paragraphs(**data["consent"]),
     }
@@ -61,6 +71,14 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
 def _complete(words: Mapping[str, str]) -> dict[str, str]:
     """The words of a language, with a sentence for every status that a report can meet."""
     return {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
+
+
+def _marks(language: str, own: Own | None) -> dict[str, str | int]:
+    """How numbers are written in a language: as the promise writes them."""
+    said = phrases(language, own)
+    return {name: said[name] for name in ("decimal", "thousands")} | {
+        "grouped_from": int(said["grouped_from"])
+    }
 
 
 def _paragraphs(own: Mapping[str, str], promise: Mapping[str, list[str]]) -> dict[str, list[str]]:

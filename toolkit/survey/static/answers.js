@@ -1,16 +1,17 @@
-// The answers while the page is open, in memory only, and the report that is made of them.
-//
-// The random words of all questions are drawn before the first answer and read again at every edit. Until the report is made
-// they outlive the page: the same answer gives the same report. Then they are dropped: both together would tell the answer.
+// The answers while the page is open, in memory only, and the report that is made of them. The random words are drawn before the
+// first answer and outlive the page: the same answer gives the same report. When that is made they are dropped, as both together
+// would tell the answer.
 
 import { below, gridIndex, remembered, report, secret, words } from "./randomizer.js";
 
-// A sheet of answers, and the key under which its report will be stored; the words are kept by this name on the shelf.
-export function sheet(survey, shelf, name) {
+// On the shelf are the words of each link and, once the practice is over, what is sent about it.
+export function sheet(survey, shelf, link) {
+  const [name, past] = ["words:" + link, "practised:" + link];
   const key = secret(16);
   let understood = null;
+  let before, over; // the practice is over: since an earlier page, or by now
   let drawn; // by place: the random words of each item
-  const given = new Map(); // by question: the true answer; in guided and physical mode the report that was tapped
+  const given = new Map(); // by item: the true answer; in guided and physical mode what was tapped
   const turned = new Set();
   const items = survey.intro.concat(survey.questions);
   const answer = (item) => given.get(item);
@@ -23,16 +24,19 @@ export function sheet(survey, shelf, name) {
       const other = survey.questions[place];
       return visible(other) && [].concat(answer(other)).some((code) => codes.includes(code));
     });
-  // What is sent for a question; undefined until it is answered.
+  // What is sent; undefined until there is an answer.
   const value = (item) => {
     const truth = answer(item);
     return truth === undefined || item.mode !== "auto" ? truth : randomized(item, truth, source(item));
   };
   return {
     key, answer, value,
-    // How many words a draw takes depends on them alone: any truth will do, and there is none yet.
+    begun: () => drawn || shelf.read(name),
+    // How many words a draw takes depends on no truth, and there is none yet.
     begin() {
       drawn = drawn || shelf.read(name) || [];
+      before = over || shelf.read(past);
+      if (before) [understood] = over = before;
       items.forEach((item) => item.randomizer && randomized(item, item.truths[0], source(item)));
       shelf.write(name, drawn);
     },
@@ -41,11 +45,16 @@ export function sheet(survey, shelf, name) {
       given.set(item, truth);
     },
     turned: (item) => turned.has(item),
-    // Where the wheel of a design stops: a number below its denominator.
     draw(item) {
       turned.add(item);
       return below(item.randomizer.denominator, source(item));
     },
+    practised() {
+      if (over || !survey.intro.length) return;
+      over = [understood];
+      shelf.write(past, over);
+    },
+    intro: () => (before ? [] : survey.intro),
     asked: () => survey.questions.filter(visible),
     // All that leaves the phone, byte for byte.
     body(token) {
@@ -59,12 +68,11 @@ export function sheet(survey, shelf, name) {
     },
     end() {
       this.forget();
-      drawn = null;
-      shelf.drop(name);
+      drawn = before = over = null;
+      [name, past].forEach(shelf.drop);
     },
   };
 }
 
-// The report for a true answer: the real one by its own words, a trial by fresh ones.
 export const randomized = ({ kind, randomizer }, truth, next) =>
   report(randomizer, kind === "number" ? gridIndex(randomizer, truth) : truth, next);

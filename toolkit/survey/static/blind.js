@@ -1,6 +1,6 @@
-// Blind tokens: the server signs a nonce that it cannot see, so it can never tell which report came with which link.
-// RSABSSA-SHA384-PSS-Randomized of RFC 9474; the nonce is the RFC's random prefix, the survey's hash its message.
-// Browsers give crypto.subtle to https pages and localhost only: elsewhere request() throws "insecure".
+// Blind tokens: the server signs a nonce that it cannot see, and can never tell which report came with which link.
+// RSABSSA-SHA384-PSS-Randomized of RFC 9474; the nonce is its random prefix, the survey's hash its message.
+// Browsers give crypto.subtle to https and localhost only: elsewhere request() throws "insecure".
 
 import { hex, secret } from "./randomizer.js";
 
@@ -35,7 +35,7 @@ async function encode(message, bits, salt) { // EMSA-PSS, RFC 8017 section 9.1.1
   return join(block, digest, [0xbc]);
 }
 
-// What to send to be signed, and what to keep for finish(). `fixed` is for tests on the RFC's vectors.
+// What to have signed, and what to keep for finish(). `fixed` is for the RFC's test vectors.
 export async function request(issuer, survey, fixed = {}) {
   if (!crypto.subtle) throw new Error("insecure");
   const [n, e, size] = [number(issuer.n), number(issuer.e), issuer.n.length / 2];
@@ -50,7 +50,7 @@ export async function request(issuer, survey, fixed = {}) {
   return { nonce, blinded: padded(blinded, size), inverse: padded(kept, size) };
 }
 
-// The token. Throws if the answer is not the signature, by the key that everybody has, of what was sent.
+// The token. Throws if the answer is not the signature, by the public key, of what was sent.
 export async function finish(issuer, state, signature) {
   const [n, e] = [number(issuer.n), number(issuer.e)];
   if (power(number(signature), e, n) !== number(state.blinded)) throw new Error("signature");

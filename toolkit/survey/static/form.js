@@ -1,24 +1,22 @@
 // The way through the survey: which screen is shown, what comes next, how it ends.
 
 import { sheet } from "./answers.js";
+import { appear, fill, make, say, speech } from "./elements.js";
 import { answered, send, shelf } from "./queue.js";
 import { hex } from "./randomizer.js";
-import { fill, footer, make, say, screens, speech } from "./screens.js";
+import { footer, screens } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const kept = shelf(survey, "localStorage");
 const session = shelf(survey, "sessionStorage");
 const link = invitation();
-const app = { survey, next, go, speak, takePart, submit, body: () => app.sheet.body(token) };
-app.sheet = sheet(survey, session, "words:" + link); // another link is another person
+const app = { survey, next, go, speak, takePart, submit, body: () => app.sheet.body(token), keeps: kept.keeps() };
+app.sheet = sheet(survey, session, link); // another link is another person
 let consented, reviewed;
 let token; // what the report carries in token and blind mode
 let current = "consent"; // the screen, and after a colon its question
 
-// --- screens
-
-// What is asked, first for practice.
-const items = () => survey.intro.concat(app.sheet.asked());
+const items = () => app.sheet.intro().concat(app.sheet.asked());
 
 const steps = () => ["consent"].concat(...items().map((item) => item.screens), "review");
 const place = (screen) => steps().indexOf(screen);
@@ -33,7 +31,7 @@ function go(screen) {
   show(screen);
 }
 
-// A screen; or the one that must come before it.
+// A screen, or the one that must come before it.
 function show(screen) {
   const open = items().find((item) => app.sheet.answer(item) === undefined);
   const due = open ? "ask:" + open.name : "review";
@@ -44,25 +42,26 @@ function show(screen) {
   reviewed = reviewed || screen === "review";
   const [name, about] = screen.split(":");
   const [n, of] = [place(screen) + 1, steps().length];
-  part("screen", ...screens[name](app, items().find((item) => item.name === about)));
+  const item = items().find((one) => one.name === about);
+  if (survey.questions.includes(item)) app.sheet.practised();
+  part("screen", ...screens[name](app, item));
   part("head", n > 0 && make("progress", { max: of, value: n, "aria-label": say("step", { n, of }) }));
-  part("foot", footer(app));
+  part("foot", (consented || survey.access !== "blind") && footer(survey, name)); // a ticket needs the network first
   part("status");
   scrollTo(0, 0);
+  appear();
   document.querySelector("h1").focus();
 }
 
 const part = (id, ...children) => fill(document.getElementById(id), children);
 
 function speak(code) {
-  Object.assign(speech, { code, words: survey.words[code] });
+  Object.assign(speech, { code, words: survey.words[code], title: survey.title });
   Object.assign(document.documentElement, { lang: code, dir: speech.words.direction });
   show(current);
 }
 
-// --- beginning
-
-// The token of a personal link leaves the address bar at once: no history and no screenshot will show it.
+// The token of a link leaves the address bar at once: no history and no screenshot shows it.
 function invitation() {
   const found = /^#t=([\w-]+)$/.exec(location.hash);
   if (found) session.write("link", found[1]); // a reload must not lose it
@@ -72,15 +71,31 @@ function invitation() {
 
 async function takePart() {
   app.sheet.begin();
+  app.anew = false;
   try {
     if (survey.access === "token") token = link;
-    if (survey.access === "blind") token = await (await import("./signing.js")).signed(survey, link, kept);
+    if (survey.access === "blind") {
+      const { signed } = await import("./signing.js").catch(({ name }) => Promise.reject({ message: name }));
+      token = await signed(survey, link, kept);
+    }
     consented = true;
     next();
   } catch (error) {
-    if (error.message === "spent") end({ how: 403 });
-    else part("status", say(error.message === "insecure" ? "insecure" : "waiting"));
+    if (error.how) return end({ how: error.how, again: error.how === 409 && (() => location.reload()) });
+    const why = { insecure: "insecure", SyntaxError: "too_old" };
+    tell(why[error.message] || "not_begun", { button: say("take_part") });
   }
+}
+
+// What was said already is not said again.
+function tell(state, values) {
+  const place = document.getElementById("status");
+  if (place.textContent !== say(state, values)) place.textContent = say(state, values);
+}
+
+function begin() {
+  app.anew = app.sheet.begun();
+  show("consent");
 }
 
 function start() {
@@ -89,12 +104,10 @@ function start() {
   if (done.includes(link) || (done.length && !link)) return end({ how: "already" });
   if (survey.access !== "open" && !link) return end({ how: "link" });
   current = "consent";
-  show(current);
+  begin();
 }
 
-// --- end
-
-// From here on there is a report and no answer any more, in memory or on the screen.
+// From here on there is a report, and no answer.
 function submit() {
   const mine = { key: app.sheet.key, body: app.body(), link };
   app.sheet.end();
@@ -104,9 +117,10 @@ function submit() {
 async function deliver(mine) {
   current = "sending";
   show(current);
-  const { record, status } = await send(kept, mine, survey.access === "blind", (state) => part("status", say(state)));
+  const heard = (state) => tell(state === "waiting" && !app.keeps ? "waiting_here" : state);
+  const { record, status } = await send(kept, mine, survey.access === "blind", heard);
   if (record && record.link !== link) {
-    kept.drop("report"); // it was another person's, and is stored now or refused for good
+    kept.drop("report"); // it was another person's
     return mine ? deliver(mine) : start();
   }
   if (status === 201) {
@@ -114,11 +128,11 @@ async function deliver(mine) {
     kept.drop("blind");
   }
   const own = record && (!mine || record.key === mine.key); // else another tab was faster
-  const again = () => (status === 409 ? location.reload() : deliver());
+  const again = () => (status === 409 ? location.reload() : deliver(record));
   end({ how: own ? status : "already", record, receipt: own && (await receipt(record.key)), again: status !== 201 && again });
 }
 
-// Nobody can ask the server anything by a receipt. Without https browsers give no hash, and there is none.
+// Nobody can ask the server anything by it. Without https browsers give no hash, and there is none.
 const receipt = async (key) =>
   crypto.subtle && hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key)))).slice(0, 16);
 
@@ -129,12 +143,12 @@ function end(outcome) {
   show(current);
 }
 
-// No answer may stay in a page that is left: the browser may keep it for the way back.
+// No answer may stay in a page that is left: browsers keep it for the way back.
 addEventListener("pagehide", () => {
   app.sheet.forget();
   part("screen");
 });
-addEventListener("pageshow", (event) => event.persisted && show("consent"));
+addEventListener("pageshow", (event) => event.persisted && begin());
 addEventListener("popstate", (event) => show(event.state || "consent"));
 addEventListener("hashchange", () => location.reload());
 

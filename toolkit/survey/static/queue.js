@@ -1,16 +1,14 @@
-// Sending: one report a phone, kept and sent byte for byte the same until the server says that it is stored.
-//
-// Two different reports of one answer would let somebody average the noise away. So a report that may have left the phone
-// is never made anew: not after a reload, not in a second tab, not when the server refuses it.
+// Sending: one report a phone, the same bytes until it is stored. Two reports of one answer would let somebody average the noise
+// away: what may have left the phone is never made anew, not after a reload, not in a second tab, not when it is refused.
 
 import { below, words } from "./randomizer.js";
 
-const FINAL = [201, 400, 403, 409, 410, 413, 415]; // stored, or refused for good; all else is tried again
+export const FINAL = [201, 400, 403, 409, 410, 413, 415]; // for good; all else is tried again
 const PATIENCE = 20000; // milliseconds
 const LONGEST = 120; // seconds
-const LINGER = 19800; // milliseconds at most, by chance: the time of a report with a blind token tells less
+const LINGER = 19800; // milliseconds at most, by chance: the time of a blind report tells less
 
-// What this page or an earlier one keeps on the phone; never an answer. Where nothing is kept, all still works.
+// What pages keep on the phone; never an answer. Where nothing is kept, all still works.
 export function shelf({ hash, earlier = [] }, store) {
   const old = earlier.map((hash) => shelf({ hash }, store));
   const on = (item, act) => {
@@ -23,21 +21,23 @@ export function shelf({ hash, earlier = [] }, store) {
   return {
     read: (item) => old.reduce((kept, one) => kept || one.read(item), on(item, (place, name) => JSON.parse(place.getItem(name)))),
     write: (item, value) => on(item, (place, name) => place.setItem(name, JSON.stringify(value))),
+    keeps: () => on("probe", (place, name) => [place.setItem(name, name), place.removeItem(name)]) !== null,
     drop: (item) => [on(item, (place, name) => place.removeItem(name)), old.map((one) => one.drop(item))],
   };
 }
 
-// The links that were used on this phone; without links, null.
+// Links that were used on this phone; without links, null.
 export const answered = (kept) => kept.read("done") || [];
 
-// Send the record {key, body, link} that waits on the shelf, or else this one, until it is stored or refused for good;
-// no record is given back if another tab was done before. `tell` hears "lingering", "sending" and "waiting".
+// Send the record {key, body, link} on the shelf, or else this one, until that is settled; none is returned if another tab was
+// faster. `tell` hears "lingering", "sending" and "waiting".
 export async function send(kept, mine, blind, tell) {
   if (!kept.read("report") && answered(kept).includes(mine.link)) return { status: 201 };
   if (blind) tell("lingering");
   const record = kept.read("report") || (await claim(kept, mine, blind ? LINGER : 100));
+  let asked = true; // by a person or the network: nobody wants to hear of every other try
   for (let wait = 2; ; wait = Math.min(2 * wait, LONGEST)) {
-    tell("sending");
+    if (asked) tell("sending");
     const { status, after } = await stored(record);
     if (status === 201) {
       kept.write("done", answered(kept).concat(record.link));
@@ -46,11 +46,11 @@ export async function send(kept, mine, blind, tell) {
     if (FINAL.includes(status)) return { record, status };
     tell("waiting");
     const time = 1000 * (after || wait);
-    await pause(time, time / 2, "online", "trynow");
+    asked = await pause(time, time / 2, "online", "trynow");
   }
 }
 
-// Two tabs may write at the same moment: what was written last is what both send.
+// Two tabs may write at one moment: both send what was written last.
 async function claim(kept, mine, linger) {
   kept.write("report", mine);
   await pause(200, linger);
@@ -59,12 +59,12 @@ async function claim(kept, mine, linger) {
 
 export function post(path, body) {
   const headers = { "Content-Type": "application/json" };
-  const stop = new AbortController();
+  const stop = typeof AbortController === "function" ? new AbortController() : { abort() {} };
   setTimeout(() => stop.abort(), PATIENCE);
   return fetch(path, { method: "POST", headers, body, credentials: "omit", signal: stop.signal });
 }
 
-// The status, if it is the survey's own server that speaks: a hotel's login page says "200 OK" too.
+// The status, if the survey's own server speaks: a hotel's login page says "200 OK" too.
 async function stored(record) {
   try {
     const answer = await post("report", record.body);
@@ -76,7 +76,7 @@ async function stored(record) {
   }
 }
 
-// Wait so many milliseconds, and up to so many more by chance; shorter if one of these events comes.
+// Wait so many milliseconds and, by chance, up to so many more; or until one of these events.
 const pause = (time, more, ...events) =>
   new Promise((resolve) => {
     setTimeout(resolve, time + below(more, words()));

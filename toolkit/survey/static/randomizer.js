@@ -1,28 +1,21 @@
-// How a true answer becomes a report, on the respondent's own device. Nothing here sends, stores or logs anything.
-// The rules are those of Python's toolkit.local: the same random words give the same report. Nothing is rounded: every
-// decision compares whole numbers. A `randomizer` is Python's browser_data(). A truth is the code of an option, from 0; for
-// tick boxes a list of codes; for a number its place on the grid.
+// How a true answer becomes a report, on the respondent's own device. Nothing here sends, stores or logs anything, and nothing
+// is rounded. The same random words give the same report as in Python's toolkit.local, whose browser_data() is a `randomizer`.
+// A truth is the code of an option, from 0; of tick boxes a list of codes; of a number its place on the grid.
 
-// A source of words, uniform from 0 to 2^32 - 1, from the browser's generator for secret keys.
+// A source of words, 0 to 2^32 - 1, from the browser's generator for secret keys.
 export const words = () => () => crypto.getRandomValues(new Uint32Array(1))[0];
 
-// Bytes from the same generator, in hexadecimal.
 export const secret = (size) => hex(crypto.getRandomValues(new Uint8Array(size)));
 export const hex = (bytes) => Array.from(bytes, (byte) => byte.toString(16).padStart(2, "0")).join("");
 
-// A source of the words in a list, from the first on, and of fresh ones behind them: a corrected answer is never drawn anew.
-export function remembered(kept, next) {
-  let place = 0;
-  return () => {
-    if (place === kept.length) kept.push(next());
-    place += 1;
-    return kept[place - 1];
-  };
-}
+// The words in a list, and fresh ones behind them: a corrected answer is never drawn anew.
+export const remembered = (kept, next, place = 0) => () => {
+  if (place === kept.length) kept.push(next());
+  return kept[place++];
+};
 
-// A whole number, each from 0 to n - 1 equally likely. With b the binary digits of n - 1: take as many words as hold b
-// digits, at least one, the lowest first; keep the b lowest digits; if they make n or more, begin again. Above 2^53, n
-// and the result are BigInt.
+// A whole number from 0 to n - 1, each equally likely. With b binary digits in n - 1: take as many words as hold b digits, at
+// least one, the lowest first; keep b digits; from n on, begin again. Above 2^53 n is a BigInt.
 export function below(n, next) {
   const whole = typeof n === "bigint" ? BigInt : Number;
   let digits = 0;
@@ -41,14 +34,13 @@ export function below(n, next) {
   }
 }
 
-// The report for a true answer: a whole number or a list of them. `next` is a source of words.
+// The report for a truth: a whole number or a list of them. `next` is a source of words.
 export function report(randomizer, truth, next) {
   const rule = RULES[randomizer.kind || "design"];
   if (!rule) throw new Error("unknown randomizer");
   return rule(randomizer, checked(randomizer, truth), (n) => below(n, next));
 }
 
-// Any other truth stops here, before anything is drawn.
 function checked({ kind, options, steps }, truth) {
   const count = options ? options.length : steps + 1;
   const boxes = /box/.test(kind);
@@ -58,7 +50,7 @@ function checked({ kind, options, steps }, truth) {
   return boxes ? new Set(truth) : truth;
 }
 
-// Where a number falls when cells of these widths stand side by side.
+// Where a number falls in cells of these widths, side by side.
 export function cell(widths, drawn) {
   let place = 0;
   for (let left = drawn; left >= widths[place]; place += 1) left -= widths[place];
@@ -70,7 +62,6 @@ const RULES = {
 
   design: (design, own, draw) => cell(design.weights[own], draw(design.denominator)),
 
-  // A set of options, which holds the true one more often than by chance.
   subset: ({ options, size, inside, outside }, own, draw) => {
     const count = options.length;
     const holds = slide({ steps: count - size, width: size, inside, outside }, 0, draw) < size;
@@ -78,10 +69,9 @@ const RULES = {
     return (holds ? chosen.concat(own) : chosen).sort((a, b) => a - b);
   },
 
-  // A yes or no for every option.
   unary: (unary, truth, draw) => held(unary, (one) => draw(unary.denominator) < (one === truth ? unary.own : unary.other)),
 
-  // A hash of the person's own, and the value to which it sends the answer, or another.
+  // A hash of one's own, and the value to which it sends the answer, or another.
   local_hash: ({ options, values, inside, outside }, own, draw) => {
     const factors = [];
     let value = 0;
@@ -94,20 +84,17 @@ const RULES = {
     return [(value + shift) % values].concat(factors);
   },
 
-  // One box, drawn by chance, and whether it is ticked: truthfully or not.
   random_box: (boxes, ticks, draw) => {
     const box = draw(boxes.options.length);
     const kept = draw(boxes.keep + boxes.lie) < boxes.keep;
     return [box, ticks.has(box) === kept ? 1 : 0];
   },
 
-  // All boxes, each truthfully or not.
   capped_boxes: (boxes, ticks, draw) => {
     if (ticks.size > boxes.most) throw new Error("more boxes are ticked than may be");
     return held(boxes, (box) => draw(boxes.denominator) < boxes.flip !== ticks.has(box));
   },
 
-  // A number becomes a single yes or no, sent truthfully or not.
   one_bit: (bit, index, draw) => {
     const yes = draw(bit.steps) < index;
     return draw(bit.keep + bit.lie) < bit.keep === yes ? 1 : 0;
@@ -117,20 +104,18 @@ const RULES = {
   square_wave: slide,
   hybrid: (both, index, draw) => (draw(65536) < both.turn ? 2 + slide(both, index, draw) : RULES.one_bit(both, index, draw)),
 
-  // A number plus noise that falls off evenly to both sides.
   local_laplace: ({ s, t }, index, draw) => {
-    safe(Math.floor((512 * s) / t)); // it is never 512 times as wide as usual, so no report is rounded
+    safe(Math.floor((512 * s) / t)); // it is never 512 times as wide as usual
     return index + Number(noise(exact(s), exact(t), draw));
   },
 
-  // A number plus, or times, a number from a known deck. For each card: the report of the lowest answer, and what a step adds.
+  // A number plus, or times, one from a known deck.
   scrambled: ({ cards, weights }, index, draw) => {
     const reports = cards.map(({ start, slope }) => safe(safe(start) + safe(index * slope)));
     return reports[cell(weights, draw(weights.reduce((a, b) => a + b)))];
   },
 };
 
-// The codes of the options for which the test holds.
 const held = ({ options }, test) => options.map((_, i) => i).filter(test);
 
 // `size` of the numbers 0 to count - 1, every set equally likely (Floyd's rule).
@@ -185,16 +170,14 @@ export function gridIndex(grid, number) {
   return Math.min(up ? floor + 1 : floor, grid.steps);
 }
 
-// The whole part of a / b, for either kind of number.
 const quotient = (a, b) => (a - (a % b)) / b;
 
-// The greatest common divisor.
 function divisor(a, b) {
   while (b != 0) [a, b] = [b, a % b];
   return a;
 }
 
-// Where integers might pass 2^53, Python sends strings: they become BigInt, in the same lines.
+// What might pass 2^53 comes as a string and becomes a BigInt.
 const exact = (value) => (typeof value === "string" ? BigInt(value) : safe(value));
 
 function safe(value) {

@@ -1,63 +1,10 @@
-// What each screen shows: a list of elements, with a heading. An item is a question of the survey.
+// What each screen shows: a list of elements, with a heading. An item is a question.
 
 import { randomized } from "./answers.js";
+import { appear, back, button, code, details, entitle, fact, figure, fill, heading } from "./elements.js";
+import { key, lead, make, note, p, row, say, speech, wheel } from "./elements.js";
+import { readings, written } from "./numbers.js";
 import { cell, words } from "./randomizer.js";
-
-// --- words and elements: texts become text nodes, never HTML
-
-// The language that is spoken: its code, and the words of the interface.
-export const speech = {};
-
-// A word of the interface by its name, or a text of the survey, with values put in.
-export function say(text, values = {}) {
-  const found = typeof text === "string" ? speech.words[text] : text[speech.code];
-  return found.replace(/\{(n|of)\}/g, (all, name) => (name in values ? values[name] : all));
-}
-
-// An element with attributes (functions are listeners) and children (elements, strings, or nothing).
-export function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  Object.entries(attributes).forEach(([name, value]) => {
-    if (typeof value === "function") element.addEventListener(name, value);
-    else if (name === "style") Object.assign(element.style, value);
-    else if (value !== undefined) element.setAttribute(name, value);
-  });
-  return fill(element, children);
-}
-
-// Put these children in the place of others.
-export function fill(element, children) {
-  element.textContent = "";
-  element.append(...children.filter(Boolean));
-  return element;
-}
-
-const p = (words, kind) => make("p", { class: kind }, words);
-const note = (word) => p(say(word), "note");
-const lead = (word) => p(say(word), "lead");
-const heading = (word, values) => make("h1", { tabindex: -1 }, say(word, values));
-const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
-const back = (word) => button(word, () => history.back(), "quiet");
-const row = (...children) => make("div", { class: "row" }, ...children);
-const code = (words) => make("pre", { dir: "ltr" }, words);
-const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
-const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
-
-// A wheel with sectors of these sizes, its hand at the drawn number; then what the colours mean.
-function wheel({ randomizer }, sizes, parts, drawn) {
-  const whole = randomizer.denominator;
-  const colour = (i) => `var(--s${i % 4})`;
-  let end = 0;
-  const sectors = sizes.map((size, i) => `${colour(i)} 0 ${(100 * (end += size)) / whole}%`);
-  const turn = 1080 + (360 * (drawn + 0.5)) / whole;
-  const hand = make("div", { class: "hand", style: { transform: `rotate(${turn}deg)` } });
-  return [
-    make("div", { class: "wheel", style: { background: `conic-gradient(${sectors})` } }, hand),
-    row(...parts.map(({ named }, i) => make("span", { style: { background: colour(i) } }, say(named)))),
-  ];
-}
-
-// --- answers in words
 
 const quoted = (option) => say(option.quoted);
 const listed = (item, codes) => codes.map((one) => quoted(item.options[one])).join(", ") || say("none");
@@ -65,36 +12,39 @@ const listed = (item, codes) => codes.map((one) => quoted(item.options[one])).jo
 function told(item, answer) {
   if (answer === null) return say("no_answer");
   if (item.kind === "ticks") return listed(item, answer);
-  return item.kind === "choice" ? quoted(item.choices[answer]) : String(answer);
+  if (item.kind === "number") return figure(answer);
+  return item.kind === "choice" ? quoted(item.choices[answer]) : answer;
 }
 
-// What is sent, in words.
+// What is sent, in words; numbers on the scale that was asked for.
 function received(item, sent) {
+  const { kind, values } = item.randomizer || {};
   if (item.mode === "plain") return told(item, sent);
   if (item.reports.length) return say(item.reports[sent].named);
-  if (item.randomizer.kind === "random_box") return quoted(item.options[sent[0]]) + ": " + say(sent[1] ? "yes" : "no");
-  return item.sets ? listed(item, sent) : JSON.stringify(sent);
+  if (kind === "random_box") return quoted(item.options[sent[0]]) + ": " + say(sent[1] ? "yes" : "no");
+  if (kind === "local_hash") return say("group", { n: sent[0] + 1, of: values });
+  if (item.sets) return listed(item, sent);
+  const { bits, zero, step, decimals } = item.scale;
+  return bits && sent < 2 ? say(sent ? "yes" : "no") : figure(zero + step * sent, decimals);
 }
 
 function path(sheet, item) {
   const [answer, sent] = [sheet.answer(item), sheet.value(item)];
   return make("dl", {},
-    fact(item.given, told(item, answer)),
+    item.mode !== "plain" && fact(item.given, told(item, answer)),
     item.mode === "auto" && fact("chance", say(item.reports.length ? item.reports[sent].stopped : "noise")),
     fact(item.sends, received(item, sent)));
 }
 
-// --- the screens
-
 export const screens = {
-  consent({ survey, speak, takePart }) {
-    const [first, ...rest] = survey.consent[speech.code];
+  consent({ survey, speak, takePart, anew, keeps }) {
     const others = survey.languages.filter((code) => code !== speech.code);
     return [
-      heading(survey.title),
+      heading(say(survey.title)),
       row(...others.map((lang) => make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
-      p(first, "lead"),
-      ...rest.map((text) => p(text)),
+      anew && lead("anew"),
+      ...survey.consent[speech.code].map((text, i) => p(text, i ? undefined : "lead")),
+      !keeps && p(say("keeps_nothing")),
       note("decline"),
       button("take_part", takePart),
     ];
@@ -104,31 +54,35 @@ export const screens = {
     const asked = sheet.asked();
     const field = (item.field ? typed : boxes)(item, sheet.answer(item));
     const problem = make("p", { class: "error", role: "alert", id: "problem" });
+    const complain = (words) => {
+      problem.textContent = words;
+      entitle(words);
+      group.setAttribute("aria-describedby", "problem");
+      group.querySelectorAll("[type=text], textarea").forEach((one) => one.setAttribute("aria-invalid", words !== ""));
+    };
     const proceed = button("continue", () => {
-      const answer = field.read();
-      if (answer === undefined) problem.textContent = say(item.problem);
-      else {
-        sheet.put(item, answer);
-        next();
-      }
+      const read = field.read();
+      if (typeof read === "string") return complain(read);
+      sheet.put(item, read[0]);
+      next();
     });
     const keydown = (event) => event.key === "Enter" && event.target.tagName === "INPUT" && proceed.click();
     const answering = [...field.elements, problem, row(back("back"), proceed)];
-    return [
-      heading(item.heading, { n: asked.indexOf(item) + 1, of: asked.length }),
-      make("fieldset", { "aria-describedby": "problem", keydown },
-        make("legend", {}, say(item.legend)),
-        ...item.before.map(([kind, text]) => p(say(text), kind)),
-        ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering)),
-    ];
+    const place = { n: asked.indexOf(item) + 1, of: asked.length };
+    const count = make("span", { class: "count" }, say(item.heading, place));
+    const group = make("fieldset", { keydown, input: () => complain("") },
+      make("legend", {}, heading(count, " ", say(item.legend))),
+      ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(say(text), "odds")) : p(say(text), kind))),
+      ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering));
+    return [group];
   },
 
-  // What chance has made of an answer.
   sent({ sheet, next }, item) {
     const { reports, randomizer } = item;
     return [
-      heading("sent_title"),
-      ...(reports.length ? wheel(item, randomizer.weights[sheet.answer(item)], reports, sheet.draw(item)) : []),
+      item.heading === "practice" && p(say("practice"), "count"),
+      heading(say("sent_title")),
+      ...(reports.length ? [wheel(item, randomizer.weights[sheet.answer(item)], reports, sheet.draw(item)), key(reports)] : []),
       make("div", { class: "after" }, path(sheet, item), item.deniable && lead("deniable")),
       trial(item),
       note("no_reroll"),
@@ -136,17 +90,17 @@ export const screens = {
     ];
   },
 
-  // A wrong answer stops nobody.
   told: ({ sheet, next }, item) => [
-    heading(item.heading),
+    heading(say(item.heading)),
     lead(sheet.answer(item) === 1 ? "right" : "wrong"),
     row(back("back"), button("next", next)),
   ],
 
   review({ sheet, go, body, submit }) {
-    const change = (item) => button("change", () => go("ask:" + item.name), "quiet");
+    const change = ({ name, text }) =>
+      make("button", { "aria-label": say("change") + ": " + say(text), click: () => go("ask:" + name) }, say("change"));
     return [
-      heading("review"),
+      heading(say("review")),
       note("review_note"),
       ...sheet.asked().map((item) => make("section", {}, make("h2", {}, say(item.text)), path(sheet, item), change(item))),
       details("show", code(body())),
@@ -154,28 +108,27 @@ export const screens = {
     ];
   },
 
-  sending: () => [
-    heading("sending_title"),
-    lead("erased"),
-    button("try_now", () => dispatchEvent(new Event("trynow")), "quiet"),
-  ],
+  sending: () => [heading(say("sending_title")), p(say("erased"))],
 
   end: ({ survey, how, record, receipt, again }) => [
-    heading({ 201: "thanks", already: "thanks", link: survey.title }[how] || "no_report"),
+    heading(say({ 201: "thanks", already: "thanks", link: survey.title }[how] || "no_report")),
     lead("end_" + how),
     record && p(say("erased")),
-    how === 201 && make("dl", {}, receipt && fact("receipt", code(receipt)), fact("program", code(survey.code))),
+    how === 201 && make("dl", {},
+      receipt && fact("receipt", code(receipt)), fact("survey_hash", code(survey.hash)), fact("program", code(survey.code))),
+    how === 201 && note("compare"),
     again && button("try_again", again),
   ],
 };
 
-// Guided: the wheel says what to tap, and the phone never hears the real answer.
+// The wheel says what to tap; nothing else is entered.
 function guided(sheet, item, answering) {
   const turn = () => {
     const drawn = sheet.draw(item);
     const sizes = item.wheel.map((part) => part.size);
     const told = make("p", { class: "after lead", tabindex: -1 }, say(item.wheel[cell(sizes, drawn)].stopped));
-    fill(place, [...wheel(item, sizes, item.wheel, drawn), told, ...answering]);
+    fill(place, [wheel(item, sizes, item.wheel, drawn), told, ...answering, details("orders", key(item.wheel))]);
+    appear();
     told.focus(); // the button that was pressed is gone
   };
   const place = make("div", {}, button("turn", turn));
@@ -183,45 +136,55 @@ function guided(sheet, item, answering) {
   return place;
 }
 
-// --- fields, with the answer before: elements, and how they are read (undefined is no answer)
+// Fields, with the answer before: elements, and how they are read: [answer], or what is wrong in words.
 
 function boxes(item, before) {
   const many = item.kind === "ticks";
-  const labels = item.choices.map((option) => say(option.label)).concat(many || item.required ? [] : say("no_answer"));
-  const ticked = [].concat(before === null ? labels.length - 1 : before);
-  // The name of the group is made up: no browser can restore an answer by it.
+  const end = item.choices.length; // the place of "none of these", or of no answer
+  const ticked = before === null && many ? [] : [].concat(before === null || String(before) === "" ? end : before);
+  // A made-up name: no browser restores an answer by it.
   const kind = { type: many ? "checkbox" : "radio", name: "group" + performance.now(), autocomplete: "off" };
-  const inputs = labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
-  const choice = (input, i) => make("label", { class: "choice" }, input, make("span", {}, labels[i]));
+  const inputs = item.labels.map((_, i) => Object.assign(make("input", kind), { checked: ticked.includes(i) }));
+  const change = ({ target }) => {
+    const none = target === inputs[end];
+    if (many && target.checked) inputs.forEach((one, i) => (one.checked = one.checked && (i === end) === none));
+  };
+  const choice = (input, i) => make("label", { class: "choice", change }, input, make("span", {}, say(item.labels[i])));
   return {
     elements: [item.hint && p(say(item.hint)), ...inputs.map(choice)],
     read() {
       const codes = inputs.map((_, i) => i).filter((i) => inputs[i].checked);
-      if (many) return codes.length > item.most ? undefined : codes;
-      return codes[0] === item.choices.length ? null : codes[0];
+      if (!codes.length) return many && !item.required ? [null] : say("choose");
+      if (!many) return [codes[0] === end ? null : codes[0]];
+      return codes.length > item.most ? say(item.problem) : [codes[0] === end ? [] : codes];
     },
   };
 }
 
-function typed(item, before) {
-  const number = item.kind === "number";
-  const box = make(number ? "input" : "textarea", item.field);
-  box.value = before == null ? "" : before;
+// Words or a number: browsers' own fields for numbers make 15 of "1,5". Among whole numbers the answer is a place.
+function typed({ kind, field, hint, problem, required, first, whole, limits: [low, high] }, before) {
+  const words = kind === "text";
+  const range = { low: figure(low), high: figure(high) };
+  const possible = (one) => one >= low && one <= high && (!whole || Number.isInteger(one));
+  const box = make(words ? "textarea" : "input", field);
+  if (before != null) box.value = words ? before : written(before + first, 12, { ...speech.words, grouped_from: Infinity });
   return {
-    elements: [make("label", {}, say(item.hint), box)],
+    elements: [make("label", {}, say(hint, range), box)],
     read() {
-      const { valid } = box.validity;
-      if (valid && box.value.trim() === "") return item.required ? undefined : null;
-      if (number) return valid ? box.valueAsNumber : undefined;
-      return box.value.replace(/[\0-\x08\x0b-\x1f\x7f\uD800-\uDFFF]/gu, ""); // no halves of characters
+      const text = box.value.trim();
+      if (text === "") return required ? say(problem, range) : [null];
+      if (words) return [box.value.replace(/[\0-\x08\x0b-\x1f\x7f\uD800-\uDFFF]/gu, "")]; // no halves of characters
+      const found = readings(text).filter(possible);
+      if (found.length === 1) return [found[0] - first];
+      return say("you_wrote", { typed: text }) + " " + say(found.length ? "two_ways" : problem, range);
     },
   };
 }
 
-// To see for oneself: a thousand fresh draws by the function that made the report. None is kept.
+// To see for oneself: a thousand fresh draws, none of them kept.
 function trial(item) {
   const choose = make("select", { autocomplete: "off" }, ...item.truths.map((truth) => make("option", {}, told(item, truth))));
-  const result = make("ul", { role: "status" });
+  const result = make("ul", {});
   const run = () => {
     const counts = {};
     const sent = Array.from({ length: 1000 }, () => randomized(item, item.truths[choose.selectedIndex], words()));
@@ -229,19 +192,22 @@ function trial(item) {
     const bar = ([name, value]) => make("li", {}, name + ": " + value, make("progress", { max: 1000, value, "aria-hidden": true }));
     fill(result, Object.entries(counts).map(bar));
   };
-  return details("try", make("label", {}, say("try_label"), choose), button("try_button", run, "quiet"), result, note("try_note"));
+  const draw = [button("try_button", run, "quiet"), make("div", { role: "status" }, result)];
+  return details("try", make("label", {}, say("try_label"), choose), ...draw, note("try_note"));
 }
 
-// What is counted: of sets the members, of a hash its value; numbers in about ten steps.
+// Of sets the members; numbers in about ten steps.
 function counted(item, sent) {
-  const hash = item.randomizer.kind === "local_hash";
-  const all = (item.sets ? [].concat(...sent) : hash ? sent.map((one) => one[0]) : sent).sort((a, b) => a - b);
-  const step = item.kind === "number" ? Math.ceil((all[999] - all[0]) / 10) : 1;
-  if (step > 1) return all.map((one) => "≥ " + (all[0] + step * Math.floor((one - all[0]) / step)));
-  return all.map((one) => received(item, item.sets ? [one] : one));
+  const first = (one) => [].concat(one)[0];
+  const all = (item.sets ? [].concat(...sent) : sent).sort((a, b) => first(a) - first(b));
+  const least = item.scale && item.scale.bits ? 2 : all[0];
+  const step = item.scale ? Math.ceil((all[999] - least) / 10) : 1;
+  const from = (one) => "≥ " + received(item, least + step * Math.floor((one - least) / step));
+  return all.map((one) => (step > 1 && one >= least ? from(one) : received(item, item.sets ? [one] : one)));
 }
 
-export function footer({ survey }) {
-  const steps = [1, 2, 3, 4, 5].map((i) => make("li", {}, say("verify_" + i)));
-  return details("verify", make("ol", {}, ...steps), p(say("program")), code(survey.code));
+export function footer({ verify, code: program }, screen) {
+  if (screen === "sending") return button("try_now", () => dispatchEvent(new Event("trynow")), "quiet");
+  if (screen === "end") return null;
+  return details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p(say("program")), code(program));
 }

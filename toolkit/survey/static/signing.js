@@ -1,11 +1,11 @@
 // In blind mode alone: a personal link becomes a token that the server signs unseen.
 
 import { finish, request } from "./blind.js";
-import { post } from "./queue.js";
+import { FINAL, post } from "./queue.js";
 
 let asking; // made once, however often the button is pressed
 
-// What a signature is asked for. It outlives the page: the link works for no other one.
+// What is to be signed. It outlives the page: the link works for no other one.
 async function prepared(survey, link, kept) {
   const before = kept.read("blind");
   const asked = before && before.link === link ? before : { ...(await request(survey.issuer, survey.hash)), link };
@@ -13,12 +13,14 @@ async function prepared(survey, link, kept) {
   return asked;
 }
 
-// The token. Throws "spent" if the link was used for another one, "insecure" without https, anything else to try again.
+// The token. Throws `how` the survey's server refused for good, "insecure" without https, anything else to try again.
 export async function signed(survey, link, kept) {
   asking = asking || prepared(survey, link, kept);
   const asked = await asking;
   const body = JSON.stringify({ survey: survey.hash, invitation: link, blinded: asked.blinded });
   const answer = await post("sign", body);
-  if (answer.status === 403) throw new Error("spent");
-  return finish(survey.issuer, asked, (await answer.json()).signature);
+  const told = await answer.json();
+  const refused = FINAL.includes(answer.status) && typeof told.error === "string";
+  if (refused) throw Object.assign(new Error(), { how: answer.status });
+  return finish(survey.issuer, asked, told.signature);
 }

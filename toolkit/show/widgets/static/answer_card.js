@@ -2,6 +2,7 @@
 // is sent the report and nothing else: { kind: "report", q: question, r: report, id: random number }, once, and the same
 // again until the kernel says that it has it. randomizer.js is the one that phones use.
 import { html } from "./elements.js";
+import { readings, written } from "../../../survey/static/numbers.js";
 import { below, cell, gridIndex, report, secret, words } from "../../../survey/static/randomizer.js";
 
 const PATIENCE = 4000; // milliseconds until a report is sent again; doubled each time, up to a minute
@@ -42,13 +43,17 @@ function outbox(model, changed) {
   };
 }
 
-/** What is sent, in words: of a matrix design the report's label, of sets their members, of others the numbers themselves. */
+const figure = (value, decimals = 12) => written(value, decimals, { decimal: ".", thousands: ",", grouped_from: 5 });
+
+/** What is sent, in words: of a matrix design the report's label, of sets their members, numbers on the scale of the question. */
 function inWords(card, sent) {
   const kind = card.randomizer.kind;
   if (kind === undefined) return card.reports[sent];
   if (kind === "random_box") return card.options[sent[0]] + ": " + (sent[1] ? card.words.yes : card.words.no);
   if (kind === "subset" || kind === "unary" || kind === "capped_boxes") return listed(card, sent);
-  return JSON.stringify(sent);
+  if (kind === "local_hash") return card.words.group.replace("{n}", sent[0] + 1).replace("{of}", card.randomizer.values);
+  const { bits, zero, step, decimals } = card.scale;
+  return bits && sent < 2 ? card.words[sent ? "yes" : "no"] : figure(zero + step * sent, decimals);
 }
 
 function listed(card, codes) {
@@ -57,7 +62,7 @@ function listed(card, codes) {
 
 /** What a draw of a guided question asks for, in a sentence or a few. */
 function orders(card, drawn) {
-  const says = card.randomizer.weights.map((row) => cell(row, drawn)); // the report for each true answer
+  const { says } = card.wheel[cell(card.wheel.map(({ size }) => size), drawn)]; // the report for each true answer
   const fill = (text, truth, sent) => text.replace("{truth}", card.options[truth]).replace("{report}", card.reports[sent]);
   if (says.every((sent, truth) => card.reports[sent] === card.options[truth])) return [card.words.tap_truth];
   if (says.every((sent) => sent === says[0])) return [fill(card.words.tap_this, 0, says[0])];
@@ -69,12 +74,14 @@ function fields(card, labels, done) {
   const problem = html("p", { class: "problem", role: "alert" });
   const row = (...parts) => [html("div", { class: "row" }, ...parts), problem];
   if (card.kind === "number") {
-    const box = html("input", { type: "number", step: "any", autocomplete: "off", "aria-label": card.words.number });
+    const attributes = { type: "text", inputmode: card.bounds[0] < 0 ? "text" : "decimal", maxlength: 40, autocomplete: "off" };
+    const box = html("input", { ...attributes, "aria-label": card.words.number });
     const read = () => {
       const [low, high] = card.bounds;
-      const typed = box.value === "" ? NaN : Number(box.value);
-      if (typed >= low && typed <= high) done(typed, String(typed));
-      else problem.textContent = card.words.number;
+      const found = readings(box.value).filter((one) => one >= low && one <= high);
+      if (found.length === 1) return done(found[0], figure(found[0]));
+      const typed = box.value.trim() ? card.words.you_wrote.replace("{typed}", () => box.value.trim()) + " " : "";
+      problem.textContent = typed + card.words[found.length ? "two_ways" : "number"];
     };
     box.addEventListener("keydown", (event) => {
       if (event.key !== "Enter") return;
@@ -84,13 +91,20 @@ function fields(card, labels, done) {
     return [html("p", { class: "faint" }, card.words.number), ...row(box, pressed(card.words.answer, read))];
   }
   if (card.kind === "ticks") {
-    const boxes = labels.map(() => html("input", { type: "checkbox", autocomplete: "off" }));
+    const said = [...labels, card.words.none_of_these];
+    const boxes = said.map(() => html("input", { type: "checkbox", autocomplete: "off" }));
+    const none = boxes[labels.length];
     const read = () => {
       const codes = labels.map((_, i) => i).filter((i) => boxes[i].checked);
-      if (card.most && codes.length > card.most) problem.textContent = card.words.most;
+      if (!codes.length && !none.checked) problem.textContent = card.words.tick; // silence is no answer
+      else if (card.most && codes.length > card.most) problem.textContent = card.words.most;
       else done(codes, listed(card, codes));
     };
-    const lines = boxes.map((box, i) => html("label", { class: "tick" }, box, labels[i]));
+    boxes.forEach((box) =>
+      box.addEventListener("change", () => {
+        if (box.checked) boxes.forEach((one) => (one.checked = one.checked && (one === none) === (box === none)));
+      }));
+    const lines = boxes.map((box, i) => html("label", { class: "tick" }, box, said[i]));
     const hint = card.most ? [html("p", { class: "faint" }, card.words.most)] : [];
     return [...hint, ...lines, ...row(pressed(card.words.answer, read))];
   }
@@ -158,9 +172,9 @@ function render({ model, el }) {
     OPEN_DRAWS.set(asked, open);
     open.shown.add(ask);
     const { drawn } = open;
-    const told = html("div", { class: "orders", role: "status" }, ...orders(card, drawn).map((part) => html("p", {}, part)));
+    const told = html("div", { class: "orders", tabindex: -1 }, ...orders(card, drawn).map((part) => html("p", {}, part)));
     place.replaceChildren(told, ...tapping());
-    focusFirst(place);
+    told.focus({ preventScroll: true }); // so that it is read out: the button that was pressed is gone
   }
 
   function answered(truth, said) {

@@ -4,22 +4,61 @@ import { explorer, figure, panel, said } from "./kit.js";
 
 const EVERY = 2000; // milliseconds
 
-/** The link, and its QR code: dark on white in every theme, because cameras want it so. */
-function invitation() {
-  const link = html("a", { target: "_blank", rel: "noreferrer" });
+/** A QR code: dark on white in every theme, because cameras want it so. */
+function code() {
   const ground = svg("rect", { x: 0, y: 0, class: "paper" });
-  const code = svg("path", { class: "print" });
-  const element = svg("svg", { role: "img", class: "qr" }, ground, code);
+  const modules = svg("path", { class: "print" });
+  const element = svg("svg", { role: "img", class: "qr" }, ground, modules);
   return {
-    element: html("div", { class: "invitation" }, link, element),
+    element,
     draw({ numbers: { url, qr } }) {
-      link.textContent = url;
-      set(link, { href: url });
-      element.style.display = url ? "" : "none"; // a sentence says why there is none
+      element.style.display = qr.size ? "" : "none"; // a sentence says why there is none
       set(element, { viewBox: `0 0 ${qr.size} ${qr.size}`, "aria-label": `QR code of ${url}` });
       set(ground, { width: qr.size, height: qr.size });
-      set(code, { d: qr.path });
+      set(modules, { d: qr.path });
     },
+  };
+}
+
+/** The link and its QR code. */
+function invitation() {
+  const link = html("a", { target: "_blank", rel: "noreferrer" });
+  const picture = code();
+  return {
+    element: html("div", { class: "invitation" }, link, picture.element),
+    draw(reading) {
+      link.textContent = reading.numbers.url;
+      set(link, { href: reading.numbers.url });
+      picture.draw(reading);
+    },
+  };
+}
+
+/** The same for a room: the code, the link and the count, as large as the screen is, and nothing else. */
+function projector() {
+  const [picture, count] = [code(), counter()];
+  const link = html("p", { class: "link" });
+  const reach = html("p", { class: "reach" });
+  const close = html("button", { type: "button" }, "Close");
+  const room = html("dialog", { class: "projector", "aria-label": "Answer here" },
+    picture.element, html("div", {}, link, reach, count.element, close));
+  const open = html("button", { type: "button" }, "Show large");
+  open.addEventListener("click", () => {
+    room.showModal();
+    document.documentElement.requestFullscreen?.().catch(() => {}); // without it the window is filled
+  });
+  close.addEventListener("click", () => room.close());
+  room.addEventListener("close", () => document.fullscreenElement && document.exitFullscreen());
+  return {
+    element: html("div", { class: "player" }, open, room),
+    draw(reading) {
+      const { numbers: { url, state }, sentences } = reading;
+      open.disabled = !url || state === "closed";
+      link.textContent = url;
+      reach.textContent = sentences.reach;
+      [picture, count].forEach((part) => part.draw(reading));
+    },
+    stop: () => room.close(),
   };
 }
 
@@ -70,7 +109,7 @@ function watcher() {
 
 function panels() {
   return [
-    panel("Answer here", invitation(), said("reach"), said("access")),
+    panel("Answer here", invitation(), said("reach"), said("access"), projector()),
     panel("Who has answered?", counter(), said("state"), said("private"), said("so_far"), estimates()),
   ];
 }

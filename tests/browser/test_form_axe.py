@@ -1,0 +1,127 @@
+"""axe-core finds nothing wrong on any screen: WCAG 2.2, A and AA, by day, by night, from right to left."""
+
+import json
+from importlib.resources import files
+
+import pytest
+
+from tests.browser.forms import modes
+from toolkit import k_ary, warner
+from toolkit.local import numeric, oracles
+from toolkit.survey.language.words import interface
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+LEVELS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+RUN = """async (levels) => {
+  document.querySelectorAll("details").forEach((one) => (one.open = true));
+  const found = await axe.run(document, { runOnly: { type: "tag", values: levels } });
+  return found.violations.map((one) => [one.id, one.nodes.map((node) => node.html.slice(0, 120))]);
+}"""
+
+
+def look(person):
+    """What axe finds on this screen, with all that can be unfolded unfolded."""
+    if not person.page.evaluate("() => Boolean(window.axe)"):
+        person.page.evaluate(AXE)  # not as a script of the page, which its policy forbids
+    found = person.page.evaluate(RUN, LEVELS)
+    assert found == [], f"{person.page.title()}: {json.dumps(found, indent=1)}"
+    assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth"), "sideways"
+
+
+def asked(texts):
+    """One of each kind of field, in all modes; the last is a guided question with five options."""
+    four = ["1–2", "3–4", "5–6", "7–8"]
+    return [
+        Question("cheated", texts, design=warner(p="3/4")),
+        Question("boxes", texts, design=oracles.tick_boxes(four, 1.0)),
+        Question("money", texts, design=numeric.piecewise((-500, 100_000), 1.0)),
+        Question("age", texts, design=k_ary(list(range(18, 30)), epsilon=1)),
+        Question(
+            "comment", {code: f"{text} 2" for code, text in texts.items()}, free_text=True, warning=texts
+        ),
+        Question("often", texts, design=k_ary([1, 2, 3, 4, 5], epsilon=1), mode="guided"),
+    ]
+
+
+def walk(person, words):
+    """Every kind of screen, also with what was left out; yields on each."""
+    boxes = person.page.locator("label.choice")
+    write = person.page.locator("input[type=text], textarea")
+    person.press(words["take_part"])
+    yield
+    boxes.last.click()
+    person.press(words["continue"])
+    person.page.locator("summary").first.click()
+    person.press(words["try_button"])
+    yield
+    person.press(words["next"]).press(words["continue"])
+    yield
+    boxes.first.click()
+    person.press(words["continue"])
+    yield
+    person.press(words["next"])
+    for field in ("choice", "ticks", "number", "whole"):
+        if field in ("choice", "ticks"):
+            boxes.last.click()
+        else:
+            write.fill("x")
+            person.press(words["continue"])
+            yield
+            write.fill("−1,5" if field == "number" else "٢٠")
+        person.press(words["continue"])
+        yield
+        person.press(words["next"])
+    yield
+    write.fill("…")
+    person.press(words["continue"]).press(words["turn"])
+    yield
+    boxes.nth(1).click()
+    person.press(words["continue"])
+    yield
+    person.page.context.set_offline(True)
+    person.press(words["send"])
+    person.page.wait_for_function("() => document.getElementById('status').textContent.length > 40")
+    yield
+    person.page.context.set_offline(False)
+    person.sees(words["thanks"])
+    yield
+
+
+WALKS = {
+    "by night at 400 %": {
+        "color_scheme": "dark",
+        "viewport": {"width": 320, "height": 256},
+    },  # of 1280 pixels
+    "by day from right to left": {"color_scheme": "light", "locale": "ar-EG"},
+}
+
+
+@pytest.mark.parametrize("name", WALKS)
+def test_no_screen_breaks_a_rule_of_wcag(phone, name):
+    code = "ar" if "locale" in WALKS[name] else "en"
+    text = {"en": "How is it?", "ar": "كيف الحال؟"}[code]
+    survey = Survey(text, asked({code: text}), consent=text, languages=(code,), ceiling=20)
+    person = phone(survey, **WALKS[name]).open()
+    look(person)
+    screens = 1
+    for _ in walk(person, interface([code])[code]):
+        look(person)
+        screens += 1
+    assert screens == 16
+
+
+def test_the_screens_of_other_ways_to_answer_and_of_refusals_break_none_either(phone):
+    person = phone(modes(practice=False, check=False)).begin().choose("No").choose("No").press("Next")
+    person.press("Turn the wheel").choose("Yes")
+    look(person)  # a device of one's own, and instructions
+    person.choose("Same").write("").sees("Before you send")
+    person.page.route("**/report", lambda route: route.fulfill(status=410, json={"error": "closed"}), times=1)
+    person.press("Send").sees("Nothing was taken")
+    look(person)
+    person.press("Try again").sees("Thank you").page.reload()
+    person.sees("Thank you")
+    look(person)
