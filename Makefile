@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app test quick lint notebooks rooms bench clean
+.PHONY: help install lab app test quick lint notebooks answers student teacher rooms bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -45,6 +45,15 @@ rooms: $(READY)  ## write the table of all files in ARCHITECTURE.md from their f
 
 notebooks: $(READY)  ## run all notebooks afresh and freeze their outputs
 	@$(BIN)/python notebooks/freeze.py notebooks/*.ipynb
+
+answers: $(READY)  ## seal notebooks/teaching/answers.toml for the checks of the exercises
+	@$(BIN)/python .make/answers.py
+
+student: $(READY)  ## copies of the notebooks without solutions, DIR=where
+	@$(BIN)/python .make/copies.py student "$(or $(DIR),$(error DIR must say where: make student DIR=class))"
+
+teacher: $(READY)  ## copies of the notebooks with solutions and the key, DIR=where
+	@$(BIN)/python .make/copies.py teacher "$(or $(DIR),$(error DIR must say where: make teacher DIR=class))"
 
 bench: $(READY)  ## measure, as ratios within one run
 	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done

@@ -1,4 +1,6 @@
-"""Seal the key of the exercises: `make answers` writes the hashes that `toolkit.course.check` compares with."""
+"""Seal the key of the exercises: `make answers` writes the hashes that `toolkit.course.check` compares
+with.
+"""
 
 import json
 import tomllib

@@ -20,6 +20,7 @@ BELOW = {
     "attacks": {"core", "local", "central", "attacks"},
     "survey": {"core", "local", "planning", "survey"},
     "show": {"core", "local", "central", "planning", "budget", "attacks", "survey", "show"},
+    "course": {"core", "course"},
     "verbs": {"core", "local", "central", "planning", "budget", "attacks", "survey", "verbs"},
 }
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}

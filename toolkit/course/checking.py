@@ -23,7 +23,10 @@ SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
         (lambda x: x * math.sqrt(2), "Too small by √2: is it a scale, or a standard deviation?"),
     ),
     "neighbours": (
-        (lambda x: x / 2, "Twice too large. Which neighbours are meant: does somebody come or go, or change?"),
+        (
+            lambda x: x / 2,
+            "Twice too large. Which neighbours are meant: does somebody come or go, or change?",
+        ),
         (lambda x: x * 2, "Half of it. Which neighbours are meant: does somebody come or go, or change?"),
     ),
     "log": (
@@ -93,8 +96,8 @@ def _judged(exercise: str, place: int, answer: Any, part: dict[str, Any]) -> str
     """What is wrong with one part; nothing if it is right."""
     seals, digits = set(part["right"]), part.get("digits")
     if digits is None:
-        told = seal(exercise, place, word(answer))
-        return "" if told in seals else part["hints"].get(told, "not yet. A word is asked for.")
+        said = seal(exercise, place, word(answer))
+        return "" if said in seals else part["hints"].get(said, "not yet. A word is asked for.")
     value = number(answer)
     if value is None:
         return "a number is asked for."
