@@ -28,7 +28,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n 2 --dist loadfile --
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
 	@$(PYTEST) $(PYTEST_OPTIONS) $(T)
-	@test -n "$(T)" || $(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with notebooks/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
+	@test -n "$(T)" || PYTHONPATH=.make $(BIN)/python -m pytest -p nbval_strict -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 quick: $(READY) lint  ## style, types and the fast tests, for every save
 	@$(PYTEST) -q -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
@@ -44,7 +44,7 @@ rooms: $(READY)  ## write the table of all files in ARCHITECTURE.md from their f
 	@$(BIN)/python .make/rooms.py
 
 notebooks: $(READY)  ## run all notebooks afresh and freeze their outputs
-	@$(BIN)/python notebooks/freeze.py notebooks/*.ipynb
+	@$(BIN)/python .make/freeze.py notebooks/*.ipynb
 
 answers: $(READY)  ## seal notebooks/teaching/answers.toml for the checks of the exercises
 	@$(BIN)/python .make/answers.py

@@ -17,11 +17,12 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 
-from notebooks.freeze import KERNEL, freeze
+from freeze import KERNEL, freeze
 from toolkit.survey.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+STRICT = FOLDER.parent / ".make" / "nbval_strict.py"  # a plugin of `make test`
 KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
 CHECKED = {name[:2] for name in KEY}  # notebooks whose exercises have a key
 BITS = re.compile(r"iVBORw0KGgo[A-Za-z0-9+/=]+")  # of a PNG
@@ -276,8 +277,8 @@ def test_freezing_again_changes_no_byte_and_gives_what_is_saved(path, tmp_path):
 
 
 def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path):
-    """The guard in notebooks/conftest.py is there because nbval alone lets the third of these pass."""
-    shutil.copy(FOLDER / "conftest.py", tmp_path)
+    """The guard in .make/nbval_strict.py is there because nbval alone lets the third of these pass."""
+    shutil.copy(STRICT, tmp_path / "conftest.py")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for name, count, text in (("good", 1, "2"), ("tampered", 1, "3"), ("stripped", None, None)):
         cell = nbformat.v4.new_code_cell("1 + 1", execution_count=count)
@@ -354,8 +355,8 @@ def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
 
 
 def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(tmp_path):
-    """nbval kills its kernels; the conftest of the notebooks ends what they left."""
-    shutil.copy(FOLDER / "conftest.py", tmp_path)
+    """nbval kills its kernels; the plugin ends what they left."""
+    shutil.copy(STRICT, tmp_path / "conftest.py")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     lines = [
         "from pathlib import Path",
