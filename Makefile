@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app test quick lint notebooks rooms bench clean
+.PHONY: help install lab app test quick lint notebooks answers student teacher rooms bench clean
 
 VENV := .venv
 BIN := $(VENV)/bin
@@ -29,7 +29,7 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist
 
 test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
 	@$(PYTEST) $(PYTEST_OPTIONS) $(T)
-	@test -n "$(T)" || $(BIN)/python -m pytest -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with notebooks/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
+	@test -n "$(T)" || PYTHONPATH=.make $(BIN)/python -m pytest -p nbval_strict -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
 
 quick: $(READY) lint  ## style, types and the fast tests, for every save
 	@$(PYTEST) -n 2 -q --ignore tests/browser -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
@@ -45,7 +45,16 @@ rooms: $(READY)  ## write the table of all files in ARCHITECTURE.md from their f
 	@$(BIN)/python .make/rooms.py
 
 notebooks: $(READY)  ## run all notebooks afresh and freeze their outputs
-	@$(BIN)/python notebooks/freeze.py notebooks/*.ipynb
+	@$(BIN)/python .make/freeze.py notebooks/*.ipynb
+
+answers: $(READY)  ## seal notebooks/teaching/answers.toml for the checks of the exercises
+	@$(BIN)/python .make/answers.py
+
+student: $(READY)  ## copies of the notebooks without solutions, DIR=where
+	@$(BIN)/python .make/copies.py student "$(or $(DIR),$(error DIR must say where: make student DIR=class))"
+
+teacher: $(READY)  ## copies of the notebooks with solutions and the key, DIR=where
+	@$(BIN)/python .make/copies.py teacher "$(or $(DIR),$(error DIR must say where: make teacher DIR=class))"
 
 bench: $(READY)  ## measure, as ratios within one run
 	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done

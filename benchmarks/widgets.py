@@ -17,9 +17,10 @@ import nbformat
 from PIL import Image, ImageStat
 from playwright.sync_api import Locator, Page
 
+sys.path.insert(0, str(Path(__file__).parents[1] / ".make"))
 sys.path.insert(0, str(Path(__file__).parents[1]))  # the browser tests' own JupyterLab
 
-from notebooks.freeze import KERNEL
+from freeze import KERNEL
 from tests.browser.lab import browser_page, jupyterlab, run_all
 
 LIMIT = 20  # ms

@@ -3,11 +3,13 @@ nbval.
 """
 
 import ast
+import itertools
 import re
 import shutil
 import statistics
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import nbformat
@@ -15,11 +17,14 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 
-from notebooks.freeze import KERNEL, freeze
+from freeze import KERNEL, freeze
 from toolkit.survey.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
+STRICT = FOLDER.parent / ".make" / "nbval_strict.py"  # a plugin of `make test`
+KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
+CHECKED = {name[:2] for name in KEY}  # notebooks whose exercises have a key
 BITS = re.compile(r"iVBORw0KGgo[A-Za-z0-9+/=]+")  # of a PNG
 MACHINE = re.compile(r"0x[0-9a-f]{6,}|/(?:home|root|tmp|Users|work)/|ipykernel_|\b\d\d:\d\d:\d\d\b|model_id")
 
@@ -66,18 +71,40 @@ def test_the_first_cell_has_the_title_and_says_what_you_will_do(cells):
     assert "**What you will do**" in cells[0].source
 
 
-def test_code_cells_are_short(cells):
-    sizes = [len(lines_of(cell)) for cell in code_of(cells)]
-    assert max(sizes) <= 8
-    assert statistics.median(sizes) <= 3
+def test_code_cells_are_short_and_narrow(path, cells):
+    """Imports aside, which are as many as they are."""
+    sizes = [len(lines_of(cell)) for cell in code_of(cells)[1:]]
+    assert max(sizes) <= 12
+    assert statistics.median(sizes) <= 5
+    if path.stem[:2] in CHECKED:
+        assert [line for cell in code_of(cells) for line in lines_of(cell) if len(line) > 88] == []
 
 
 def test_code_prints_nothing_defines_nothing_and_imports_at_the_top_only(cells):
     for place, cell in enumerate(code_of(cells)):
         nodes = list(ast.walk(ast.parse(cell.source)))
-        assert not any(isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda) for node in nodes)
+        defined = any(isinstance(node, ast.FunctionDef | ast.ClassDef | ast.Lambda) for node in nodes)
+        assert not defined or "yours" in cell.metadata.get("tags", [])
         assert not any(isinstance(node, ast.Name) and node.id == "print" for node in nodes)
         assert place == 0 or not any(isinstance(node, ast.Import | ast.ImportFrom) for node in nodes)
+
+
+def test_what_the_student_writes_is_one_short_function_that_the_next_cell_holds_against_the_toolkit(cells):
+    code = code_of(cells)
+    for cell, after in itertools.pairwise(code):
+        if "yours" in cell.metadata.get("tags", []):
+            (function,) = ast.parse(cell.source).body
+            assert isinstance(function, ast.FunctionDef)
+            assert 3 <= len(lines_of(cell)) <= 6
+            assert function.name in after.source
+            assert "assert " in after.source
+
+
+@pytest.mark.parametrize("number", ["01", "02", "03", "07"])
+def test_in_the_notebooks_of_the_ideas_the_student_writes_one_down(number):
+    (path,) = FOLDER.glob(f"{number}_*.ipynb")
+    cells = nbformat.read(path, as_version=4).cells
+    assert any("yours" in cell.metadata.get("tags", []) for cell in cells)
 
 
 def test_code_uses_public_names_of_the_toolkit_only(cells):
@@ -154,6 +181,17 @@ def test_it_ends_with_exercises_and_with_what_is_behind_it(cells):
     assert cells[-1].source.startswith("## Where this comes from")
 
 
+def test_every_exercise_has_a_cell_for_the_answer_and_a_check(path, cells):
+    for place, cell in enumerate(cells):
+        if "<details>" in cell.source and path.stem[:2] in CHECKED:
+            answer = cells[place - 1]
+            (name,) = re.findall(r'check\("([\d.]+)", answer\)$', answer.source)
+            assert name.startswith(path.stem[:2])
+            assert answer.metadata == {"tags": ["answer"]}
+            assert answer.source.startswith("answer = ...  # ")
+            assert "no answer yet" in answer.outputs[0].data["text/plain"]
+
+
 def test_every_solution_is_folded_away_and_the_code_that_it_shows_is_run(cells):
     """The check that follows a solution starts with a comment, because a folded cell shows its first line."""
     solved = [place for place, cell in enumerate(cells) if "<details>" in cell.source]
@@ -168,6 +206,22 @@ def test_every_solution_is_folded_away_and_the_code_that_it_shows_is_run(cells):
         assert check.source == f"# The solution above, checked.\n{shown}"
         assert "assert " in shown
         assert check.metadata == {"jupyter": {"source_hidden": True}, "tags": ["solution"]}
+
+
+def test_what_is_a_test_rather_than_a_lesson_is_folded_and_shows_nothing(cells):
+    for cell in code_of(cells):
+        if "check" in cell.metadata.get("tags", []):
+            assert cell.metadata == {"jupyter": {"source_hidden": True}, "tags": ["check"]}
+            assert cell.source.startswith("# Checked: ")
+            assert "assert " in cell.source
+            assert cell.outputs == []
+
+
+def test_each_notebook_leads_to_the_next(path, cells):
+    names = [each.name for each in NOTEBOOKS]
+    if path.name != names[-1] and path.stem[:2] in CHECKED:
+        assert re.search(r"\]\(\d\d_[a-z_]+\.ipynb\)", cells[-1].source)
+        assert re.search(r"\b[Nn]ext\b", cells[-1].source)
 
 
 def test_it_was_run_top_to_bottom_without_an_error_or_a_word_on_stderr(cells):
@@ -225,8 +279,8 @@ def test_freezing_again_changes_no_byte_and_gives_what_is_saved(path, tmp_path):
 
 @pytest.mark.slow
 def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path):
-    """The guard in notebooks/conftest.py is there because nbval alone lets the third of these pass."""
-    shutil.copy(FOLDER / "conftest.py", tmp_path)
+    """The guard in .make/nbval_strict.py is there because nbval alone lets the third of these pass."""
+    shutil.copy(STRICT, tmp_path / "conftest.py")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     for name, count, text in (("good", 1, "2"), ("tampered", 1, "3"), ("stripped", None, None)):
         cell = nbformat.v4.new_code_cell("1 + 1", execution_count=count)
@@ -305,8 +359,8 @@ def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
 
 @pytest.mark.slow
 def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(tmp_path):
-    """nbval kills its kernels; the conftest of the notebooks ends what they left."""
-    shutil.copy(FOLDER / "conftest.py", tmp_path)
+    """nbval kills its kernels; the plugin ends what they left."""
+    shutil.copy(STRICT, tmp_path / "conftest.py")
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     lines = [
         "from pathlib import Path",

@@ -8,7 +8,7 @@ from pathlib import Path
 import nbformat
 from playwright.sync_api import Locator, Page, expect
 
-from notebooks.freeze import KERNEL
+from freeze import KERNEL
 from tests.browser.lab import Lab, in_kernel, run_all
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
-from toolkit import forced, k_ary, kuk, show
+from toolkit import Laplace, forced, k_ary, kuk, show
 from toolkit.show.bars import doubt, interval_row, interval_words, together
 from toolkit.show.designing import option_shares
 
@@ -49,6 +49,12 @@ def test_of_several_options_the_contradicted_one_is_marked_and_the_axis_has_the_
     assert ax.get_xlabel() == f"share; fit of all together: {estimate.fit.words()}"
     assert estimate.fit.words() in repr(ax)
     assert option_shares(k_ary(3, epsilon=2.0).estimate_counts([50, 30, 20])).get_xlabel() == "share"
+
+
+def test_released_counts_have_intervals_of_noise_and_no_doubt():
+    mechanism = Laplace.for_epsilon(1, sensitivity=2)
+    counts = mechanism.release(np.array([40, 60]), rng=np.random.default_rng(1)).rescaled(1 / 100)
+    assert [doubt(counts, counts.interval(), entry) for entry in (0, 1)] == ["", ""]
 
 
 def test_words_stay_in_the_picture_on_the_side_where_there_is_room():

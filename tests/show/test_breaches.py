@@ -63,6 +63,17 @@ def test_the_path_is_the_belief_in_the_true_answer():
     assert breaches.belief_path(PATH, "no").lines[0].get_ydata().tolist() == [0.5, 0.2, 0.1]
 
 
+def test_several_people_are_their_median_in_a_band_of_the_middle_nine_in_ten():
+    (path,) = PATH.values()
+    told = ((0.5, 0.6, 0.7), (0.5, 0.7, 0.8))
+    others = [Belief(path.options, np.array([[1 - b, b] for b in beliefs])) for beliefs in told]
+    ax = breaches.belief_path({"three": [path, *others]}, "yes")
+    assert np.allclose(ax.lines[0].get_ydata(), [0.5, 0.7, 0.8])
+    band = ax.collections[0].get_paths()[0].vertices[:, 1]
+    assert np.isclose(band.max(), np.quantile([0.7, 0.8, 0.9], 0.95))
+    assert "median of 3 80 % (nine in ten: 71 % to 89 %) after 2 reports" in repr(ax)
+
+
 def test_refuted_claims_stand_out_by_mark_and_colour():
     ax = breaches.audit_bounds(VERDICTS)
     dots = [line for line in ax.lines if line.get_marker() in "oD"]

@@ -39,6 +39,11 @@ def test_an_output_that_one_table_cannot_give_has_the_height_zero():
     assert [p.get_data().values.tolist() for p in ax.patches if not p.get_fill()] == [[1.0, 0.0], [0.5, 0.5]]
 
 
+def test_other_laws_than_those_of_neighbours_stand_under_a_title_of_their_own():
+    laws = {"few people": {1: 0.5, 2: 0.5}, "many": {1: 0.9, 2: 0.1}}
+    assert promises.output_laws(laws, title="By people").get_title(loc="left") == "By people"
+
+
 def test_one_law_or_four_are_refused():
     for laws in ({"a": FIRST}, dict.fromkeys("abcd", FIRST)):
         with pytest.raises(ValueError, match="must be two or three"):

@@ -14,7 +14,8 @@ def doubt(estimate: Estimate, interval: Interval, entry: int = 0) -> str:
     """What must stand beside an entry that its reports contradict: "no share fits: p = 3e-13"; nothing if
     they do not.
     """
-    fit, empty = estimate.fit, bool(np.atleast_1d(interval.empty)[entry])
+    empty = bool(np.broadcast_to(interval.empty, np.atleast_1d(estimate.value).shape)[entry])
+    fit = estimate.fit
     if fit is None:
         return "no value fits" if empty else ""
     own = np.ndim(fit.p) == np.ndim(estimate.value)  # else it is the p-value of all entries together

@@ -135,8 +135,13 @@ def uniqueness_bars(profile: Profile, *, most: int = 12, ax: Axes | None = None)
     return finish(ax, "Who is one of a kind?", f"unique among {profile.rows:,} rows: {words}")
 
 
-def belief_path(paths: Mapping[str, Belief], answer: str | int, *, ax: Axes | None = None) -> Axes:
+def belief_path(
+    paths: Mapping[str, Belief | Sequence[Belief]], answer: str | int, *, ax: Axes | None = None
+) -> Axes:
     """The belief in the true answer after each report of one person, with fresh coins and with memory.
+
+    Several people under one name are drawn as their median, in a band that holds the middle nine in ten after
+    each report.
 
     >>> belief_path({"fresh coins": Belief(("no", "yes"), np.array([[0.5, 0.5], [0.2, 0.8]]))}, "yes")
     <Picture: belief in yes: fresh coins 80 % after 1 report>
@@ -144,10 +149,16 @@ def belief_path(paths: Mapping[str, Belief], answer: str | int, *, ax: Axes | No
     ax = axes(ax)
     words = []
     for (name, path), (colour, dash, _) in zip(paths.items(), cycle(_LOOKS)):
-        belief = path.beliefs[:, path.options.index(answer)]
-        asked = len(belief) - 1
-        ax.plot(range(asked + 1), belief, color=colour, linestyle=dash, linewidth=2.2, label=name)
-        words.append(f"{name} {percent(belief[-1])} after {asked} report{'s' if asked > 1 else ''}")
+        people = [path] if isinstance(path, Belief) else list(path)
+        beliefs = np.array([one.beliefs[:, one.options.index(answer)] for one in people])
+        low, middle, high = np.quantile(beliefs, [0.05, 0.5, 0.95], axis=0)
+        asked, several = len(middle) - 1, len(people) > 1
+        label = f"{name}, median of {len(people):,}" if several else name
+        ax.plot(range(asked + 1), middle, color=colour, linestyle=dash, linewidth=2.2, label=label)
+        if several:
+            ax.fill_between(range(asked + 1), low, high, color=colour, alpha=0.15, linewidth=0)
+        spread = f" (nine in ten: {percent(low[-1])} to {percent(high[-1])})" if several else ""
+        words.append(f"{label} {percent(middle[-1])}{spread} after {asked} report{'s' if asked > 1 else ''}")
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(ylim=(-0.02, 1.04), xlabel="times asked", ylabel=f"belief in “{answer}”")

@@ -21,9 +21,15 @@ _LOOKS = ((BLUE, "-"), (VERMILLION, "--"), (ORANGE, "-."))
 _MOST_LABELS = 12
 
 
-def output_laws(laws: Mapping[str, Law], *, across: str = "what is released", ax: Axes | None = None) -> Axes:
+def output_laws(
+    laws: Mapping[str, Law],
+    *,
+    across: str = "what is released",
+    title: str = "The same release, from neighbouring tables",
+    ax: Axes | None = None,
+) -> Axes:
     """How likely each output is on each of two or three tables: the more the outlines agree, the less an
-    output tells.
+    output tells. Other laws of the same outputs can be compared, too, under a title of their own.
 
     >>> output_laws({"without Alice": {0: 0.6, 1: 0.4}, "with Alice": {0: 0.4, 1: 0.6}})
     <Picture: how likely each release is: without Alice most often 0 (60 %), with Alice most often 1 (60 %)>
@@ -45,9 +51,7 @@ def output_laws(laws: Mapping[str, Law], *, across: str = "what is released", ax
     ax.legend(
         frameon=False, loc="center left" if few else "upper right", bbox_to_anchor=(1, 0.5) if few else (1, 1)
     )
-    return finish(
-        ax, "The same release, from neighbouring tables", f"how likely each release is: {', '.join(words)}"
-    )
+    return finish(ax, title, f"how likely each release is: {', '.join(words)}")
 
 
 def ratios(

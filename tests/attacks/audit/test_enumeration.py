@@ -32,6 +32,11 @@ def test_delta_is_what_exceeds_the_claim():
     assert enumerated(DESIGN, pairs_for(DESIGN), (0.5, 0.1)).violated
 
 
+def test_delta_takes_an_epsilon_that_numpy_computed():
+    law = {0: Fraction(1, 2), 1: Fraction(1, 2)}
+    assert exact_delta(law, {0: Fraction(1)}, np.float64(1.0)) == exact_delta(law, {0: Fraction(1)}, 1.0)
+
+
 def test_an_output_that_only_one_input_can_give_makes_epsilon_infinite():
     assert exact_epsilon({0: Fraction(1)}, {0: Fraction(1, 2), 1: Fraction(1, 2)}) == math.inf
 

@@ -12,7 +12,11 @@ from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.core.loss import Pure, Zcdp
 
 
-@pytest.mark.parametrize("statistic", ["median", Quantile("1/5"), Huber("3/2"), np.mean], ids=lambda one: getattr(one, "__name__", str(one)))
+@pytest.mark.parametrize(
+    "statistic",
+    ["median", Quantile("1/5"), Huber("3/2"), np.mean],
+    ids=lambda one: getattr(one, "__name__", str(one)),
+)
 @pytest.mark.parametrize("n", [4, 5])
 def test_no_table_is_told_from_its_neighbours_beyond_epsilon(n: int, statistic: Any) -> None:
     """The law itself, on all tables of 5 values and all their neighbours."""

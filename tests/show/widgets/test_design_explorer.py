@@ -85,7 +85,7 @@ def test_the_sentences_of_the_professors_die():
     table = explorer_table((0.25,))
     assert reading(table, table_row(math.log(2), (0.25,)), 0.25, 1200) == {
         "icons": "Of 100 people whose true answer is yes, on average 67 report yes and 33 report no.",
-        "odds": "One report shifts the odds between yes and no by a factor of 2.00, never more.",
+        "odds": "One report shifts the odds between yes and no by a factor of 2.00 (rounded up), never more.",
         "belief": "An observer who guessed 25 % before thinks 14 % after a “no” and 40 % after a “yes”.",
         "margin": "95 % margin: ± 8.4 points. Asking directly, if nobody lied: ± 2.4 points.",
         "people": "To be as precise as 1,200 direct answers, ask 14,000 people: 11.7 times as many.",

@@ -58,7 +58,7 @@ def exact_delta(first: Law, second: Law, epsilon: float) -> Fraction:
     """
     if epsilon == math.inf:
         return Fraction(0)
-    power = Fraction(_DIGITS.exp(Decimal(repr(epsilon))))
+    power = Fraction(_DIGITS.exp(Decimal(repr(float(epsilon)))))
     return sum(
         (max(p - power * second.get(output, Fraction(0)), Fraction(0)) for output, p in first.items()),
         Fraction(0),

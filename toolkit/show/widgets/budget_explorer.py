@@ -35,7 +35,7 @@ PRIORS = tuple(i / 100 for i in (1, 2, 3, 5, 7, *range(10, 100, 5), 99))
 WORDS = {
     "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
     "without the releases, 50.",
-    "odds": "The odds between any two secrets shift by a factor of up to {factor}.",
+    "odds": "The odds between any two secrets shift by a factor of up to {factor} (limits are rounded up).",
     "belief": "Who believed {prior} % before believes at least {low} % and at most {high} % after.",
     "bet": "A bet of 1 € on the secret, fair before, is worth up to {stake} € after.",
     "total": "Questions a year: {questions}; years: {years}; answers in all: {answers}. Together they cost "

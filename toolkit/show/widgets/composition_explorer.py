@@ -26,7 +26,8 @@ WORDS = {
     "slack": "The best total may fail once in {one_in} times (δ); what is added up never fails.",
     "icons": "Of 100 guesses between two equally likely secrets, on average at most {right} come out right; "
     "without the releases, 50.",
-    "odds": "The odds between any two secrets shift by a factor of up to {factor}. One release alone: {one}.",
+    "odds": "The odds between any two secrets shift by a factor of up to {factor} (limits are rounded up). "
+    "One release alone: {one}.",
 }
 
 _FULL = 100.0  # an epsilon that leaves nothing to tell apart, where the factor still is a number

@@ -31,7 +31,7 @@ DEVICES = (("a die, true on 5–6", "2/3"), ("two coins", "3/4"), ("a die, true 
 
 WORDS = {
     "icons": "Of 100 people whose true answer is yes, on average {yes} report yes and {no} report no.",
-    "odds": "One report shifts the odds between yes and no by a factor of {factor}, never more.",
+    "odds": "One report shifts the odds between yes and no by a factor of {factor} (rounded up), never more.",
     "belief": "An observer who guessed {prior} % before thinks {after_no} % after a “no” and {after_yes} % "
     "after a “yes”.",
     "margin": "95 % margin: ± {margin} points. Asking directly, if nobody lied: ± {direct} points.",

@@ -1,5 +1,5 @@
-"""Makes `pytest --nbval notebooks` strict and patient, and ends the servers that notebooks leave open for
-their readers.
+"""A plugin that makes `pytest --nbval notebooks` strict and patient, and ends the servers that notebooks
+leave open for their readers.
 """
 
 import os

@@ -1,0 +1,115 @@
+"""Right in any form, a hint for each typical mistake, and no more than "not yet" for nonsense."""
+
+import importlib.util
+import json
+import re
+import tomllib
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from toolkit.course import check
+from toolkit.course.checking import SLIPS
+from toolkit.course.sealing import number
+
+ROOT = Path(__file__).parents[2]
+KEY = tomllib.loads((ROOT / "notebooks" / "teaching" / "answers.toml").read_text(encoding="utf-8"))
+SEALED = ROOT / "toolkit" / "course" / "static" / "answers.json"
+
+
+def rights(name):
+    return [
+        part["right"][0] if isinstance(part["right"], list) else part["right"] for part in KEY[name]["parts"]
+    ]
+
+
+@pytest.mark.parametrize("name", KEY)
+def test_the_right_answer_is_right(name):
+    assert check(name, tuple(rights(name)))
+
+
+@pytest.mark.parametrize("name", KEY)
+def test_each_known_mistake_is_told_its_reason_and_no_other_part_is_blamed(name):
+    for place, part in enumerate(KEY[name]["parts"]):
+        for wrong, reason in part.get("wrong", []):
+            given = rights(name)
+            given[place] = wrong
+            reply = check(name, given)
+            assert not reply
+            assert reply.said == (
+                reason if len(given) == 1 else f"part {place + 1} of {len(given)}: {reason}"
+            )
+
+
+@pytest.mark.parametrize("name", KEY)
+def test_nonsense_is_not_right_and_gets_no_hint(name):
+    for nonsense in (-98765.4, "perhaps", [1] * 9, {}):
+        given = [nonsense] * len(KEY[name]["parts"]) if not isinstance(nonsense, list | dict) else nonsense
+        reply = check(name, given)
+        assert not reply
+        reasons = [said for part in KEY[name]["parts"] for _, said in part.get("wrong", [])]
+        reasons += [said for slips in SLIPS.values() for _, said in slips]
+        assert not any(reason in reply.said for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("03.3", 12.5, "per cent"),
+        ("03.4", np.log(4), "logarithm"),
+        ("04.1", (2.0, 2.5), "epsilon is its logarithm"),
+        ("04.1", (np.log(2), 0.4), "Upside down"),
+        ("07.1", (8, 8), "come or go, or change"),
+        ("07.2", (2996 * np.sqrt(2), 5991), "Too large by √2"),
+        ("03.1", ("3/4", -1.0986, 5), "sign"),
+    ],
+)
+def test_slips_of_the_hand_are_told_by_what_would_make_them_right(name, answer, said):
+    reply = check(name, answer)
+    assert not reply
+    assert said in reply.said
+
+
+@pytest.mark.parametrize("p", [0.75, "3/4", "75 %", Fraction(3, 4), np.float32(0.75), " .75 "])
+@pytest.mark.parametrize("epsilon", [1.0986, 1.1, "1.099", np.log(3)])
+def test_a_number_counts_in_any_form_and_to_the_digits_that_matter(p, epsilon):
+    assert check("03.1", (p, epsilon, 5))
+    assert check("03.1", np.array([0.75, float(epsilon), 5.0]))
+
+
+@pytest.mark.parametrize("said", [False, "No", "no.", "FALSE", " n "])
+def test_a_word_counts_in_any_case_and_as_a_truth_value(said):
+    assert check("13.1", said)
+
+
+def test_three_dots_are_no_answer_yet_and_the_number_of_parts_is_told():
+    assert repr(check("03.2", ...)) == "03.2: no answer yet. Put it in place of the three dots."
+    assert repr(check("03.1", 0.75)) == "03.1: 3 parts are asked for, and 1 were given."
+
+
+def test_an_exercise_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match=r"one of the course, got '03\.9'"):
+        check("03.9", 1)
+
+
+def test_the_sealed_file_is_that_of_the_key_and_shows_no_answer():
+    spec = importlib.util.spec_from_file_location("answers", ROOT / ".make" / "answers.py")
+    sealing = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sealing)
+    text = SEALED.read_text(encoding="utf-8")
+    assert text == sealing.sealed(), "run `make answers`"
+    for name, parts in json.loads(text).items():
+        assert set().union(*parts) <= {"right", "digits", "slips", "hints"}
+        said = " ".join(hint for part in parts for hint in part["hints"].values())
+        assert not any(re.search(rf"\b{right}\b", said) for right in rights(name) if (number(right) or 0) > 8)
+
+
+def test_every_hint_of_the_key_is_for_a_wrong_answer():
+    for name, entry in KEY.items():
+        for place, part in enumerate(entry["parts"]):
+            for wrong, _ in part.get("wrong", []):
+                given = rights(name)
+                given[place] = wrong
+                assert not check(name, given)

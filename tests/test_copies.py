@@ -1,0 +1,128 @@
+"""Copies for a class: without solutions for students, and worked through by a script as a student would."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import nbformat
+import pytest
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "notebooks"
+KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
+WORKED = """
+import json, sys
+said, names = [], {}
+for cell in json.load(sys.stdin):
+    try:
+        exec(cell, names)
+    except Exception as error:
+        said.append(type(error).__name__)
+    else:
+        said.append(repr(names.get("reply", "")) if "reply = check(" in cell else "ran")
+print(json.dumps(said))
+"""
+
+
+@pytest.fixture(scope="module")
+def copies(tmp_path_factory):
+    spec = importlib.util.spec_from_file_location("copies", ROOT / ".make" / "copies.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    folder = tmp_path_factory.mktemp("class")
+    module.student(folder / "student")
+    module.teacher(folder / "teacher")
+    return folder
+
+
+def cells(folder, number=""):
+    paths = sorted((folder / "notebooks").glob(f"{number}*.ipynb"))
+    return [cell for path in paths for cell in nbformat.read(path, as_version=4).cells]
+
+
+def tagged(cell, tag):
+    return tag in cell.metadata.get("tags", [])
+
+
+def test_a_students_copy_holds_no_solution_no_output_and_no_key(copies):
+    student = copies / "student"
+    everything = "\n".join(
+        path.read_text(encoding="utf-8") for path in student.rglob("*") if path.suffix in (".ipynb", ".md")
+    )
+    assert "<details>" not in everything
+    assert "answer key" not in everything
+    for solution in (cell for cell in cells(ROOT) if tagged(cell, "solution") or tagged(cell, "yours")):
+        assert max(solution.source.splitlines()[1:], key=len) not in everything
+    assert all(not cell.get("outputs") for cell in cells(student))
+    assert not list(student.rglob("answers.toml"))
+
+
+def test_a_students_copy_has_all_lessons_all_exercises_and_the_tables_that_they_read(copies):
+    student, original = cells(copies / "student"), cells(ROOT)
+    kept = [cell for cell in original if not tagged(cell, "solution") and "<details>" not in cell.source]
+    assert [cell.id for cell in student] == [cell.id for cell in kept]
+    asked = {name for cell in student for name in re.findall(r'check\("([\d.]+)"', cell.source)}
+    assert asked == set(KEY)
+    read = {name for cell in student for name in re.findall(r'"\.\./(data/[^"{]+\.\w+)"', cell.source)}
+    assert read
+    assert all((copies / "student" / name).exists() for name in read)
+
+
+def test_a_teachers_copy_is_the_notebooks_as_they_are_with_the_key(copies):
+    for path in FOLDER.glob("*.ipynb"):
+        assert (copies / "teacher" / "notebooks" / path.name).read_text(encoding="utf-8") == path.read_text(
+            encoding="utf-8"
+        )
+    assert (copies / "teacher" / "notebooks" / "teaching" / "answers.toml").exists()
+
+
+def worked(copies, number, answer_of, written):
+    """What each cell of a student's copy says, with answers put in and functions written or not."""
+    mine = {cell.id: cell.source for cell in cells(ROOT, number)}
+    sources, ids = [], []
+    for cell in cells(copies / "student", number):
+        if cell.cell_type == "code":
+            source = mine[cell.id] if tagged(cell, "yours") and written else cell.source
+            if tagged(cell, "answer"):
+                (name,) = re.findall(r'check\("([\d.]+)"', source)
+                source = f"answer = {answer_of(name)!r}\nreply = check({name!r}, answer)"
+            sources.append(source)
+            ids.append(cell.id)
+    environment = os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+    told = subprocess.run(
+        [sys.executable, "-c", WORKED],
+        input=json.dumps(sources),
+        cwd=copies / "student" / "notebooks",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return dict(zip(ids, json.loads(told.stdout), strict=True))
+
+
+def right(name):
+    parts = [part["right"] for part in KEY[name]["parts"]]
+    return tuple(part[0] if isinstance(part, list) else part for part in parts)
+
+
+@pytest.mark.slow
+def test_a_students_copy_that_is_worked_through_runs_to_the_end_and_every_answer_is_right(copies):
+    said = worked(copies, "03", right, written=True)
+    answers = {cell: reply for cell, reply in said.items() if re.fullmatch(r"answer-\d", cell)}
+    assert set(answers.values()) == {f"03.{n}: right." for n in range(1, 5)}
+    assert {reply for cell, reply in said.items() if cell not in answers} == {"ran"}
+
+
+@pytest.mark.slow
+def test_what_is_left_open_or_answered_with_nonsense_is_told_where_it_stands(copies):
+    said = worked(copies, "03", lambda _: "nonsense", written=False)
+    failed = [cell for cell, reply in said.items() if reply.endswith("Error")]
+    assert failed == ["my-warner-agrees", "my-estimate-agrees"]
+    assert "right." not in " ".join(reply for cell, reply in said.items() if re.fullmatch(r"answer-\d", cell))
+    assert "a number is asked for." in said["answer-2"]

@@ -1,0 +1,125 @@
+"""`check`: whether an answer to an exercise is right, and a hint where a typical mistake made it."""
+
+import json
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import lru_cache
+from importlib import resources
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.checks import refuse
+from toolkit.course.sealing import near, number, seal, word
+
+SLIPS: dict[str, tuple[tuple[Callable[[float], float], str], ...]] = {
+    "percent": (
+        (lambda x: x / 100, "This is a number of per cent; a share between 0 and 1 is asked for."),
+        (lambda x: x * 100, "This is a share; the number itself is asked for."),
+    ),
+    "root2": (
+        (lambda x: x / math.sqrt(2), "Too large by √2: is it a scale, or a standard deviation?"),
+        (lambda x: x * math.sqrt(2), "Too small by √2: is it a scale, or a standard deviation?"),
+    ),
+    "neighbours": (
+        (
+            lambda x: x / 2,
+            "Twice too large. Which neighbours are meant: does somebody come or go, or change?",
+        ),
+        (lambda x: x * 2, "Half of it. Which neighbours are meant: does somebody come or go, or change?"),
+    ),
+    "log": (
+        (lambda x: math.log(x) if x > 0 else math.nan, "This is a factor; epsilon is its logarithm."),
+        (lambda x: math.exp(min(x, 700)), "This is a logarithm; the factor itself is asked for."),
+    ),
+    "sign": ((lambda x: -x, "The size is right; look at the sign."),),
+    "inverse": ((lambda x: 1 / x if x else math.nan, "Upside down: what is divided by what?"),),
+}
+"""Slips of the hand, as the way back to the right number, with what to say."""
+
+
+@dataclass(frozen=True)
+class Reply:
+    """What is said to an answer; true if it is right."""
+
+    exercise: str
+    right: bool
+    said: str
+
+    def __bool__(self) -> bool:
+        return self.right
+
+    def __repr__(self) -> str:
+        return f"{self.exercise}: {self.said}"
+
+
+def check(exercise: str, answer: Any) -> Reply:
+    """Compare an answer with the sealed one. Numbers count to the digits that matter, in any form; of several
+    parts each is looked at.
+
+    >>> check("03.1", ("3/4", 1.0986, 5))
+    03.1: right.
+    >>> check("03.1", (75, 1.0986, 5))
+    03.1: part 1 of 3: This is a number of per cent; a share between 0 and 1 is asked for.
+    >>> check("03.1", ...)
+    03.1: no answer yet. Put it in place of the three dots.
+    """
+    parts = _answers().get(exercise)
+    if parts is None:
+        refuse("`exercise` must be one of the course", repr(exercise), "there is nothing to compare with")
+    given = _several(answer)
+    if any(one is Ellipsis or one is None for one in given):
+        return Reply(exercise, False, "no answer yet. Put it in place of the three dots.")
+    if len(given) != len(parts):
+        return Reply(exercise, False, f"{len(parts)} parts are asked for, and {len(given)} were given.")
+    said = [_judged(exercise, place, one, parts[place]) for place, one in enumerate(given)]
+    if not any(said):
+        return Reply(exercise, True, "right.")
+    return Reply(exercise, False, " ".join(_named(said)))
+
+
+def _named(said: list[str]) -> Iterable[str]:
+    several = len(said) > 1
+    return (f"part {i + 1} of {len(said)}: {one}" if several else one for i, one in enumerate(said) if one)
+
+
+def _several(answer: Any) -> list[Any]:
+    if isinstance(answer, dict):
+        return list(answer.values())
+    if isinstance(answer, list | tuple | set | np.ndarray):
+        return np.ravel(answer).tolist() if isinstance(answer, np.ndarray) else list(answer)
+    return [answer]
+
+
+def _judged(exercise: str, place: int, answer: Any, part: dict[str, Any]) -> str:
+    """What is wrong with one part; nothing if it is right."""
+    seals, digits = set(part["right"]), part.get("digits")
+    if digits is None:
+        said = seal(exercise, place, word(answer))
+        return "" if said in seals else part["hints"].get(said, "not yet. A word is asked for.")
+    value = number(answer)
+    if value is None:
+        return "a number is asked for."
+    told = {seal(exercise, place, plain) for plain in near(value, digits)}
+    if told & seals:
+        return ""
+    for own in told & part["hints"].keys():
+        return str(part["hints"][own])
+    return _slipped(exercise, place, value, part) or "not yet."
+
+
+def _slipped(exercise: str, place: int, value: float, part: dict[str, Any]) -> str:
+    for back, said in (slip for kind in part["slips"] for slip in SLIPS[kind]):
+        meant = back(value)
+        if not math.isnan(meant) and any(
+            seal(exercise, place, plain) in part["right"] for plain in near(meant, part["digits"])
+        ):
+            return said
+    return ""
+
+
+@lru_cache(maxsize=1)
+def _answers() -> dict[str, list[dict[str, Any]]]:
+    text = resources.files("toolkit.course").joinpath("static", "answers.json").read_text(encoding="utf-8")
+    return dict(json.loads(text))

@@ -1,0 +1,73 @@
+"""Sealed answers: an answer in its plainest form, and a hash of it. A file of hashes shows no solution to a
+reader; it is no secret from who tries all numbers.
+"""
+
+import hashlib
+import math
+import re
+from fractions import Fraction
+from numbers import Real
+
+import numpy as np
+
+_ROUNDS = 2000  # a millisecond each, so that thousands of guesses are not free
+_YES_NO = {"true": "yes", "false": "no", "y": "yes", "n": "no"}
+
+
+def seal(exercise: str, part: int, plain: str) -> str:
+    """The hash of one part of an answer in its plain form."""
+    words = f"{exercise}/{part}/{plain}".encode()
+    return hashlib.pbkdf2_hmac("sha256", words, b"the course", _ROUNDS, 12).hex()
+
+
+def number(answer: object) -> float | None:
+    """A number as people write it: 0.75, "3/4", "75 %", "3,362", "inf"; None for what is none.
+
+    >>> number("75 %"), number("3,362"), number("perhaps")
+    (0.75, 3362.0, None)
+    """
+    if isinstance(answer, bool | np.bool_):
+        return None
+    if isinstance(answer, Real | np.number):
+        return float(answer)
+    if not isinstance(answer, str):
+        return None
+    text = answer.strip().lower().replace("infinity", "inf").replace("infinite", "inf").replace("∞", "inf")
+    text, share = re.sub(r"(?<=\d),(?=\d{3}\b)", "", text), text.endswith("%")
+    try:
+        value = float(Fraction(text.removesuffix("%").strip())) if "inf" not in text else float(text)
+    except (ValueError, ZeroDivisionError):
+        return None
+    return value / 100 if share else value
+
+
+def word(answer: object) -> str:
+    """A word in small letters, without an article; yes and no may be truth values.
+
+    >>> word(" The die. "), word(True)
+    ('die', 'yes')
+    """
+    text = re.sub(r"[^\w\s]", "", str(answer)).strip().lower()
+    text = re.sub(r"^(the|a|an)\s+", "", text)
+    return _YES_NO.get(text, text)
+
+
+def rounded(value: float, digits: int) -> str:
+    """A number by its first digits.
+
+    >>> rounded(1.0986, 3), rounded(0, 3), rounded(math.inf, 3)
+    ('1.10e+00', '0', 'inf')
+    """
+    if math.isnan(value) or math.isinf(value) or value == 0:
+        return "0" if value == 0 else str(value)
+    return f"{value:.{digits - 1}e}"
+
+
+def near(value: float, digits: int) -> set[str]:
+    """What a number is read as: its first digits, and those of numbers half a step away, so that it counts
+    alike whether it was rounded before or cut.
+    """
+    if value == 0 or not math.isfinite(value):
+        return {rounded(value, digits)}
+    step = 10.0 ** (math.floor(math.log10(abs(value))) - digits + 1)
+    return {rounded(value + shift * step, digits) for shift in (-0.5, 0, 0.5)}
