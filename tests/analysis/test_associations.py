@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.synthetic import DIE, LIKERT, WARNER, survey
+from tests.analysis.reference_survey import DIE, LIKERT, WARNER, survey
 from toolkit.analysis import Sample, association
 from toolkit.local import numeric
 
@@ -60,7 +60,7 @@ def test_a_frame_gives_the_same_as_its_counts() -> None:
     found = association(people(), PAIR)
     assert found.counts.tolist() == [[849, 438], [402, 311]]
     assert found.phi().value == FOUND.phi().value
-    assert repr(found).startswith("<Association of a and b: no / no: 0.603 ± 0.025; ")
+    assert repr(found).startswith("<Association of a and b: no / no: 0.603 (se 0.025); ")
 
 
 def test_who_misses_one_of_them_is_left_out() -> None:

@@ -1,6 +1,6 @@
 import pandas as pd
 
-from tests.analysis.synthetic import DIE, WARNER
+from tests.analysis.reference_survey import DIE, WARNER
 from toolkit.analysis import Sample
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.reading.cells import Reader

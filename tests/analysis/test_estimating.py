@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.analysis.synthetic import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
+from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit import k_ary
 from toolkit.analysis import Sample, estimates
 from toolkit.local import numeric, oracles

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.synthetic import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
+from tests.analysis.reference_survey import CROSSWISE, DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample, estimates
 from toolkit.analysis.found import entry
 from toolkit.local import numeric

@@ -1,4 +1,4 @@
-from tests.analysis.synthetic import DIE
+from tests.analysis.reference_survey import DIE
 from toolkit.analysis.found import Found
 from toolkit.analysis.printing import escaped, latex, paper_rows
 

@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.synthetic import DIE, UNRELATED, survey
+from tests.analysis.reference_survey import DIE, UNRELATED, survey
 from toolkit.analysis import Sample, estimates
 from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampled import Sampled

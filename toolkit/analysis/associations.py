@@ -148,7 +148,7 @@ class Association:
         return np.asarray(found[(found > 0).all(axis=1)])
 
     def __repr__(self) -> str:
-        cells = "; ".join(f"{label}: {value} ± {se}" for label, value, se, _ in self.table.text_rows(9))
+        cells = "; ".join(f"{label}: {value} (se {se})" for label, value, se, _ in self.table.text_rows(9))
         return f"<Association of {' and '.join(self.names)}: {cells}; n = {self.table.n:,}>"
 
 
@@ -165,7 +165,7 @@ def association(
     >>> from toolkit import forced, warner
     >>> pair = association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})
     >>> pair.phi()
-    <Estimate 0.338 ± 0.081 (95 % interval 0.180 to 0.496); n = 2,000; covers sampling and randomization; ...>
+    <Estimate 0.338 (standard error 0.081; 95 % interval 0.180 to 0.496); n = 2,000; covers ...>
     >>> pair.test()
     <TableTest p = 2.211e-05: statistic 17.998, df 1, independence: Pearson's chi-squared of the reports>
     """

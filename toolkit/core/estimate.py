@@ -11,7 +11,6 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, refuse
 from toolkit.core.checks import level as checked_level
-from toolkit.core.composition import parallel
 from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
 from toolkit.core.inference.digits import between, written
@@ -143,7 +142,7 @@ class Estimate:
         >>> from toolkit import forced
         >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
         >>> women - men
-        <Estimate 0.068 ± 0.029 (95 % interval 0.011 to 0.125); n = 2,400; covers sampling and ...>
+        <Estimate 0.068 (standard error 0.029; 95 % interval 0.011 to 0.125); n = 2,400; covers ...>
         """
         if not isinstance(other, Estimate):
             return NotImplemented
@@ -313,7 +312,7 @@ def subtracted(first: Estimate, second: Estimate) -> Estimate:
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     se = se if np.ndim(se) else float(se)
     sampled = all("sampling" in one.covers for one in (first, second))
-    said = [f"{which}: {note}" for which, one in (("first", first), ("second", second)) for note in one.notes]
+    said = contrasts.notes_of_both(first.notes, second.notes, SIMULATED)
     return replace(
         first,
         value=value,
@@ -321,23 +320,13 @@ def subtracted(first: Estimate, second: Estimate) -> Estimate:
         labels=first.labels if first.labels == second.labels else ("difference",),
         cov=None if first.cov is None or second.cov is None else first.cov + second.cov,
         n=None if first.n is None or second.n is None else first.n + second.n,
-        loss=_together(first, second, sampled=sampled),
+        loss=contrasts.loss_of_both(first.loss, second.loss, sampled=sampled),
         covers=first.covers if first.covers == second.covers else f"{first.covers}; {second.covers}",
         method=first.method if first.method == second.method else f"{first.method}; {second.method}",
         notes=(contrasts.INDEPENDENT_GROUPS if sampled else contrasts.INDEPENDENT_NOISE, *said),
         basis=contrasts.difference_basis(first._basis, second._basis, value, se),
         fit=None,
     )
-
-
-def _together(first: Estimate, second: Estimate, *, sampled: bool) -> Loss | None:
-    """What both cost one person: of independent samples everybody is in one, of a curator's tables maybe in
-    both.
-    """
-    if first.loss is None or second.loss is None:
-        return None
-    losses = first.loss, second.loss
-    return parallel(losses, neighbors="add_remove") if sampled else losses[0] + losses[1]
 
 
 def boundary_note(value: float | Array, inside: str = "mle") -> tuple[str, ...]:

@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.analysis.synthetic import DIE, survey
+from tests.analysis.reference_survey import DIE, survey
 from toolkit.analysis import Sample
 from toolkit.analysis.sampling.calibration import calibration, margin
 

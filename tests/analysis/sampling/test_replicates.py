@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
+from tests.analysis.reference_survey import DIE, survey
 from tests.analysis.sampling.test_calibration import CELLS, COLUMNS, MARGINS, TOTALS
-from tests.analysis.synthetic import DIE, survey
 from toolkit.analysis import Replicates, Sample
 
 DATA = survey()

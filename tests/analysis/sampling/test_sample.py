@@ -5,7 +5,7 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from tests.analysis.synthetic import DIE, LIKERT, UNRELATED, WARNER, survey
+from tests.analysis.reference_survey import DIE, LIKERT, UNRELATED, WARNER, survey
 from toolkit.analysis import Sample
 from toolkit.local import numeric, oracles
 

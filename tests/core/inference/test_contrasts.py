@@ -158,6 +158,13 @@ def test_noise_is_subtracted_by_bounds_that_hold_whatever_its_law() -> None:
     assert (normal.release(3.0) - normal.release(1.0)).interval().method in ("bounds", "mover")
 
 
+def test_what_is_simulated_is_said_of_the_difference_too() -> None:
+    mechanism = Laplace.for_epsilon(1.0, sensitivity=1)
+    gap = mechanism.release(10) - mechanism.release(4, rng=np.random.default_rng(0))
+    assert "simulated, no privacy claim" in repr(gap)
+    assert len(gap.notes) == 2
+
+
 def test_what_cannot_be_subtracted_is_refused() -> None:
     one, three = DIE.estimate_counts([50, 50]), forced_options(3, ["0.1"] * 3).estimate_counts([5, 6, 7])
     with pytest.raises(ValueError, match="one and itself"):

@@ -38,7 +38,7 @@ class Sample:
     >>> from toolkit import forced
     >>> sample = Sample(weights=[1, 2, 1, 2], clusters=[1, 1, 2, 2])
     >>> sample.mean(forced("1/6", "1/6").scores([1, 0, 0, 1]))
-    <Estimate 0.50 ± 0.25 (95 % interval -2.68 to 3.68); n = 4; covers sampling (weights, clusters, 1 df) ...>
+    <Estimate 0.50 (standard error 0.25; 95 % interval -2.68 to 3.68); n = 4; covers sampling ...>
     """
 
     weights: Any = None

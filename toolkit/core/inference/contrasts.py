@@ -15,7 +15,9 @@ from scipy.special import ndtr, ndtri
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.composition import parallel
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, Student, Tails, cut
+from toolkit.core.loss import Loss
 
 INDEPENDENT_GROUPS = "independent groups: the errors of both are added, which holds if nobody is in both"
 INDEPENDENT_NOISE = "independent noise: the errors of both are added"
@@ -123,6 +125,22 @@ def same_entries(value: Any, labels: Sequence[str | int], other: Any, others: Se
     """Refuse a difference of estimates of different things; two single numbers may be called differently."""
     if np.shape(value) != np.shape(other) or (np.ndim(value) and tuple(labels) != tuple(others)):
         refuse("a difference must be of estimates with the same labels", "others", "entries go by label")
+
+
+def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> Loss | None:
+    """What both cost one person: of independent samples everybody is in one, of a curator's tables maybe in
+    both.
+    """
+    if first is None or second is None:
+        return None
+    return parallel([first, second], neighbors="add_remove") if sampled else first + second
+
+
+def notes_of_both(first: Sequence[str], second: Sequence[str], whole: str) -> list[str]:
+    """The notes of both, each with whose it is; `whole` is said of the difference, if of either."""
+    said = [f"{which}: {note}" for which, own in (("first", first), ("second", second)) for note in own]
+    kept = [note for note in said if not note.endswith(whole)]
+    return [whole, *kept] if len(kept) < len(said) else said
 
 
 def weighted_sum(
