@@ -105,6 +105,15 @@ def test_weights_enter_the_mean_and_the_sample_enters_its_error() -> None:
     assert found.interval().method == "t"
 
 
+def test_a_model_without_covariates_has_the_design_based_estimate_and_error() -> None:
+    """The Hájek mean of the scores with Taylor's variance, as svy has it: 0.331616149, 0.014816085, 57 df."""
+    options = {"weights": "weight", "strata": "stratum", "clusters": "psu"}
+    found = logistic("forced ~ 1", DATA, DIE, **options).margins()
+    assert abs(found.value - 0.331616149) < 1e-9
+    assert abs(found.se - 0.014816085) < 1e-9
+    assert np.allclose(found.interval().low, 0.301947, atol=1e-6)
+
+
 def test_a_posterior_is_given_only_with_a_warning_and_averages_to_the_prevalence() -> None:
     with pytest.warns(UserWarning, match="never publish it"):
         found = FIT.posterior()
