@@ -89,6 +89,23 @@ def test_numbers_that_are_categories_go_in_steps() -> None:
     assert np.allclose(steps.value, shares[1:] - shares[0])
 
 
+def test_age_bands_and_ordered_categories_keep_their_order() -> None:
+    bands = pd.cut(DATA.age, [17, 39, 59, 99])
+    found = logistic("forced ~ band", DATA.assign(band=bands), DIE).margins("band")
+    assert found.labels == ("band: (39, 59] − (17, 39]", "band: (59, 99] − (17, 39]")
+    words = pd.Categorical(
+        bands.cat.codes.map({0: "young", 1: "middle", 2: "old"}), ["young", "middle", "old"]
+    )
+    named = logistic("forced ~ band", DATA.assign(band=words), DIE)
+    assert named.labels[1:] == ("band[T.middle]", "band[T.old]")
+    assert named.margins("band").labels[0] == "band: middle − young"
+    assert np.allclose(named.margins("band").value, found.value)
+    polars = pl.from_pandas(DATA.assign(band=words.astype(str))).with_columns(
+        pl.col("band").cast(pl.Enum(["young", "middle", "old"]))
+    )
+    assert np.allclose(logistic("forced ~ band", polars, DIE).margins("band").value, found.value)
+
+
 def test_the_derivative_goes_through_transforms_and_interactions() -> None:
     fit = logistic("forced ~ female * np.log(income) + I(age10 ** 2)", DATA, DIE)
     step, value = 1e-3, fit.margins("income")
