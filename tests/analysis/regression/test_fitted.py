@@ -63,6 +63,21 @@ def test_one_coefficient_by_name() -> None:
         FIT["height"]
 
 
+def test_a_contrast_uses_the_covariance() -> None:
+    """The same model with women as the base: its intercept is a sum of two coefficients of ours."""
+    other = logistic("forced ~ I(1 - female) + age10 + loginc", DATA, DIE)
+    women = FIT.contrast({"Intercept": 1, "female": 1})
+    assert abs(women.value - other.value[0]) < 1e-8
+    assert abs(women.se - other.se[0]) < 1e-8
+    assert women.labels == ("1 × Intercept + 1 × female",)
+    assert (
+        logistic("forced ~ female", DATA, DIE, clusters="c60").contrast({"female": 2}).interval().method
+        == "t"
+    )
+    with pytest.raises(ValueError, match="must be one of the labels, got 'height'"):
+        FIT.contrast({"height": 1})
+
+
 def test_a_sample_is_compared_by_wald_on_f() -> None:
     """One coefficient: F is t squared, with the same p."""
     options = {"weights": "weight", "strata": "stratum", "clusters": "psu"}

@@ -89,6 +89,23 @@ def test_numbers_that_are_categories_go_in_steps() -> None:
     assert np.allclose(steps.value, shares[1:] - shares[0])
 
 
+def test_age_bands_and_ordered_categories_keep_their_order() -> None:
+    bands = pd.cut(DATA.age, [17, 39, 59, 99])
+    found = logistic("forced ~ band", DATA.assign(band=bands), DIE).margins("band")
+    assert found.labels == ("band: (39, 59] − (17, 39]", "band: (59, 99] − (17, 39]")
+    words = pd.Categorical(
+        bands.cat.codes.map({0: "young", 1: "middle", 2: "old"}), ["young", "middle", "old"]
+    )
+    named = logistic("forced ~ band", DATA.assign(band=words), DIE)
+    assert named.labels[1:] == ("band[T.middle]", "band[T.old]")
+    assert named.margins("band").labels[0] == "band: middle − young"
+    assert np.allclose(named.margins("band").value, found.value)
+    polars = pl.from_pandas(DATA.assign(band=words.astype(str))).with_columns(
+        pl.col("band").cast(pl.Enum(["young", "middle", "old"]))
+    )
+    assert np.allclose(logistic("forced ~ band", polars, DIE).margins("band").value, found.value)
+
+
 def test_the_derivative_goes_through_transforms_and_interactions() -> None:
     fit = logistic("forced ~ female * np.log(income) + I(age10 ** 2)", DATA, DIE)
     step, value = 1e-3, fit.margins("income")
@@ -103,6 +120,15 @@ def test_weights_enter_the_mean_and_the_sample_enters_its_error() -> None:
     assert abs(found.value - np.average(share, weights=DATA.weight)) < 1e-12
     assert abs(found.se - 0.0148) < 0.0004  # the design-based error of the same share is 0.01482
     assert found.interval().method == "t"
+
+
+def test_a_model_without_covariates_has_the_design_based_estimate_and_error() -> None:
+    """The Hájek mean of the scores with Taylor's variance, as svy has it: 0.331616149, 0.014816085, 57 df."""
+    options = {"weights": "weight", "strata": "stratum", "clusters": "psu"}
+    found = logistic("forced ~ 1", DATA, DIE, **options).margins()
+    assert abs(found.value - 0.331616149) < 1e-9
+    assert abs(found.se - 0.014816085) < 1e-9
+    assert np.allclose(found.interval().low, 0.301947, atol=1e-6)
 
 
 def test_a_posterior_is_given_only_with_a_warning_and_averages_to_the_prevalence() -> None:

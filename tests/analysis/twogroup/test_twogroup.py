@@ -164,6 +164,15 @@ def test_nobody_is_a_carrier_and_nobody_has_a_division_by_zero() -> None:
     assert isinstance(found, Lying)
     assert found.estimate.value[0] == pytest.approx(0)
     assert boundary_test(-1e-12, "").p == 1
+    exactly = lie_detector([[250, 750], [750, 250]], (0.25, 0.75))
+    assert exactly.estimate.value[0] == 0
+    assert np.isnan(exactly.estimate.value[1])
+    assert np.isnan(exactly.estimate.se[1])
+    assert np.isfinite(exactly.estimate.se[0])
+    assert "— ± —" in repr(exactly.estimate)
+    certain = cheater_detection([[0, 100], [0, 100]], (0.2, 0.8))
+    assert np.isnan(tuple(certain.interval())).all()
+    assert np.isnan(certain.estimate.interval().low).all()
 
 
 def test_the_reach_of_imbens_and_manski_solves_its_equation() -> None:

@@ -4,7 +4,7 @@ comparison.
 
 import html
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
@@ -90,15 +90,31 @@ class Fitted:
         return self.coefficients.notes
 
     def __getitem__(self, label: str) -> Estimate:
-        """One coefficient by its label."""
-        if label not in self.labels:
-            refuse(
-                "a coefficient must be one of the labels",
-                repr(label),
-                f"they are {', '.join(map(str, self.labels))}",
-            )
-        place = self.labels.index(label)
-        return part_of(self.coefficients, place)
+        """One coefficient by its label, by itself; for sums and differences there is `contrast`."""
+        weights = self._weights({label: 1.0})
+        return part_of(self.coefficients, int(np.argmax(weights)))
+
+    def contrast(self, weights: Mapping[str, float]) -> Estimate:
+        """A weighted sum of coefficients, {"female": 1, "male": -1}, with the error that their covariance
+        gives.
+
+        To subtract two coefficients from each other as if they were independent would be wrong: they come
+        from the same people.
+        """
+        by = self._weights(weights)
+        value, se = float(by @ self.value), float(np.sqrt(by @ self.cov @ by))
+        label = " + ".join(f"{weight:g} × {name}" for name, weight in weights.items())
+        return _alone(self.coefficients, value, se, label)
+
+    def _weights(self, weights: Mapping[str, float]) -> Array:
+        """One weight for each coefficient, zero where none was named."""
+        found = np.zeros(len(self.labels))
+        for label, weight in weights.items():
+            if label not in self.labels:
+                shown = ", ".join(map(str, self.labels))
+                refuse("a coefficient must be one of the labels", repr(label), f"they are {shown}")
+            found[self.labels.index(label)] = weight
+        return found
 
     def interval(self, level: float = 0.95) -> Interval:
         """An interval for each coefficient: by the normal law, or by t where a sample has degrees of
@@ -238,16 +254,10 @@ def p_value(p: float) -> str:
 def part_of(whole: Estimate, place: int) -> Estimate:
     """One entry of an estimate by itself, with the same kind of interval."""
     value, se = float(np.asarray(whole.value)[place]), float(np.asarray(whole.se)[place])
+    return _alone(whole, value, se, whole.labels[place])
+
+
+def _alone(whole: Estimate, value: float, se: float, label: str | int) -> Estimate:
+    """A number that was made of an estimate with several, with the same kind of interval."""
     basis = Student(value, se, whole.basis.df) if isinstance(whole.basis, Student) else Normal(value, se)
-    return Estimate(
-        value,
-        se,
-        (whole.labels[place],),
-        np.array([[se**2]]),
-        whole.n,
-        whole.loss,
-        whole.covers,
-        whole.method,
-        whole.notes,
-        basis,
-    )
+    return replace(whole, value=value, se=se, labels=(label,), cov=np.array([[se**2]]), basis=basis)

@@ -37,9 +37,9 @@ def logistic(
     """Regression of a yes/no truth on covariates, from reports that a design has randomized.
 
     A person with covariates x has the trait with probability g(x'b); a report y then has probability
-    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The maximum of this likelihood is found by
-    Fisher scoring from zero. Where it lies at infinity, as low prevalence often makes it, the fit is refused;
-    penalty="jeffreys" is always finite.
+    P[no, y] (1 - g) + P[yes, y] g, whatever the number of reports. The likelihood is climbed by Fisher
+    scoring from zero to an inner maximum. Where it rises towards infinity instead, as it can if the trait is
+    rare or the people are few, the fit is refused; with penalty="jeffreys" the maximum is always finite.
 
     Parameters
     ----------

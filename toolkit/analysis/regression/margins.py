@@ -41,7 +41,7 @@ def effects(
     if levels is not None:
         return [effect for level in levels for effect in _at(covariates, shares, variable, level)]
     in_steps = any(label.startswith(f"C({variable}") for label in covariates.labels)
-    steps = _steps(values, in_steps)
+    steps = covariates.declared(variable) or _steps(values, in_steps)
     if steps is None:
         return _derivatives(covariates, shares, variable, values)
     first = shares(covariates.where(variable, _everywhere(covariates, steps[0])))
@@ -62,7 +62,11 @@ def _steps(values: Column, in_steps: bool) -> list[Any] | None:
 
 
 def _everywhere(covariates: Covariates, level: Any) -> Column:
-    return np.full(len(covariates.matrix), level, dtype=object if isinstance(level, str) else None)
+    found = np.empty(
+        len(covariates.matrix), dtype=None if isinstance(level, int | float | np.number) else object
+    )
+    found[:] = level
+    return found
 
 
 def _at(covariates: Covariates, shares: Shares, variable: str, level: Any) -> list[Effect]:

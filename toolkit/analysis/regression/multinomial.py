@@ -101,8 +101,9 @@ def multinomial(
 ) -> MultinomialFit:
     """Regression of a truth among k options on covariates, from reports that a design has randomized.
 
-    Each option but the base has coefficients of its own, the logarithms of odds against the base. The maximum
-    of the likelihood is found by Fisher scoring from zero; one at infinity is refused.
+    Each option but the base has coefficients of its own, the logarithms of odds against the base. The
+    likelihood is climbed by Fisher scoring from zero to an inner maximum; where it rises towards infinity,
+    the fit is refused.
 
     Parameters
     ----------

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, ndtri
 
-from toolkit.analysis.twogroup.groups import Groups, Tested, boundary_test, outside_notes, read_groups
+from toolkit.analysis.twogroup.groups import (
+    Groups,
+    Tested,
+    boundary_test,
+    outside_notes,
+    read_groups,
+    standard_errors,
+)
 from toolkit.core.arrays import Array
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
@@ -52,12 +59,14 @@ class Cheating:
         return float(value[0]), float(value[0] + value[2])
 
     def interval(self, level: float = 0.95) -> Interval:
-        """An interval that holds the true share with this chance wherever in the range it lies (Imbens and
-        Manski 2004): shorter than one that holds the whole range.
+        """An interval that, for large groups, holds the true share with this chance wherever in the range it
+        lies (Imbens and Manski 2004): shorter than one that holds the whole range.
         """
         wanted, se = check_level(level), np.asarray(self.estimate.se)
         low, high = self.range
-        reach = imbens_manski(max(high - low, 0.0) / max(se[0], se[1]), wanted)
+        if np.isnan(se).any():  # all answers are equal, and say nothing of the next one
+            return Interval(np.nan, np.nan, wanted, "imbens-manski")
+        reach = imbens_manski(max(high - low, 0.0) / max(float(se[0]), float(se[1])), wanted)
         return cut(low - reach * se[0], max(low, high) + reach * se[1], (0.0, 1.0), wanted, "imbens-manski")
 
 
@@ -84,7 +93,7 @@ def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
     value = solve @ groups.seen + np.array([0.0, 0.0, 1.0])
     cov = solve @ np.diag(groups.variance) @ solve.T
     highest = _likeliest(groups, value)[1]
-    se = np.sqrt(np.diag(cov))
+    se = standard_errors(cov)
     estimate = Estimate(
         value=value,
         se=se,

@@ -147,6 +147,14 @@ def _tallied(reports: Any, p: Any, by: Any, labels: Labels) -> Array:
     return np.array([[np.count_nonzero(codes[one] == code) for code in (0, 1)] for one in mine], dtype=float)
 
 
+def standard_errors(cov: Array) -> Array:
+    """Roots of the variances. Where all answers are equal there is none, and zero would be false
+    certainty.
+    """
+    variances = np.diag(cov)
+    return np.sqrt(np.where(variances > 0, variances, np.nan))
+
+
 def boundary_test(ratio: float, null: str) -> Tested:
     """A likelihood ratio whose null lies on the edge: half the time it is 0, else chi-squared with one
     degree of freedom.

@@ -6,7 +6,14 @@ from typing import Any
 import numpy as np
 from scipy.special import chdtri
 
-from toolkit.analysis.twogroup.groups import Groups, Tested, boundary_test, outside_notes, read_groups
+from toolkit.analysis.twogroup.groups import (
+    Groups,
+    Tested,
+    boundary_test,
+    outside_notes,
+    read_groups,
+    standard_errors,
+)
 from toolkit.core.arrays import Array
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
@@ -69,13 +76,13 @@ def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
     carriers, admit = 1 - others, float(groups.seen[0]) - others * (1 - first)
     # of carriers, and of those who admit it, by the shares of yes
     slope = np.array([[-1.0, 1.0], [gap - (1 - first), 1 - first]]) / gap
-    if carriers != 0:
-        slope[1] = slope[1] / carriers - admit / carriers**2 * slope[0]
+    # nobody, exactly: then nobody's honesty can be told
+    slope[1] = slope[1] / carriers - admit / carriers**2 * slope[0] if carriers != 0 else np.nan
     value = np.array([carriers, admit / carriers if carriers != 0 else np.nan])
     cov = slope @ np.diag(groups.variance) @ slope.T
     shares, highest = _likeliest(groups, others, admit)
     alone, honest = _profile(groups, 1.0)
-    se = np.sqrt(np.diag(cov))
+    se = standard_errors(cov)
     estimate = Estimate(
         value=value,
         se=se,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.twogroup.groups import Groups, outside_notes, read_groups
+from toolkit.analysis.twogroup.groups import Groups, outside_notes, read_groups, standard_errors
 from toolkit.core.arrays import Array
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal
@@ -43,7 +43,7 @@ def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
     value = solve @ groups.seen
     cov = solve @ np.diag(groups.variance) @ solve.T
     inside, highest = _likeliest(groups, value)
-    se = np.sqrt(np.diag(cov))
+    se = standard_errors(cov)
     estimate = Estimate(
         value=value,
         se=se,

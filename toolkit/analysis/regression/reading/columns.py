@@ -103,11 +103,25 @@ def groups(values: Column) -> npt.NDArray[np.intp]:
 
 
 def with_column(data: Any, name: str, values: Column) -> Any:
-    """The same kind of frame with other values in one column."""
+    """The same kind of frame with other values in one column; categories of pandas stay categories."""
+    if hasattr(data, "assign"):
+        kind = getattr(data.get(name), "dtype", None)
+        pandas = extra("pandas")
+        kept = isinstance(kind, pandas.CategoricalDtype) and values.dtype.kind != "f"
+        return data.assign(**{name: pandas.Categorical(values, dtype=kind) if kept else values})
     narwhals = extra("narwhals")
     frame = narwhals.from_native(data, eager_only=True)
     made = narwhals.new_series(name, values.tolist(), backend=frame.implementation)
     return frame.with_columns(made.alias(name)).to_native()
+
+
+def categories(data: Any, name: str) -> list[Any] | None:
+    """The categories that a column declares and has, in their order; None where it declares none."""
+    declared = getattr(getattr(data[name], "dtype", None), "categories", None)
+    if declared is None:
+        return None
+    there = set(column(data, name, "a variable").tolist())
+    return [level for level in list(declared) if level in there]
 
 
 def with_text_as_objects(data: Any) -> Any:

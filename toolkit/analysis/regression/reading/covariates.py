@@ -12,6 +12,7 @@ from toolkit.analysis.regression.reading.columns import (
     Column,
     absent,
     as_frame,
+    categories,
     column,
     names,
     numbers,
@@ -48,6 +49,10 @@ class Covariates:
                 )
             return np.asarray(self.matrix[:, self.labels.index(name)])
         return column(self.data, name, "a variable")
+
+    def declared(self, name: str) -> list[Any] | None:
+        """The categories of a variable in the order that it declares; None where it declares none."""
+        return None if isinstance(self.data, np.ndarray) else categories(self.data, name)
 
     def where(self, name: str, values: Column) -> Array:
         """The matrix if one variable had these values, and all else stayed as it is."""
