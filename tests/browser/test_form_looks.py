@@ -76,7 +76,7 @@ def every_screen(person):
     yield person.heading.inner_text()
     person.press("Next").press("Continue")
     yield stop()
-    person.choose("Yes, we can know it").press("Next").choose("Yes")
+    person.choose("Yes, we can be sure").press("Next").choose("Yes")
     yield stop()
     person.write("12").choose("No").press("Next").press("Turn the wheel")
     yield stop()
@@ -208,4 +208,4 @@ def test_a_screen_reader_hears_the_heading_of_a_new_screen_and_what_is_wrong(pho
 def test_without_scripts_the_page_says_that_nothing_was_sent(phone):
     person = phone(modes(), java_script_enabled=False)
     person.page.goto(person.site.url)
-    expect(person.page.locator("main")).to_contain_text("Nothing was sent.")
+    expect(person.page.locator("main")).to_contain_text("No answer was sent.")

@@ -149,9 +149,9 @@ def test_nothing_is_asked_of_the_server_between_the_page_and_the_report(phone):
     person = phone(modes()).open()
     person.page.wait_for_load_state("networkidle")
     loaded = len(person.requests)
-    person.press("I take part").choose("Yes").press("Next").choose("No, chance may have changed it").press(
-        "Next"
-    )
+    person.press("I take part").choose("Yes").press("Next").choose(
+        "No, not sure: chance may have changed it"
+    ).press("Next")
     person.choose("No").choose("Yes").press("Next").press("Turn the wheel").choose("No").choose("Same").write(
         ""
     )
@@ -285,7 +285,7 @@ def hostile():
 def test_markup_in_any_text_of_a_survey_is_shown_as_it_is_and_does_nothing(phone):
     person = phone(hostile())
     person.page.on("dialog", lambda dialog: pytest.fail(f"a script ran: {dialog.message}"))
-    person.begin().choose("Yes, we can know it").press("Next")
+    person.begin().choose("Yes, we can be sure").press("Next")
 
     def literal():
         assert HOSTILE in person.page.locator("body").evaluate("body => body.innerText")

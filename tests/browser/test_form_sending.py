@@ -170,7 +170,7 @@ def test_of_two_tabs_only_one_report_is_sent(phone):
     expect(first.heading).to_have_text(endings)
     expect(second.heading).to_have_text(endings)
     late.press("Send").sees("Thank you")
-    expect(late.page.get_by_text("This phone has already answered")).to_be_visible()
+    expect(late.page.get_by_text("From this browser answers were sent already")).to_be_visible()
     one_report(first, first.posts() + second.posts() + late.posts())
     assert late.posts() == []
 
@@ -192,7 +192,7 @@ def test_of_two_tabs_that_write_at_the_same_moment_the_last_word_is_what_both_se
     )
     person.page.evaluate(OVERTAKEN, [json.dumps({"key": "0" * 32, "body": body, "link": None})])
     person.press("Send").sees("Thank you")
-    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+    expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
     assert [sent.decode() for sent in person.posts()] == [body]
 
 
@@ -201,7 +201,7 @@ def test_whoever_has_answered_is_not_asked_again(phone):
     person.page.go_back()
     person.sees("Thank you")
     person.page.reload()
-    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+    expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
     assert len(person.posts()) == 1
 
 
@@ -230,7 +230,7 @@ def test_a_token_leaves_the_address_at_once_survives_a_reload_and_is_sent_once(p
     )
     person.page.goto("about:blank")
     person.open(f"#t={TOKEN}")
-    expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+    expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
 
 
 def test_a_link_that_was_used_elsewhere_is_refused_and_another_link_is_another_person(phone):
@@ -254,7 +254,7 @@ def test_a_phone_remembers_every_link_that_was_used_on_it(phone):
         person.page.goto("about:blank")
     for link in links:
         person.open(f"#t={link}")
-        expect(person.page.get_by_text("This phone has already answered")).to_be_visible()
+        expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
         person.page.goto("about:blank")
     person.open("")
     assert len(person.posts()) == 2

@@ -28,9 +28,9 @@ def test_the_whole_way_in_every_mode_by_mouse(phone):
     person = phone(modes()).begin()
     person.sees("Practice").choose("Yes").sees("What chance has made of it")
     assert set(facts(person)) == {"You answered", "Chance", "We would send"}
-    person.press("Next").sees("One question about the method").choose("Yes, we can know it")
+    person.press("Next").sees("One question about the method").choose("Yes, we can be sure")
     expect(person.page.get_by_text("Not quite.")).to_be_visible()
-    person.press("Back").choose("No, chance may have changed it")  # the first answer counts
+    person.press("Back").choose("No, not sure: chance may have changed it")  # the first answer counts
     expect(person.page.get_by_text("That is right.")).to_be_visible()
     person.press("Next").sees("Question 1 of 5").choose("Yes").sees("Question 2 of 6").write("12.5")
     person.sees("Question 3 of 6").choose("No").sees("What chance has made of it").press("Next")
@@ -49,11 +49,12 @@ def test_the_whole_way_in_every_mode_by_mouse(phone):
     }  # fmt: skip
     assert stored["understood"] is False
     key = json.loads(body)["key"]
-    assert facts(person)["Receipt (SHA-256 of your report’s number, shortened)"] == sha256(key).hex()[:16]
+    receipt = "Receipt (SHA-256 of the random number you sent, shortened): show it to nobody"
+    assert facts(person)[receipt] == sha256(key).hex()[:16]
     assert key not in person.page.locator("body").inner_text(), (
         "whoever has the key could ask the server for the report"
     )
-    expect(person.page.get_by_text("Your real answers have been erased from this page.")).to_be_visible()
+    expect(person.page.get_by_text("The answers on this page are erased.")).to_be_visible()
 
 
 def test_the_whole_way_by_keyboard_alone(phone):
@@ -219,7 +220,7 @@ def test_names_of_questions_are_only_names(phone):
     names = ["gender", "spending", "consent", "review", "constructor", "end"]
     questions = [Question(name, f"About {name}?", design=warner(p="3/4")) for name in names]
     person = phone(Survey("Names", questions, consent="Stop.", ceiling=20)).begin()
-    person.choose("Yes").press("Next").choose("Yes, we can know it").press("Next")
+    person.choose("Yes").press("Next").choose("Yes, we can be sure").press("Next")
     for place, name in enumerate(names, start=1):
         person.sees(f"Question {place} of 6")
         expect(person.page.get_by_role("group", name=f"About {name}?")).to_be_visible()
