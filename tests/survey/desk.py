@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+from tests.survey.samples import SAID
 from toolkit import warner
 from toolkit.local import oracles
 from toolkit.survey.question import Question
@@ -25,7 +26,8 @@ def campus(access: str = "open", **changes: Any) -> Survey:
         Question("tried", "Which of these have you tried?", design=oracles.tick_boxes(["a", "b", "c"], 1.0)),
         Question("note", "Anything else?", free_text=True, required=False, warning="Please name nobody."),
     ]
-    return Survey("Campus", questions, consent="You may stop at any time.", access=access, **changes)
+    texts = {"title": "Campus", "consent": "You may stop at any time."}
+    return Survey(questions=questions, access=access, **texts, **{**SAID, **changes})
 
 
 ANSWERS = {"faculty": 1, "cheated": 0, "tried": [2, 1], "note": "all fine"}

@@ -44,6 +44,17 @@ DESIGNS: dict[str, Randomizer] = {name: example(name) for name in CATALOGUE} | {
 }
 
 
+SAID = {
+    "controller": "Institute of Examples",
+    "contact": "us@example.org",
+    "purpose": "a study",
+    "retention": "ten years",
+    "publication": "totals",
+    "approval": "none needed",
+}
+"""What must be said before a survey is served beyond this machine."""
+
+
 def cheated(**changes: Any) -> Question:
     return Question("cheated", "Have you ever cheated on an exam?", **{"design": warner(p="2/3"), **changes})
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.survey.samples import cheated, faculty, survey
+from tests.survey.samples import SAID, cheated, faculty, survey
 from toolkit.survey.background import CollectError, find, launch
 from toolkit.survey.collector import Collector, start
 from toolkit.survey.rehearsal import rehearse
@@ -271,7 +271,10 @@ def test_nothing_of_the_researchers_side_is_at_the_respondents_address():
 
 
 def test_a_public_address_is_the_link(folder):
-    collector = start(survey(), database="sqlite:///campus.db", public_url="https://survey.example/")
+    address = {"database": "sqlite:///campus.db", "public_url": "https://survey.example/"}
+    with pytest.raises(ValueError, match="served beyond this machine must say controller"):
+        start(survey(), **address)
+    collector = start(survey(**SAID), **address)
     assert collector.url == collector.status().url == "https://survey.example/"
     collector.qr(folder / "code.png")
     assert (folder / "code.png").read_bytes().startswith(b"\x89PNG")

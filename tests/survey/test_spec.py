@@ -178,7 +178,7 @@ def test_what_the_page_gets() -> None:
         True,
     )
     assert page["consent"]["own"]["en"].startswith("We study exams.\n\nThis is a demonstration.")
-    assert page["consent"]["promise"]["en"][0].startswith("Nobody, neither we nor the server")
+    assert page["consent"]["promise"]["en"][0].startswith("Nobody, not even we")
     assert page["questions"][1]["show_if"] == {"faculty": [1]}
 
 

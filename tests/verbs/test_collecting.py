@@ -1,7 +1,7 @@
 import sqlite3
 from contextlib import closing
 
-from tests.survey.samples import cheated, survey
+from tests.survey.samples import SAID, cheated, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
 from toolkit.command import main
@@ -75,7 +75,11 @@ def test_an_older_collection_is_migrated_by_a_verb(folder, capsys):
 
 
 def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, capsys):
-    told = said(capsys, "open", "exams.toml", "--public-url", "https://survey.example.org/exams/")
+    address = ("--public-url", "https://survey.example.org/exams/")
+    assert main(["open", "exams.toml", *address]) == 2
+    assert "served beyond this machine must say controller" in capsys.readouterr().err
+    survey(**SAID).save("exams.toml")
+    told = said(capsys, "open", "exams.toml", *address)
     assert told == "open: 0 reports; no server that you started is running on this machine\n"
     assert find(f"sqlite:///{folder / 'survey.db'}") is None
     assert "https://survey.example.org/exams/" in said(capsys, "serve", "exams.toml").splitlines()

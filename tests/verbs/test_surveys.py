@@ -3,7 +3,7 @@ import pytest
 from tests.survey.samples import cheated, survey
 from tests.verbs.shell import said
 from toolkit.command import main
-from toolkit.survey.consent.dpia import sheet, sheet_html
+from toolkit.survey.dpia import sheet, sheet_html
 
 
 def test_check_prints_what_people_agree_to_or_what_is_wrong(folder, capsys):

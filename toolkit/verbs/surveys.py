@@ -70,7 +70,7 @@ def _reminders(survey: "Survey", language: str | None) -> list[str]:
 
 
 def _write_sheet(survey: "Survey", path: Path) -> None:
-    from toolkit.survey.consent.dpia import sheet, sheet_html
+    from toolkit.survey.dpia import sheet, sheet_html
 
     if path.suffix not in (".md", ".html"):
         refuse("`--dpia` must name a .md or .html file", path.name, "the sheet is written as one of them")

@@ -4,13 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.survey.samples import cheated, survey
+from tests.survey.samples import SAID, cheated, survey
 from toolkit import Survey
 from toolkit.survey.consent.stated import check_reach, missing, paragraphs
 from toolkit.survey.language.phrases import languages
 from toolkit.survey.writing.survey_fields import STATED
-
-SAID = {name: f"the {name}" for name in STATED if name != "withdrawal"}
 
 
 def test_without_it_the_page_says_that_this_is_a_demonstration() -> None:

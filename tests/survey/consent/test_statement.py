@@ -165,7 +165,7 @@ def test_what_is_stored_is_told() -> None:
 def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons() -> None:
     text = survey(cheated(), consent="We study exams.").consent_text()
     parts = text.split("\n\n")
-    assert parts[0].startswith("Nobody, neither we nor the server, can be sure of your real answer from what")
+    assert parts[0].startswith("Nobody, not even we, can be sure of your real answer from what")
     assert parts[1] == "We study exams."
     assert (
         "“Have you ever cheated on an exam?”\nIf your answer is “Yes”, we receive “Yes” 2 times in 3 (●●○)"
@@ -203,7 +203,7 @@ def test_a_language_of_the_researchers_own_is_spoken_throughout() -> None:
     gaps = {f"promise_{name}": sentence for name, sentence in phrases("en").items() if "{" in sentence}
     page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
     made = survey(cheated(), languages=["it"], words={"it": {**promised, **gaps, **page}})
-    assert made.consent_text().startswith("Nobody, nëithër wë nor thë sërvër")
+    assert made.consent_text().startswith("Nobody, not ëvën wë")
     assert made.for_page()["questions"][0]["options"][1]["label"] == {"it": "Yës"}
 
 

@@ -8,9 +8,9 @@ import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, Survey, warner
-from toolkit.survey.consent.dpia import sheet, sheet_html
+from toolkit.survey.dpia import sheet, sheet_html
 
-CAMPUS = Path(__file__).parents[3] / "data" / "campus.toml"
+CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 
 
 class Text(HTMLParser):
