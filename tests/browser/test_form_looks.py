@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from tests.browser.forms import kinds, modes
 from toolkit import warner
+from toolkit.survey import client
 from toolkit.survey.language.words import KNOWN, interface
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
@@ -223,3 +224,34 @@ def test_without_scripts_the_page_says_that_nothing_was_sent(phone):
     person = phone(modes(), java_script_enabled=False)
     person.page.goto(person.site.url)
     expect(person.page.locator("main")).to_contain_text("No answer was sent.")
+
+
+def test_the_wheel_can_be_seen_in_the_colours_of_a_contrast_theme(phone):
+    person = phone(modes(), forced_colors="active").begin().choose("Yes")
+    sectors = [
+        one.evaluate("one => getComputedStyle(one).fill") for one in person.page.locator(".wheel path").all()
+    ]
+    ground = person.page.evaluate("() => getComputedStyle(document.body).backgroundColor")
+    assert len({*sectors, ground}) == 3
+    line = person.page.locator(".wheel path").first.evaluate("one => getComputedStyle(one).stroke")
+    assert all(contrast(line, sector) >= 3 for sector in sectors)
+
+
+def test_while_it_loads_the_page_asks_for_patience_and_every_script_is_asked_for_at_once(phone):
+    """That a browser is too old is said after 15 seconds: until then it may just be slow."""
+    person = phone(modes())
+    held = []
+    person.page.route("**/*.js", lambda route: held.append(route))
+    person.page.goto(person.site.url, wait_until="commit")
+    expect(person.page.get_by_text("One moment …", exact=True)).to_be_visible()
+    expect(person.page.locator(".late")).to_be_hidden()
+    expect(person.page.locator(".late")).to_contain_text("Or the connection was cut")
+    person.page.wait_for_timeout(200)
+    names = sorted(route.request.url.rpartition("/")[2] for route in held)
+    assert names == sorted(
+        {name for name in client.NAMES if name.endswith(".js")} - {"blind.js", "signing.js"}
+    )
+    for route in held:
+        route.continue_()
+    person.sees("Campus")
+    assert len(held) == len(names), "a script was asked for twice"

@@ -117,7 +117,7 @@ def test_storage_is_the_same_in_every_mode_and_where_a_question_is_asked_of_some
         both.append([*kept, stored(person)])
     assert both[0] == both[1]
     words = "[[5],null,null,[6],[4],[8]]"
-    assert [sorted(json.loads(one)[1].values()) for one in kept] == [[words]] + [["[null]", words]] * 2
+    assert [sorted(json.loads(one)[1].values()) for one in kept] == [[words]] + [[words, "[null]"]] * 2
 
 
 def test_a_reload_in_the_middle_says_why_it_begins_again_and_leaves_out_the_practice_that_is_over(phone):
