@@ -60,7 +60,7 @@ def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
     values, rng = np.random.default_rng(2).normal(size=200), np.random.default_rng(3)
     with pytest.raises(ValueError, match="must be a Generator"):
         RELEASE.release(values)
-    mean, sd = RELEASE.law(values)
+    mean, sd = RELEASE.mean_and_sd(values)
     drawn = [RELEASE.release(values, rng) for _ in range(400)]
     assert abs(np.mean(drawn) - mean) < 4.5 * sd / 20
     with pytest.raises(ValueError, match="psi must be bounded"):

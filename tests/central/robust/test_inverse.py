@@ -8,6 +8,7 @@ from scipy.stats import chisquare
 from toolkit.budget.ledger import Ledger
 from toolkit.central.robust.brute import neighbours, tables
 from toolkit.central.robust.estimators import Huber, Mean, Tukey
+from toolkit.central.robust.influence import location
 from toolkit.central.robust.inverse import InverseSensitivity, Quantile
 from toolkit.core.loss import Pure, Zcdp
 
@@ -52,6 +53,20 @@ def test_missing_values_are_left_out_and_an_empty_column_is_answered_evenly() ->
     assert np.allclose(mechanism.probabilities(np.array([np.nan, np.nan])), 0.1)
     assert np.allclose(mechanism.probabilities(np.array([])), 0.1)
     assert np.isfinite(mechanism.lengths([np.inf, -np.inf, 1e308])).all()
+
+
+def test_the_cut_of_a_huber_location_is_not_rounded_to_the_grid() -> None:
+    """k = 1.345 on a grid of 1: where the scores cut there, and not at 1.5, add up to zero."""
+    values = np.array([0.0] * 40 + [9.0] * 21 + [3.0] * 20 + [4.0] * 20)
+    found = InverseSensitivity.for_epsilon(1, Huber(1.345), bounds=(0, 9), step=1).lengths(values)
+    place = location(Huber(1.345), values)
+    assert found[round(place)] == 0
+    assert (found == 0).sum() == 1
+
+
+def test_of_a_function_a_missing_value_counts_as_the_lower_bound_so_that_n_stays() -> None:
+    mechanism = InverseSensitivity.for_epsilon(1, np.mean, bounds=(0, 9), step=1)
+    assert np.array_equal(mechanism.lengths([np.nan, 4.0, 8.0]), mechanism.lengths([0.0, 4.0, 8.0]))
 
 
 def test_a_huber_location_is_found_between_mean_and_median() -> None:

@@ -9,12 +9,12 @@ from toolkit.central.robust.lengths import function_lengths, huber_lengths, quan
 from toolkit.central.steps import Bounds
 
 
-def scores(table: Table, half: int, reach: int) -> int:
-    return sum(min(max(2 * value - half, -reach), reach) for value in table)
+def scores(table: Table, half: int, reach: int, unit: int) -> int:
+    return sum(min(max(unit * (2 * value - half), -reach), reach) for value in table)
 
 
-def is_huber(table: Table, v: int, reach: int) -> bool:
-    return scores(table, 2 * v + 1, reach) <= 0 <= scores(table, 2 * v - 1, reach)
+def is_huber(table: Table, v: int, reach: int, unit: int) -> bool:
+    return scores(table, 2 * v + 1, reach, unit) <= 0 <= scores(table, 2 * v - 1, reach, unit)
 
 
 def is_quantile(table: Table, v: int, q: Fraction) -> bool:
@@ -39,18 +39,30 @@ def test_the_length_of_a_quantile_is_the_true_distance_on_all_tables(span: int, 
 
 
 @pytest.mark.parametrize(
-    ("span", "n", "reach"), [(5, 4, 4), (4, 5, 3), (6, 3, 20), (5, 3, 1), (4, 1, 2), (3, 0, 2), (2, 6, 1)]
+    ("span", "n", "reach", "unit"),
+    [
+        (5, 4, 4, 1),
+        (4, 5, 3, 1),
+        (6, 3, 20, 1),
+        (5, 3, 1, 1),
+        (4, 1, 2, 1),
+        (3, 0, 2, 1),
+        (2, 6, 1, 1),
+        (4, 4, 8, 3),
+        (3, 5, 5, 4),
+        (5, 3, 1, 7),
+    ],
 )
 def test_the_length_of_a_huber_location_is_the_true_distance_on_all_tables(
-    span: int, n: int, reach: int
+    span: int, n: int, reach: int, unit: int
 ) -> None:
     every = tables(range(span + 1), n)
     for table in every:
         expected = [
-            min(distance(table, other) for other in every if is_huber(other, v, reach))
+            min(distance(table, other) for other in every if is_huber(other, v, reach, unit))
             for v in range(span + 1)
         ]
-        assert huber_lengths(steps(table), span, reach).tolist() == expected
+        assert huber_lengths(steps(table), span, reach, unit).tolist() == expected
 
 
 def test_one_person_who_is_replaced_comes_or_goes_moves_no_length_by_more_than_one() -> None:

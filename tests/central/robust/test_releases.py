@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, norm
 
+from toolkit.attacks.audit import audit
+from toolkit.central.robust import Huber, InverseSensitivity
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
 from toolkit.central.robust.brute import neighbours, tables
 from toolkit.central.robust.ranks import RankStatistic
@@ -33,7 +35,7 @@ def mechanism(kind: str, epsilon: Any = 1) -> SmoothSensitivity:
 def law(release: SmoothSensitivity, table: tuple[int, ...]) -> np.ndarray:
     """Probabilities of the whole numbers -60 ... 60, the ends with all beyond them."""
     found = release.summary_of(np.array(table, dtype=np.int64))
-    width, power = float(release.law.factor * found.smooth), release.law.m
+    width, power = float(release.noise.factor * found.smooth), release.noise.m
     edges = np.arange(-60, 60) + 0.5 - float(found.value)
     tails = (width / (width + np.abs(edges))) ** power / 2
     upto = np.where(edges < 0, tails, 1 - tails)
@@ -60,7 +62,7 @@ def test_no_table_is_told_from_its_neighbours_beyond_epsilon(kind: str, epsilon:
 def test_statistic_and_sensitivity_are_exact_and_between_neighbours_as_the_law_needs(kind: str) -> None:
     release = mechanism(kind)
     name, _, options = KINDS[kind]
-    least = Fraction(exp_enclosure(release.law.smoothness, 100)[0], 2**100)  # not above e**-t
+    least = Fraction(exp_enclosure(release.noise.smoothness, 100)[0], 2**100)  # not above e**-t
     assert least < release.ratio < 1
     found = {}
     for table in tables(range(SPAN + 1), release.statistic.n):
@@ -145,18 +147,30 @@ def test_errors_say_nothing_of_the_data() -> None:
 
 
 def test_laplace_and_gaussian_noise_cost_a_delta_and_have_their_spread() -> None:
-    """600 draws; their root mean square is within 15 % of the law's, six standard errors of the
-    Gaussian's.
+    """60 draws; the root mean square is within 65 % of the law's: 4.5 standard errors of the Laplace law's,
+    which has a kurtosis of 6.
     """
     values, rng = np.linspace(0, 100, 1001), np.random.default_rng(6)
     for noise, law_of in (("laplace", SmoothLaplace), ("gaussian", SmoothGaussian)):
         release = SmoothSensitivity.for_loss(1, 1e-6, "median", n=1001, bounds=(0, 100), noise=noise)
         assert release.loss == Approx(1, "1e-6")
-        assert isinstance(release.law, law_of)
+        assert isinstance(release.noise, law_of)
         summary = release.summary(values)
-        drawn = np.array([float(release.draw(summary, rng)) for _ in range(150)]) - 50
-        expected = release.law.sd * float(summary.smooth * release.bounds.step)
-        assert np.sqrt(np.mean(drawn**2)) == pytest.approx(expected, rel=0.5)
+        drawn = np.array([float(release.draw(summary, rng)) for _ in range(60)]) - 50
+        expected = release.noise.sd * float(summary.smooth * release.bounds.step)
+        assert np.sqrt(np.mean(drawn**2)) == pytest.approx(expected, rel=0.65)
+
+
+@pytest.mark.slow
+def test_an_audit_does_not_refute_the_releases_on_the_tables_that_break_local_noise() -> None:
+    """400 runs each; a true claim is refuted with probability 1e-4."""
+    pair = (np.array([0.0, 0, 0, 0, 100]), np.array([0.0, 0, 0, 100, 100]))
+    for release in (
+        SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100)),
+        InverseSensitivity.for_epsilon(1, Huber(10), bounds=(0, 100), step=1),
+    ):
+        verdict = audit(release, pair, runs=400, seconds=math.inf, rng=np.random.default_rng(1))
+        assert not verdict.violated
 
 
 def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
@@ -167,14 +181,14 @@ def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
     release = SmoothSensitivity.for_epsilon(1, "median", n=1001, bounds=(0, 100))
     bound = release.scale_bound("1/6")
     assert bound.loss == Pure("1/6")
-    assert bound.laplace.sensitivity >= release.law.smoothness
-    sd = release.law.sd * float(release.summary(values).smooth * release.bounds.step)
+    assert bound.laplace.sensitivity >= release.noise.smoothness
+    sd = release.noise.sd * float(release.summary(values).smooth * release.bounds.step)
     assert sum(bound.release(values, rng) >= sd for _ in range(200)) >= 176
 
 
 def test_medians_of_several_columns_get_noise_in_length() -> None:
-    """80 draws of two columns in different units: each has the standard deviation of the common length; 45 %
-    is 5.7 standard errors.
+    """30 draws of two columns in different units: each has the standard deviation of the common length; 60 %
+    is 4.6 standard errors.
     """
     law_of_two, rng = SmoothGaussian.for_loss(1, 1e-6, dimension=2), np.random.default_rng(3)
     n = 501
@@ -184,9 +198,9 @@ def test_medians_of_several_columns_get_noise_in_length() -> None:
         (median, Bounds.of((0, 1)), np.linspace(0, 1, n)),
     ]
     scales = [float(SmoothSensitivity(s, b, law_of_two).summary(x).smooth * b.step) for s, b, x in columns]
-    drawn = np.array([several(law_of_two, columns, rng) for _ in range(80)])
+    drawn = np.array([several(law_of_two, columns, rng) for _ in range(30)])
     expected = law_of_two.sd * math.hypot(*scales)
-    assert np.allclose(drawn.std(axis=0) / expected, 1, atol=0.45)
-    assert abs(np.mean(drawn[:, 0]) - 50) < norm.ppf(1 - 1e-5) * expected / math.sqrt(80)
+    assert np.allclose(drawn.std(axis=0) / expected, 1, atol=0.6)
+    assert abs(np.mean(drawn[:, 0]) - 50) < norm.ppf(1 - 1e-5) * expected / math.sqrt(30)
     with pytest.raises(ValueError, match="must be 2 columns of the same people"):
         several(law_of_two, columns[:1])

@@ -47,7 +47,7 @@ class AvellaMedina:
     def loss(self) -> AsymptoticPromise:
         return AsymptoticPromise(float(self.epsilon), float(self.delta))
 
-    def law(self, values: Any) -> tuple[float, float]:
+    def mean_and_sd(self, values: Any) -> tuple[float, float]:
         """Mean and standard deviation of the release; both depend on the data."""
         found = sample(values)
         n = len(found)
@@ -59,14 +59,14 @@ class AvellaMedina:
         """One draw, in floats, from a Generator: for audits."""
         if not isinstance(rng, np.random.Generator):
             refuse("`rng` must be a Generator", type(rng).__name__, "what is not private is simulated only")
-        mean, sd = self.law(values)
+        mean, sd = self.mean_and_sd(values)
         return mean + sd * float(rng.standard_normal())
 
     def exact_delta(self, values: Any, neighbour: Any) -> float:
         """The delta that holds between these two tables at this epsilon."""
         return max(
-            normal_delta(self.epsilon, self.law(values), self.law(neighbour)),
-            normal_delta(self.epsilon, self.law(neighbour), self.law(values)),
+            normal_delta(self.epsilon, self.mean_and_sd(values), self.mean_and_sd(neighbour)),
+            normal_delta(self.epsilon, self.mean_and_sd(neighbour), self.mean_and_sd(values)),
         )
 
 

@@ -21,6 +21,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 
+_UNIT = 2**10  # so many parts of half a step that Huber's k is rounded to
 _SURPLUS = 40  # beyond so many more e-folds all candidates together have a probability below e**-40
 
 
@@ -120,16 +121,18 @@ class InverseSensitivity:
         return Exponential(self.loss, Fraction(1))
 
     def lengths(self, values: Array) -> Steps:
-        """How many people must change, for each step of the grid; private. NaN is left out."""
+        """How many people must change, for each step of the grid; private. NaN is left out; of a function's
+        values, whose number is public, it counts as the lower bound.
+        """
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
-        steps = steps[steps >= 0]
         if isinstance(self.statistic, Quantile):
-            return quantile_lengths(steps, self.bounds.span, self.statistic.q)
+            return quantile_lengths(steps[steps >= 0], self.bounds.span, self.statistic.q)
         if isinstance(self.statistic, Huber):
-            reach = max(1, round(2 * self.statistic.k / self.bounds.step))
-            return huber_lengths(steps, self.bounds.span, min(reach, 2 * self.bounds.span + 2))
+            reach = max(1, round(2 * _UNIT * self.statistic.k / self.bounds.step))
+            most = 2 * _UNIT * (self.bounds.span + 1)  # beyond, nothing is cut
+            return huber_lengths(steps[steps >= 0], self.bounds.span, min(reach, most), _UNIT)
         most = math.ceil(2 / self.epsilon * (math.log(self.bounds.span + 1) + _SURPLUS))
-        on_grid = (self.bounds.least + steps) * float(self.bounds.step)
+        on_grid = (self.bounds.least + np.maximum(steps, 0)) * float(self.bounds.step)
         limited = np.clip(on_grid, float(self.bounds.low), float(self.bounds.high))
         return function_lengths(limited, self.bounds, self.statistic, most)
 

@@ -40,36 +40,37 @@ def _share_down(q: Fraction, n: int) -> int:
     return q.numerator * n // q.denominator
 
 
-def huber_lengths(steps: Steps, span: int, reach: int) -> Steps:
+def huber_lengths(steps: Steps, span: int, reach: int, unit: int = 1) -> Steps:
     """For each step the least number of changes that bring the Huber location within half a step of it.
 
-    `reach` is Huber's k in half steps. The location is at most v + 1/2 where the scores at v + 1/2 add up to
-    at most 0; while they do not, the largest score is best replaced by that of the lowest value.
+    `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where
+    the scores at v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that
+    of the lowest value.
 
     >>> huber_lengths(np.array([0, 2, 2, 9]), 9, 4)
     array([2, 1, 0, 1, 1, 1, 1, 1, 2, 3])
     """
-    return np.maximum(_to_lower(steps, span, reach), _to_lower(span - steps, span, reach)[::-1])
+    return np.maximum(_to_lower(steps, span, reach, unit), _to_lower(span - steps, span, reach, unit)[::-1])
 
 
-def _to_lower(steps: Steps, span: int, reach: int) -> Steps:
+def _to_lower(steps: Steps, span: int, reach: int, unit: int) -> Steps:
     """For each step v the least number of changes that bring the location to v + 1/2 or lower.
 
-    In half steps, w = 2 v + 1: of the scores, cut at `reach`, the first `full` are cut above, the last `none`
-    cut below. The sums of the largest k come from sums of sorted values; the least k that is enough is found
-    for all v together by halving.
+    In units, at 2 v + 1 half steps: of the scores, cut at `reach`, the first `full` are cut above, the last
+    `none` cut below. The sums of the largest k come from sums of sorted values; the least k that is enough
+    is found for all v together by halving.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     ordered = np.repeat(np.arange(span, -1, -1, dtype=np.int64), counts[::-1])
-    sums = np.concatenate([[0], np.cumsum(2 * ordered)])
-    n, place = len(ordered), 2 * np.arange(span + 1, dtype=np.int64) + 1
+    sums = np.concatenate([[0], np.cumsum(2 * unit * ordered)])
+    n, place = len(ordered), unit * (2 * np.arange(span + 1, dtype=np.int64) + 1)
     upto = np.concatenate([[0], np.cumsum(counts)])  # how many values are below a step
 
-    def from_half_step(half: Steps) -> Steps:
-        """How many values are at least this number of half steps."""
-        return n - upto[np.clip(-(-half // 2), 0, span + 1)]
+    def at_least(units: Steps) -> Steps:
+        """How many values are at least this number of units."""
+        return n - upto[np.clip(-(-units // (2 * unit)), 0, span + 1)]
 
-    full, none = from_half_step(place + reach), n - from_half_step(place - reach + 1)
+    full, none = at_least(place + reach), n - at_least(place - reach + 1)
     middle = n - none
     total = (full - none) * reach + sums[middle] - sums[full] - (middle - full) * place
     fall = np.minimum(place, reach)
@@ -79,7 +80,7 @@ def _to_lower(steps: Steps, span: int, reach: int) -> Steps:
         gained = cut * reach + sums[k] - sums[cut] - (k - cut) * place + k * fall
         return np.asarray(gained >= total)
 
-    least, most = np.full(span + 1, -1, dtype=np.int64), from_half_step(place)
+    least, most = np.full(span + 1, -1, dtype=np.int64), at_least(place)
     for _ in range(max(n, 1).bit_length() + 1):
         between = (least + most) // 2
         found = enough(np.maximum(between, 0)) & (between >= 0)

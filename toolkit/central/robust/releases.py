@@ -51,7 +51,7 @@ class SmoothSensitivity:
     ----------
     statistic : what is released, of a public number of values.
     bounds : limits that values are clamped to and a grid that they are rounded to; public.
-    law : the noise: `PowerLaw` (pure, the default), `SmoothLaplace` or `SmoothGaussian`.
+    noise : `PowerLaw` (pure, the default), `SmoothLaplace` or `SmoothGaussian`.
 
     Examples
     --------
@@ -68,7 +68,7 @@ class SmoothSensitivity:
 
     statistic: RankStatistic
     bounds: Bounds
-    law: Law
+    noise: Law
 
     @classmethod
     def for_epsilon(
@@ -105,13 +105,13 @@ class SmoothSensitivity:
 
     @property
     def loss(self) -> Loss:
-        return self.law.loss
+        return self.noise.loss
 
     @property
     def ratio(self) -> Fraction:
         """q, a binary fraction not below e**-t."""
-        digits = 16 + max(0, math.ceil(-math.log2(self.law.smoothness)))
-        return Fraction(exp_enclosure(self.law.smoothness, digits)[1], 2**digits)
+        digits = 16 + max(0, math.ceil(-math.log2(self.noise.smoothness)))
+        return Fraction(exp_enclosure(self.noise.smoothness, digits)[1], 2**digits)
 
     @property
     def farthest(self) -> int:
@@ -153,7 +153,7 @@ class SmoothSensitivity:
 
     def draw(self, summary: Summary, rng: Rng = None) -> Estimate:
         """The release, once the summary is known."""
-        steps = rounded_sum(summary.value, lambda away: self.law.tail(away, (summary.smooth,)), rng)
+        steps = rounded_sum(summary.value, lambda away: self.noise.tail(away, (summary.smooth,)), rng)
         start = self.bounds.least if not self.statistic.minus else 0
         value = float((start + steps) * self.bounds.step)
         return chosen(value, self.loss, COVERS, "SmoothSensitivity", rng, (self.note,))
@@ -162,21 +162,21 @@ class SmoothSensitivity:
     def note(self) -> str:
         """The law of the noise in units of what is not told."""
         return (
-            f"the noise is S times a number that exceeds {self.law.reach(0.95):.3g} in size with probability "
-            f"5 %; S, its smooth sensitivity, depends on the data and is not told"
+            f"the noise is S times a number that exceeds {self.noise.reach(0.95):.3g} in size with "
+            "probability 5 %; S, its smooth sensitivity, depends on the data and is not told"
         )
 
     def scale_bound(self, epsilon: Number) -> "ScaleBound":
         """A mechanism of its own that releases an upper bound of the noise's scale, for a price of its
         own.
         """
-        return ScaleBound(self, Laplace.for_epsilon(epsilon, sensitivity=self.law.smoothness + _LOG_ERROR))
+        return ScaleBound(self, Laplace.for_epsilon(epsilon, sensitivity=self.noise.smoothness + _LOG_ERROR))
 
     def __repr__(self) -> str:
         low, high = (written(float(limit)) for limit in (self.bounds.low, self.bounds.high))
         return (
             f"<SmoothSensitivity of the {self.statistic.name} of {self.statistic.n} values between {low} and "
-            f"{high}: {type(self.law).__name__}; {self.loss}>"
+            f"{high}: {type(self.noise).__name__}; {self.loss}>"
         )
 
 
@@ -216,7 +216,7 @@ class ScaleBound:
         smooth = mechanism.summary(values).smooth
         noisy = self.laplace.release(math.log(smooth.numerator) - math.log(smooth.denominator), rng=source)
         upper = float(noisy) - self.laplace.scale * math.log(2 * (1 - share)) * (1 + 1e-6)
-        return math.exp(min(upper, 600)) * mechanism.law.sd * float(mechanism.bounds.step)
+        return math.exp(min(upper, 600)) * mechanism.noise.sd * float(mechanism.bounds.step)
 
 
 def several(
