@@ -74,6 +74,11 @@ def test_several_people_are_their_median_in_a_band_of_the_middle_nine_in_ten():
     assert "median of 3 80 % (nine in ten: 71 % to 89 %) after 2 reports" in repr(ax)
 
 
+def test_a_belief_is_never_rounded_to_certain_in_words():
+    sure = {"often asked": Belief(("no", "yes"), np.array([[0.5, 0.5], [0.00004, 0.99996]]))}
+    assert "often asked at least 99.9 % after 1 report" in repr(breaches.belief_path(sure, "yes"))
+
+
 def test_refuted_claims_stand_out_by_mark_and_colour():
     ax = breaches.audit_bounds(VERDICTS)
     dots = [line for line in ax.lines if line.get_marker() in "oD"]

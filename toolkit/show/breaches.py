@@ -157,13 +157,22 @@ def belief_path(
         ax.plot(range(asked + 1), middle, color=colour, linestyle=dash, linewidth=2.2, label=label)
         if several:
             ax.fill_between(range(asked + 1), low, high, color=colour, alpha=0.15, linewidth=0)
-        spread = f" (nine in ten: {percent(low[-1])} to {percent(high[-1])})" if several else ""
-        words.append(f"{label} {percent(middle[-1])}{spread} after {asked} report{'s' if asked > 1 else ''}")
+        spread = f" (nine in ten: {_short_of(low[-1])} to {_short_of(high[-1])})" if several else ""
+        words.append(
+            f"{label} {_short_of(middle[-1])}{spread} after {asked} report{'s' if asked > 1 else ''}"
+        )
     ax.yaxis.set_major_formatter(PercentFormatter(1, decimals=0, symbol=" %"))
     ax.xaxis.set_major_locator(MaxNLocator(integer=True))
     ax.set(ylim=(-0.02, 1.04), xlabel="times asked", ylabel=f"belief in “{answer}”")
     ax.legend(frameon=False, loc="center right")
     return finish(ax, "Asked again and again", f"belief in {answer}: {'; '.join(words)}")
+
+
+def _short_of(belief: float) -> str:
+    """A belief in per cent, which is never rounded to certain."""
+    return (
+        f"at least {percent(np.floor(1000 * belief) / 1000, 1)}" if 0.995 <= belief < 1 else percent(belief)
+    )
 
 
 def audit_bounds(verdicts: Mapping[str, Verdict], *, ax: Axes | None = None) -> Axes:
