@@ -12,7 +12,7 @@ import pytest
 from toolkit.budget.curator import Curator
 from toolkit.budget.ledger import Ledger
 from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, Tukey
-from toolkit.core.estimate import Estimate
+from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Pure, Zcdp
 
 Release = Callable[[Curator, np.random.Generator | None], Estimate]
@@ -42,7 +42,7 @@ VALUES = {
 
 def curator(values: Any, neighbors: str = "replace", ceiling: Any = None) -> Curator:
     frame = values if hasattr(values, "columns") else pd.DataFrame({"x": values})
-    return Curator(frame, Ledger(ceiling or Pure(1e6)), neighbors)
+    return Curator(frame, Ledger(ceiling or Pure(1e6), simulated=True), neighbors)
 
 
 @pytest.mark.parametrize("name", RELEASES)
@@ -55,8 +55,10 @@ def test_every_release_is_charged_once_and_names_its_target(name: str) -> None:
     assert entry.label == found.labels[0] == f"{target} of x"
     assert entry.mechanism == ("InverseSensitivity" if name == "location" else "SmoothSensitivity")
     assert found.n == 50
-    assert not any("seeded" in note for note in found.notes)
-    assert any("seeded" in note for note in RELEASES[name](keeper, np.random.default_rng(1)).notes)
+    assert SIMULATED not in found.notes
+    drawn = RELEASES[name](keeper, np.random.default_rng(1))
+    assert SIMULATED in drawn.notes
+    assert drawn.loss is None
 
 
 @pytest.mark.parametrize("name", RELEASES)
@@ -135,7 +137,7 @@ def test_every_engine_releases_the_same(name: str) -> None:
     data = pd.DataFrame({"x": np.random.default_rng(1).gamma(4, 8, 100)})
     engines = (data, pl.from_pandas(data), pa.Table.from_pandas(data), data.astype(object))
     found = [
-        RELEASES[name](Curator(kind, Ledger(Pure(1)), "replace"), np.random.default_rng(3))
+        RELEASES[name](Curator(kind, Ledger(Pure(1), simulated=True), "replace"), np.random.default_rng(3))
         for kind in engines
     ]
     assert len({float(one) for one in found}) == 1

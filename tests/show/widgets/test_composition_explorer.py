@@ -55,7 +55,7 @@ def test_the_sentences_say_the_best_total_its_factor_and_the_guesses_it_allows(e
 
 def test_one_release_shifts_the_odds_by_e_to_its_epsilon():
     assert (
-        f"up to {math.ceil(100 * math.exp(0.7)) / 100:.2f}. One"
+        f"up to {math.ceil(100 * math.exp(0.7)) / 100:.2f} (limits are rounded up). One"
         in show.explore_composition(1, epsilon=0.7).describe()["odds"]
     )
 
