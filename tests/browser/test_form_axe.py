@@ -120,7 +120,7 @@ def test_the_screens_of_other_ways_to_answer_and_of_refusals_break_none_either(p
     look(person)  # a device of one's own, and instructions
     person.choose("Same").write("").sees("Before you send")
     person.page.route("**/report", lambda route: route.fulfill(status=410, json={"error": "closed"}), times=1)
-    person.press("Send").sees("Nothing was taken")
+    person.press("Send").sees("No report was taken")
     look(person)
     person.press("Try again").sees("Thank you").page.reload()
     person.sees("Thank you")

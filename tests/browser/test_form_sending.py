@@ -136,10 +136,10 @@ def test_a_refusal_is_said_in_plain_words_and_never_leads_to_a_second_report(pho
     answering(person, *[(status, '{"error": "no"}') for status in [*refusals, 410]])
     person.press("Send")
     for sentence in refusals.values():
-        person.sees("Nothing was taken")
+        person.sees("No report was taken")
         expect(person.page.get_by_text(sentence)).to_be_visible()
         person.press("Try again")
-    person.sees("Nothing was taken")
+    person.sees("No report was taken")
     expect(person.page.get_by_text(refusals[410])).to_be_visible()
     person.page.reload()
     person.sees("Thank you")
@@ -150,7 +150,7 @@ def test_a_refusal_is_said_in_plain_words_and_never_leads_to_a_second_report(pho
 def test_a_closed_survey_says_so(phone):
     person = ready(phone, short())
     person.site.memory.state = State.CLOSED
-    person.press("Send").sees("Nothing was taken")
+    person.press("Send").sees("No report was taken")
     expect(person.page.get_by_text("The survey is closed")).to_be_visible()
 
 
@@ -222,7 +222,7 @@ def test_the_page_works_where_the_browser_keeps_nothing(phone):
     answering(person, (503, '{"error": "busy"}'), (410, '{"error": "closed"}'))
     person.press("Send")
     expect(person.page.locator("#status")).to_contain_text("Please leave this page open")
-    person.press("Try now").sees("Nothing was taken").press("Try again").sees("Thank you")
+    person.press("Try now").sees("No report was taken").press("Try again").sees("Thank you")
     one_report(person)
 
 
@@ -253,7 +253,7 @@ def test_a_token_leaves_the_address_at_once_survives_a_reload_and_is_sent_once(p
 def test_a_link_that_was_used_elsewhere_is_refused_and_another_link_is_another_person(phone):
     other = "b" * 22
     person = ready(phone, short(access="token"), invited=[sha256(other)], fragment=f"#t={TOKEN}")
-    person.press("Send").sees("Nothing was taken")
+    person.press("Send").sees("No report was taken")
     expect(person.page.get_by_text("This link has been used already")).to_be_visible()
     person.page.goto("about:blank")
     person.begin(f"#t={other}").choose("No").press("Next").press("Send").sees("Thank you")
@@ -281,7 +281,7 @@ def test_a_report_of_another_person_that_is_refused_does_not_keep_the_next_one_o
     """Two tabs with two links; the first was refused for good when the second wants to send."""
     first = ready(phone, short(access="token"), invited=[sha256("b" * 22)], fragment=f"#t={TOKEN}")
     second = phone(beside=first).begin(f"#t={'b' * 22}").choose("No").press("Next").sees("Before you send")
-    first.press("Send").sees("Nothing was taken")
+    first.press("Send").sees("No report was taken")
     second.press("Send").sees("Thank you")
     assert [json.loads(body)["token"][0] for body in second.posts()] == ["a", "b"]
     assert len(second.site.stored) == 1
@@ -343,7 +343,7 @@ def test_what_keeps_a_blind_survey_from_beginning_is_told_as_it_is(phone):
     for _ in range(2):
         person.press("I take part")
         expect(said).to_have_text(NOT_BEGUN)
-    person.press("I take part").sees("Nothing was taken")
+    person.press("I take part").sees("No report was taken")
     expect(person.page.get_by_text("The survey is closed")).to_be_visible()
 
 
@@ -353,5 +353,5 @@ def fulfil(route, status, body, kind="application/json"):
 
 def test_a_blind_invitation_that_was_used_is_refused_before_any_question(phone):
     person = phone(short(access="blind"), key=IssuerKey.generate())
-    person.begin(f"#t={TOKEN}").sees("Nothing was taken")
+    person.begin(f"#t={TOKEN}").sees("No report was taken")
     expect(person.page.get_by_text("This link has been used already")).to_be_visible()
