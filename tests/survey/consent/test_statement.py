@@ -156,7 +156,7 @@ def test_what_is_stored_is_told() -> None:
         for check in (True, False)
         for access in ("open", "token", "blind")
     }
-    assert all("no network address, no device, no time and no order" in text for text in stored.values())
+    assert all("no network address, no device and no time" in text for text in stored.values())
     assert all(("question about the method right" in text) == check for (check, _), text in stored.items())
     assert all(("crossed off a list" in text) == (access == "token") for (_, access), text in stored.items())
     assert all(("anonymous ticket" in text) == (access == "blind") for (_, access), text in stored.items())
