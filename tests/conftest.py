@@ -8,6 +8,7 @@ things a slow case is no failure.
 """
 
 import faulthandler
+import re
 import sys
 from pathlib import Path
 
@@ -32,6 +33,21 @@ def pytest_collection_modifyitems(items):
     start their own.
     """
     items.sort(key=lambda item: BROWSER in item.path.parents)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config, log):
+    """Tests of a file stay in one process, and so do all that need a JupyterLab: one is enough."""
+    from xdist.scheduler import LoadFileScheduling
+
+    lab = {path.name for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())}
+
+    class Together(LoadFileScheduling):
+        def _split_scope(self, nodeid):
+            file = super()._split_scope(nodeid)
+            return "lab" if file.rpartition("/")[2] in lab else file
+
+    return Together(config, log) if config.getoption("dist") == "loadfile" else None
 
 
 def pytest_itemcollected(item):

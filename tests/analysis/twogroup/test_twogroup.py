@@ -169,7 +169,7 @@ def test_nobody_is_a_carrier_and_nobody_has_a_division_by_zero() -> None:
     assert np.isnan(exactly.estimate.value[1])
     assert np.isnan(exactly.estimate.se[1])
     assert np.isfinite(exactly.estimate.se[0])
-    assert "— ± —" in repr(exactly.estimate)
+    assert "— (se —)" in repr(exactly.estimate)
     certain = cheater_detection([[0, 100], [0, 100]], (0.2, 0.8))
     assert np.isnan(tuple(certain.interval())).all()
     assert np.isnan(certain.estimate.interval().low).all()
