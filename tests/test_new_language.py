@@ -29,7 +29,8 @@ told = survey.consent_text().splitlines()
 assert told[0].endswith(sign), told
 page = content(survey)
 words = page["words"][code]
-assert {name for name, text in words.items() if sign not in str(text)} == {"direction", "decimal", "thousands", "grouped_from"}
+same = {name for name, text in words.items() if sign not in str(text)}
+assert same == {"direction", "decimal", "thousands", "grouped_from"}
 assert page["consent"][code][0].endswith(sign)
 assert sign in survey.preview()._repr_html_()
 assert sign in codebook(survey)["consent"]
