@@ -40,12 +40,13 @@ def pytest_xdist_make_scheduler(config, log):
     """Tests of a file stay in one process, and so do all that need a JupyterLab: one is enough."""
     from xdist.scheduler import LoadFileScheduling
 
-    lab = {path.name for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())}
+    files = [path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())]
+    lab = {path.relative_to(config.rootpath).as_posix() for path in files}
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid):
             file = super()._split_scope(nodeid)
-            return "lab" if file.rpartition("/")[2] in lab else file
+            return "lab" if file in lab else file
 
     return Together(config, log) if config.getoption("dist") == "loadfile" else None
 
