@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
-from toolkit.local.design import Design
+from toolkit.local.design import has_matrix
 from toolkit.show.canvas import GREY, INK, new_figure
 from toolkit.survey.consent.shown import shown_question
 from toolkit.survey.consent.wheel import sectors
@@ -79,7 +79,7 @@ def card_face(question: Question, language: str | None) -> dict[str, Any]:
 
 def _wheel(question: Question) -> list[dict[str, Any]] | None:
     """The sectors of a guided question: their sizes, and what they say for each true answer."""
-    if question.mode != "guided" or not isinstance(question.design, Design):
+    if question.mode != "guided" or question.design is None or not has_matrix(question.design):
         return None
     return [{"size": end - start, "says": list(says)} for start, end, says in sectors(question.design)]
 

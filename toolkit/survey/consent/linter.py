@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
-from toolkit.local.design import Design
+from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import hangs_on_somebody, loss
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.language.labels import speaks_for_itself
@@ -237,7 +237,7 @@ def check_wheels(questions: Sequence[Question]) -> None:
     """What a wheel says can be kept in mind: a report for everybody, or one's own answer."""
     for question in questions:
         design = question.design
-        if question.mode != "guided" or not isinstance(design, Design) or is_mixture(design):
+        if question.mode != "guided" or design is None or not has_matrix(design) or is_mixture(design):
             continue
         if len(design.options) > _AT_ONCE:
             with naming(f"question {question.name!r}"):
