@@ -76,9 +76,11 @@ def crowd(survey, port, size=8, tokens=None):
     clients = [Respondent(survey, port, number, tokens) for number in range(size)]
     for client in clients:
         client.start()
-    yield clients
-    for client in clients:
-        client.stop.set()
+    try:
+        yield clients
+    finally:  # else they would go on after a test that failed, and send to whoever has the port next
+        for client in clients:
+            client.stop.set()
     for client in clients:
         client.join(60)
         assert not client.is_alive(), client.odd[-3:]

@@ -32,7 +32,14 @@ def database(postgres, tmp_path, monkeypatch):
 
 
 def workers(pid):
-    return [one for one in psutil.Process(pid).children() if one.status() != psutil.STATUS_ZOMBIE]
+    return [one for one in psutil.Process(pid).children() if lives(one)]
+
+
+def lives(process):
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.NoSuchProcess:  # it ended between the two questions
+        return False
 
 
 def until(met, seconds=30):
