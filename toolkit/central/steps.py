@@ -23,6 +23,8 @@ SUM_BITS = 32
 """A grid of 2**32 to 2**33 steps over the bounds: a value moves by at most 2**-32 of their distance."""
 SQUARE_BITS = 14
 """Squares need a coarser grid: 2**14 to 2**15 steps."""
+PAIR_BITS = 12
+"""Products of two squares need a still coarser one: 2**12 to 2**13 steps each."""
 QUANTILE_BITS = 16
 """A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
 _EXTREME = Fraction(10) ** 140
