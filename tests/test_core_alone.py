@@ -21,6 +21,7 @@ OURS = {package for packages in extras._EXTRAS.values() for package in packages}
 BROUGHT = OURS | {"IPython", "traitlets", "tqdm", "uvloop"}  # what those bring
 CHECKED = {  # modules that import a package of an extra when they are loaded, and who has asked for it before
     "show/": "toolkit/show/__init__.py",
+    "learning/": "toolkit/learning/__init__.py",
     "survey/storage/postgres.py": "toolkit/survey/store.py",
     "survey/storage/postgres_session.py": "toolkit/survey/store.py",
     "survey/serving/process.py": "toolkit/survey/background.py",

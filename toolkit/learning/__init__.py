@@ -6,4 +6,6 @@ from toolkit.core.extras import check_extras
 
 check_extras("sklearn")  # a sentence, before it is imported
 
-__all__: list[str] = []
+from toolkit.learning.classifiers import PrivateLogisticRegression, PrivateSVC
+
+__all__ = ["PrivateLogisticRegression", "PrivateSVC"]
