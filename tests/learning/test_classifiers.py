@@ -53,8 +53,8 @@ def test_scikit_learn_finds_nothing_but_what_data_must_not_decide(learner) -> No
 def test_two_groups_are_told_apart(learner, asked) -> None:
     X, y = two_groups()  # noqa: N806
     for method in ("objective", "output"):
-        model = learner(**asked, method=method, bounds=(-20, 40)).fit(X, y)
-        assert model.score(X, y) > 0.9  # 0.98 without noise; the noise would have to be ten times as large
+        model = learner(**asked, method=method, bounds=(-20, 40), rng=np.random.default_rng(4)).fit(X, y)
+        assert model.score(X, y) > 0.95  # the worst of 480 fits with other seeds had 0.9575
 
 
 def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:

@@ -7,5 +7,7 @@ from toolkit.core.extras import check_extras
 check_extras("sklearn")  # a sentence, before it is imported
 
 from toolkit.learning.classifiers import PrivateLogisticRegression, PrivateSVC
+from toolkit.learning.components import PrivatePCA
+from toolkit.learning.regression import PrivateLinearRegression
 
-__all__ = ["PrivateLogisticRegression", "PrivateSVC"]
+__all__ = ["PrivateLinearRegression", "PrivateLogisticRegression", "PrivatePCA", "PrivateSVC"]

@@ -50,7 +50,7 @@ def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance:
         if np.linalg.norm(pull) <= tolerance and _careful(rows, loss, ridge, push, weights) <= tolerance / 2:
             break
         bent = rows * np.sqrt(loss.bend(weights @ rows))
-        along = -np.linalg.solve(bent @ bent.T + ridge * np.eye(len(rows)), pull)
+        along = np.asarray(-np.linalg.solve(bent @ bent.T + ridge * np.eye(len(rows)), pull), dtype=float)
         moved = weights + along
         after = _gradient(rows, loss, ridge, push, moved)
         if done > _HURRIED or np.linalg.norm(after) > np.linalg.norm(pull) / 2:
