@@ -46,7 +46,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         labels = places(y, classes, rows)
         cost = noise.mechanism if isinstance(noise, OutputPerturbation) else noise.loss
         source = self._paid(cost, f"{self.method} perturbation, {scaling.size} weights")
-        table = scaling.rows(found.read()) * np.array([-1.0, 1.0, 0.0])[labels()]
+        table = scaling.rows(found.read())
+        table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class pulls at nothing
         push = noise.push(source)
         weights = minimum(table, noise.margins, noise.ridge, push, noise.tolerance)
         slopes, constant = scaling.linear(noise.release(weights, source))

@@ -41,14 +41,18 @@ class Scale:
 
     def rows(self, values: Array) -> Array:
         """One column a person, one row a weight; every column has a length of at most 1."""
-        filled = np.where(np.isnan(values), self.middle, values)
-        cut = ((np.clip(filled, self.low, self.high) - self.middle) / self.half).T
+        rows = np.empty((self.size, len(values)))
+        cut = rows[: len(self.low)]
+        cut[:] = values.T
+        np.copyto(cut, self.middle[:, None], where=np.isnan(cut))
+        np.clip(cut, self.low[:, None], self.high[:, None], out=cut)
+        cut -= self.middle[:, None]
+        cut /= self.half[:, None]
         lengths = np.sqrt(np.einsum("ij,ij->j", cut, cut))
         cut *= self._unit * _INSIDE / np.maximum(lengths, self.row_norm)
-        if not self.intercept:
-            return np.ascontiguousarray(cut)
-        constant = np.full((1, cut.shape[1]), _INSIDE / math.sqrt(self.size))
-        return np.concatenate([cut, constant])
+        if self.intercept:
+            rows[-1] = _INSIDE / math.sqrt(self.size)
+        return rows
 
     def linear(self, weights: Array) -> tuple[Array, float]:
         """Coefficients and intercept in the units of the data, of a score that is linear in rows that were
