@@ -1,0 +1,9 @@
+"""Learn from people, not about them: classifiers, regression and components whose weights promise privacy, in
+scikit-learn's form.
+"""
+
+from toolkit.core.extras import check_extras
+
+check_extras("sklearn")  # a sentence, before it is imported
+
+__all__: list[str] = []
