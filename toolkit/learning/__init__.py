@@ -6,4 +6,7 @@ from toolkit.core.extras import check_extras
 
 check_extras("sklearn")  # a sentence, before it is imported
 
-__all__: list[str] = []
+from toolkit.learning.choosing import best_of, choose_classifier
+from toolkit.learning.holdout import Thresholdout
+
+__all__ = ["Thresholdout", "best_of", "choose_classifier"]
