@@ -1,6 +1,7 @@
 """Chosen noise in place of drawn noise, so that what is published can be computed by hand."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -23,6 +24,7 @@ def published(
 ) -> tuple[list[float], list[tuple[int, ...]]]:
     """What a total publishes with this noise, and the noisy numbers that it is made of."""
     total = make()
+    total._noise = replace(total._noise)  # its own, as others share one
     total._noise.__dict__["sampler"] = Chosen(noise)
     numbers = [total.add(count).value for count in counts]
     return numbers, total.kept[1]

@@ -4,7 +4,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -72,6 +72,13 @@ class Calibrated:
         return NormalLaw(float(self.sd[period - 1]), whole)
 
 
+@lru_cache(maxsize=64)
+def calibrated(way: Way, loss: Pure | Zcdp, reach: int, times: int) -> Calibrated:
+    """The same object for the same arguments: its tables are made once."""
+    return Calibrated(way, loss, reach, times)
+
+
+@lru_cache(maxsize=64)
 def best(loss: Pure | Zcdp, periods: int, *, window: int | None = None, times: int = 1) -> Way:
     """The way with the smallest error for a loss, a number of periods, and so many of them a person.
 

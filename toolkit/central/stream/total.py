@@ -8,7 +8,7 @@ import numpy as np
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.stream.calibration import Calibrated, Way, best
+from toolkit.central.stream.calibration import Way, best, calibrated
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
 from toolkit.core.arrays import Array
@@ -82,7 +82,7 @@ class RunningTotal:
         chosen = (
             best(loss, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
         )
-        self._noise, self._reader = Calibrated(chosen, loss, reach, times), chosen.reader()
+        self._noise, self._reader = calibrated(chosen, loss, reach, times), chosen.reader()
         self._rng, self._lock, self._process = check_rng(rng), threading.Lock(), os.getpid()
         self._counts, self._noisy = list[int](), list[tuple[int, ...]]()
 
