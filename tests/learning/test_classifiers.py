@@ -66,7 +66,7 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     )
     assert repr(model.fit(X, y)) == (
         "<PrivateLogisticRegression: cost ε = 1; promise whatever one person's row is replaced by (replace); "
-        "noise in the objective; fitted to 100 rows, 2 columns, C = 0.333; classes 0 and 1>"
+        "noise in the objective; fitted to 100 rows, 2 columns, C = 0.667; classes 0 and 1>"
     )
     assert "whatever one person&#x27;s row" in model._repr_mimebundle_()["text/html"]
     private = PrivateSVC(rho=0.5, method="output", bounds=(-20, 40), neighbors="add_remove").fit(X, y)
@@ -239,7 +239,7 @@ def test_much_epsilon_gives_the_minimum_itself() -> None:
 
 
 def test_c_follows_from_public_numbers_and_a_small_epsilon_lowers_it() -> None:
-    assert default_strength(Pure(2), 20, "objective") == pytest.approx(0.1)
+    assert default_strength(Pure(2), 20, "objective") == pytest.approx(0.2)
     assert default_strength(Pure(2), 20, "output") == pytest.approx(0.02)
     assert default_strength(Zcdp(0.1), 20, "output") == pytest.approx(0.02)
     X, y = two_groups(40)  # noqa: N806

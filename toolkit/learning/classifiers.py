@@ -230,7 +230,7 @@ def default_strength(loss: Loss, size: int, method: str) -> float:
     else:
         rho = loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
         rate = math.sqrt(2 * float(rho.amount) * size)
-    return min(max(rate / size / (1 if method == "objective" else 5), 1e-9), 1e9)
+    return min(max(rate / size * (2 if method == "objective" else 0.2), 1e-9), 1e9)
 
 
 def _two(classes: Any) -> tuple[Any, Any]:
