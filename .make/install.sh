@@ -19,7 +19,7 @@ newest_python() {
 }
 
 python=$(newest_python)
-extras='.[lab,collect,scale,app,analysis,accounting,test]'
+extras='.[lab,collect,scale,app,analysis,accounting,learning,test]'
 
 if command -v uv >/dev/null 2>&1; then
     say "Setting up $venv with uv ..."

@@ -19,8 +19,10 @@ BELOW = {
     "planning": {"core", "local", "central", "planning"},
     "budget": {"core", "local", "central", "budget"},
     "attacks": {"core", "local", "central", "attacks"},
+    "learning": {"core", "central", "learning"},
     "survey": {"core", "local", "analysis", "planning", "survey"},
-    "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "show"},
+    "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "learning"}
+    | {"survey", "show"},
     "course": {"core", "course"},
     "verbs": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "verbs"},
 }

@@ -29,6 +29,9 @@ from toolkit.core.randomness import Rng, check_rng
 if TYPE_CHECKING:
     import pandas as pd
 
+    from toolkit.budget.streams.stream import Stream
+    from toolkit.central.stream import RunningTotal
+
 Result_co = TypeVar("Result_co", covariant=True)
 _LONGEST_LABEL = 200
 
@@ -204,6 +207,36 @@ class Ledger:
         source = self.source(rng)
         self.charge(mechanism, label, neighbors=neighbors)
         return mechanism.release(value, rng=source)
+
+    def every(
+        self, total: "RunningTotal", label: str | None = None, *, path: str | os.PathLike[str] | None = None
+    ) -> "Stream":
+        """Open a total that is published every period: all its periods are charged now, before the first.
+
+        What stops early is not refunded. `path` keeps it in a file, which is as confidential as the data, so
+        that `resume` can go on with it; without one it ends with this process.
+
+        >>> from toolkit.central.stream import RunningTotal
+        >>> from toolkit.core.loss import Pure
+        >>> ledger = Ledger(Pure(1))
+        >>> weekly = ledger.every(RunningTotal.for_epsilon(1, periods=52), "new members")
+        >>> weekly.add(17).labels, weekly.add(12).labels, ledger.spent
+        (('total after 1 of 52 periods',), ('total after 2 of 52 periods',), Pure(1.0))
+        """
+        from toolkit.budget.streams.stream import check_openable, opened
+
+        place = None if path is None else Path(path).expanduser().absolute()
+        check_openable(total, place, self._simulated)
+        return opened(total, self.charge(total, label, neighbors=total.neighbors), place)
+
+    def resume(self, path: str | os.PathLike[str], *, rng: Rng = None) -> "Stream":
+        """The stream of a file that `every` made under this ledger, after its last period: no further charge.
+
+        Its `last` is the number of that period once more, which may not have been handed out.
+        """
+        from toolkit.budget.streams.stream import resumed
+
+        return resumed(Path(path).expanduser().absolute(), self.entries(), self.source(rng))
 
     def entries(self) -> tuple[Entry, ...]:
         """Every charge, the oldest first."""
