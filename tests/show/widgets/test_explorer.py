@@ -33,6 +33,7 @@ EXPLORERS = {
     "reconstruction": show.reconstruction_game,
     "outlier": show.explore_outlier,
     "one millionaire": partial(show.explore_outlier, 1000.0, epsilon=0.25),
+    "ten years of weeks": partial(show.explore_weeks, 520, epsilon=0.1),
     "exact sums": partial(show.reconstruction_game, 1600, noise=0.0),
 }
 SCRIPTS = sorted(
