@@ -25,11 +25,14 @@ STRANGE = object()
 
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads the cells of one column. `missing` : what stands for no answer, besides empty cells."""
+    """Reads the cells of one column. `missing` : what stands for no answer, besides empty cells. `advice` :
+    what to do with cells that are no reports.
+    """
 
     name: str
     design: Asked
     missing: tuple[Any, ...] = ()
+    advice: str = "say what stands for no answer with missing=(…)"
 
     def __post_init__(self) -> None:
         for code in self.missing:
@@ -102,10 +105,8 @@ class Reader:
         labels = self.design.report_options
         known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
-        advice = "say what stands for no answer with missing=(…)"
-        if labels and self._says_yes is None:
-            advice = f"map them to these labels, and {advice}"
-        refuse(rule, f"{strange:,} of {rows:,} rows with something else", advice)
+        map_them = "map them to these labels, and " if labels and self._says_yes is None else ""
+        refuse(rule, f"{strange:,} of {rows:,} rows with something else", f"{map_them}{self.advice}")
 
 
 def _plain(cell: Any) -> Any:
