@@ -22,7 +22,7 @@ from toolkit.survey.consent.told import told
 from toolkit.survey.language.marks import marked_words, rehearsal_mark
 from toolkit.survey.language.phrases import OWN, Own
 from toolkit.survey.language.text import Frozen, Text, Words, checked_words, in_language
-from toolkit.survey.planned import SurveyPlan, planned
+from toolkit.survey.planned import planned
 from toolkit.survey.question import Question, checked_questions, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
@@ -282,22 +282,16 @@ class Survey:
         with naming(Path(path).name):
             return cls.from_dict(files.read(path))
 
-    def plan(
-        self,
-        n: int,
-        *,
-        subgroup: Number | None = None,
-        prevalence: Mapping[str, Any] | None = None,
-        level: Number = 0.95,
-    ) -> SurveyPlan:
-        """How precise each question would be with n people, in all and in the smallest subgroup, before
-        anybody is asked.
+    def plan(self, n: int | None = None, **options: Any) -> Any:
+        """How precise each question would be with n people, in all and in the smallest subgroup; or, with
+        `wishes`, how many people it takes: margins, tests, differences and slopes, a row each.
 
         `subgroup` : its share of the people; if left out, that of one answer to the plain question with the
         most answers, if all are equally common. `prevalence` : guesses of the truth by question, as for
-        `toolkit.plan`; else all answers equally common.
+        `toolkit.plan`; else all answers equally common. `level`, `deff`, `weighting` : as there. `wishes`,
+        `response`, `population` : as for `toolkit.planning.plan_survey`.
         """
-        return planned(self.name, self.questions, n, subgroup=subgroup, prevalence=prevalence, level=level)
+        return planned(self.name, self.questions, n, **options)
 
     def preview(self) -> Any:
         """The form as respondents see it, in a notebook: no collection is opened, and nothing is sent."""

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.analysis.reading.asked import Asked
 from toolkit.core.checks import is_missing, refuse
-from toolkit.local.catalogue import restore
-from toolkit.local.protocol import Randomizer
 
 YES = frozenset({"yes", "y", "true", "t", "1", "ja", "oui", "si", "sí", "x"})
 NO = frozenset({"no", "n", "false", "f", "0", "nein", "non"})
@@ -24,34 +23,16 @@ STRANGE = object()
 """What is no report of the design."""
 
 
-def checked_designs(designs: Any) -> dict[str, Randomizer]:
-    """A randomizer for each column: the object itself, or the data that its `to_dict` wrote."""
-    if not isinstance(designs, dict) or not designs:
-        refuse(
-            "`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError
-        )
-    found = {}
-    for name, design in designs.items():
-        if not isinstance(name, str):
-            refuse("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
-        if isinstance(design, str):
-            rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
-            refuse(rule, "a word", "write warner('3/4') and not 'warner': its numbers matter", TypeError)
-        made = restore(design) if isinstance(design, dict) else design
-        if not isinstance(made, Randomizer):
-            rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
-            refuse(rule, type(design).__name__, "see toolkit.local", TypeError)
-        found[name] = made
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads the cells of one column. `missing` : what stands for no answer, besides empty cells."""
+    """Reads the cells of one column. `missing` : what stands for no answer, besides empty cells. `advice` :
+    what to do with cells that are no reports.
+    """
 
     name: str
-    design: Randomizer
+    design: Asked
     missing: tuple[Any, ...] = ()
+    advice: str = "say what stands for no answer with missing=(…)"
 
     def __post_init__(self) -> None:
         for code in self.missing:
@@ -124,10 +105,8 @@ class Reader:
         labels = self.design.report_options
         known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
-        advice = "say what stands for no answer with missing=(…)"
-        if labels and self._says_yes is None:
-            advice = f"map them to these labels, and {advice}"
-        refuse(rule, f"{strange:,} of {rows:,} rows with something else", advice)
+        map_them = "map them to these labels, and " if labels and self._says_yes is None else ""
+        refuse(rule, f"{strange:,} of {rows:,} rows with something else", f"{map_them}{self.advice}")
 
 
 def _plain(cell: Any) -> Any:

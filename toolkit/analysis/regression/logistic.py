@@ -45,7 +45,9 @@ def logistic(
     ----------
     formula : "reports ~ covariates" in the grammar of formulaic; or the reports themselves: `data` is then a
         table of numbers, to which an intercept is added.
-    data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays. Of DuckDB, Dask, Ibis,
+        PySpark or a lazy one of polars the rows stay where they are: how often each combination of values
+        comes is counted there, so covariates should be categories or bands.
     design : the design; or several by name, and `design_by` says which is whose: a column or an array.
     link : "logit", "probit" or "cloglog".
     se : "observed" (the default), "expected", "opg", or "robust", the default with a complex sample.
@@ -88,7 +90,7 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     return LogisticFit(
         as_estimate(back @ at, back @ cov @ back.T, rows.covariates.labels, rows, method),
         model.log_likelihood(at),
-        {"used": rows.people.rows, **rows.dropped},
+        {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer ({form})",
         footing_of(rows, link.name, kind, jeffreys),
         rows,

@@ -138,7 +138,7 @@ def multinomial(
     return MultinomialFit(
         as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows, method),
         model.log_likelihood(at),
-        {"used": rows.people.rows, **rows.dropped},
+        {"used": rows.people.n, **rows.dropped},
         f"multinomial regression through a randomized answer (against {options[first]!r})",
         footing_of(rows, f"against {options[first]!r}", kind, False),
         rows,

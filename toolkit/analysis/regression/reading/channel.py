@@ -1,5 +1,6 @@
 """The designs that reports came through, row by row: one for all people, or one for each way of asking."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,10 +9,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.analysis.reading.asked import Asked, with_matrix
+from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.regression.reading.columns import Column
-from toolkit.core.arrays import Array, Labels
+from toolkit.core.arrays import Array, Labels, Mask
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
+from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import encode
 
@@ -91,8 +95,8 @@ def through(reports: Column, design: Any, ways: Column | None) -> Channel:
         if isinstance(design, Mapping) and "weights" not in design:
             refuse("`design_by` must say which design is whose", "none", f"there are {len(design)} designs")
         found = (_with_matrix(design),)
-        codes = encode(reports, found[0].report_options, "reports").codes
-        return Channel(found, np.zeros(len(codes), dtype=np.intp), codes.astype(np.intp))
+        codes = _codes(reports, found[0])
+        return Channel(found, np.zeros(len(codes), dtype=np.intp), codes)
     if not isinstance(design, Mapping):
         refuse(
             "`design_by` needs a mapping of designs",
@@ -113,18 +117,40 @@ def through(reports: Column, design: Any, ways: Column | None) -> Channel:
         mine = np.flatnonzero(ways == key)
         which[mine] = place
         if len(mine):
-            found_codes[mine] = encode(reports[mine], one.report_options, "reports").codes
+            found_codes[mine] = _codes(reports[mine], one)
     if unknown := int(np.count_nonzero(which < 0)):
         rule = f"`design_by` must hold the keys of `design` ({', '.join(map(str, design))})"
         refuse(rule, f"{unknown} of {len(ways)} rows that do not", "their reports cannot be read")
     return Channel(designs, which, found_codes)
 
 
+def unsaid(reports: Column) -> Mask:
+    """Which reports are empty text: nobody's answer."""
+    if reports.dtype.kind not in "OUT":
+        return np.zeros(len(reports), dtype=bool)
+    texts = (isinstance(report, str) and not report.strip() for report in reports)
+    return np.fromiter(texts, dtype=bool, count=len(reports))
+
+
+def _codes(reports: Column, design: Design) -> npt.NDArray[np.intp]:
+    """Reports as codes. Numbers and truth values are those that the design itself makes; text is read as
+    everywhere in an analysis: labels in any case, and the usual words for yes and no.
+    """
+    if reports.dtype.kind == "O" and not any(isinstance(report, str) for report in reports):
+        reports = np.asarray(reports.tolist())
+    if reports.dtype.kind not in "OUT":
+        return encode(reports, design.report_options, "reports").codes.astype(np.intp)
+    given = reports.tolist()
+    counts = Counter(given)
+    read = Reader("reports", design, advice="leave empty what is no answer").read_all(counts.items())
+    code = dict(zip(counts, (code for code, _ in read), strict=True))
+    return np.fromiter((code[report] for report in given), dtype=np.intp, count=len(given))
+
+
 def _with_matrix(design: Any) -> Design:
-    """A design, or what its `to_dict` wrote."""
-    if isinstance(design, dict):
-        return Design.from_dict(design)
-    if not isinstance(design, Design):
+    """What has a table of probabilities, or the data that its `to_dict` wrote."""
+    made = restore(design) if isinstance(design, dict) else design
+    if not isinstance(made, Asked) or isinstance(made, type) or not with_matrix(made):
         consequence = "give a design such as warner('3/4'); a bare name leaves its probabilities open"
         refuse("`design` must be a Design", type(design).__name__, consequence, TypeError)
-    return design
+    return made

@@ -5,7 +5,7 @@ import pytest
 
 from toolkit import forced, kuk, mangat, warner
 from toolkit.planning import plan_difference
-from toolkit.planning.groups import difference_power
+from toolkit.planning.models.differences import difference_power
 
 DIE = forced("1/6", "1/6")
 

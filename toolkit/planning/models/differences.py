@@ -1,9 +1,12 @@
 """`plan_difference`: how many people it takes to tell two groups apart, by the analysis's own test."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from scipy.special import gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from toolkit.core.arrays import Array
@@ -11,8 +14,9 @@ from toolkit.core.checks import Number, exact, positive, probability, refuse, wh
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
-from toolkit.local.design import Design
+from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical
+from toolkit.planning.families import is_randomizer
 
 _COUNTED = 50_000  # people in the larger group up to which power is counted; beyond, the normal formula
 _RARE = 1e-14
@@ -87,7 +91,7 @@ def plan_difference(
     elif margin is not None:
         people = case.people_for_margin(float(positive(margin, "margin", "no number of people has no error")))
     else:
-        people = case.people_for_power(float(exact(power, "power")))  # type: ignore[arg-type]  # it is given
+        people = case.people_for_power(checked_power(power, case.level))  # type: ignore[arg-type]  # given
     notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.how(people)}",)
     return DifferencePlan(
         design, case.shares, case.sizes(people), case.level, case.margin(people), case.power(people), notes
@@ -137,12 +141,6 @@ class _Case:
         return people
 
     def people_for_power(self, power: float) -> int:
-        if not 1 - self.level < power < 1:
-            refuse(
-                f"`power` must lie between {1 - self.level:.3g} and 1",
-                power,
-                "a test without data has the first",
-            )
         gap = abs(self.shares[0] - self.shares[1])
         if gap == 0:
             refuse("the shares must differ", self.shares[0], "there is nothing to detect")
@@ -150,12 +148,25 @@ class _Case:
         rough = max(2, math.ceil(self._variance(10**6) * 10**6 * (reach / gap) ** 2))
         if not self._counts(rough + _AHEAD):
             return rough
-        people = max(2, int(0.9 * rough))
-        enough = 0
-        while enough <= _AHEAD:
-            enough = enough + 1 if self.power(people) >= power else 0
-            people += 1
-        return people - enough
+        return enough_people(self.power, max(2, int(0.9 * rough)), power)
+
+
+def enough_people(power: Callable[[int], float], start: int, wanted: float) -> int:
+    """The least number of people from `start` on that has the power, as the next 12 have, too."""
+    people, enough = start, 0
+    while enough <= _AHEAD:
+        enough = enough + 1 if power(people) >= wanted else 0
+        people += 1
+    return people - enough
+
+
+def checked_power(power: Number, level: float) -> float:
+    """A power that a test of size 1 - level can be planned for."""
+    wanted = float(exact(power, "power"))
+    if not 1 - level < wanted < 1:
+        rule = f"`power` must lie between {1 - level:.3g} and 1"
+        refuse(rule, power, "a test without data has the first")
+    return wanted
 
 
 def difference_power(
@@ -175,23 +186,26 @@ def difference_power(
 def _side(design: Design, share: float, size: int, level: float) -> tuple[Array, Array, Array, Array]:
     """Chances of the counts of one group, and for each its estimate and uncut limits."""
     no, yes = design.matrix[0, 1], design.matrix[1, 1]
-    chances = _binomial(size, float(no + (yes - no) * share))
-    likely = np.flatnonzero(chances > _RARE)
+    likely, chances = likely_counts(size, float(no + (yes - no) * share))
     ones = np.ones(len(likely))
     found = Shares.from_support(likely.astype(np.float64), size, yes * ones, no * ones)
     low, high = found.uncut(level, "wilson")
-    return chances[likely], found.value, low, high
+    return chances, found.value, low, high
 
 
-def _binomial(n: int, p: float) -> Array:
-    """The chance of each count from 0 to n."""
+def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:
+    """The counts of n people that come with some chance, and their chances: all others have together less
+    than 1e-9 for up to 50,000 people.
+    """
     k = np.arange(n + 1)
     ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
-    return np.asarray(np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p)))
+    chances = np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p))
+    likely = np.flatnonzero(chances > _RARE)
+    return likely, np.asarray(chances[likely])
 
 
-def _binary(design: Design) -> Design:
-    if not isinstance(design, Design) or design.matrix.shape != (2, 2):
+def _binary(design: Any) -> Design:
+    if not is_randomizer(design) or not has_matrix(design) or design.matrix.shape != (2, 2):
         rule = "`design` must have two answers and two reports"
         refuse(rule, type(design).__name__, "other differences are planned by simulation", TypeError)
     return design

@@ -6,7 +6,7 @@ from scipy.special import expit
 
 from toolkit import Design, forced, k_ary, warner
 from toolkit.planning import plan_slope
-from toolkit.planning.slopes import slope_variance
+from toolkit.planning.models.slopes import slope_variance
 
 DIE, WARNER, DIRECT = forced("1/6", "1/6"), warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes"))
 

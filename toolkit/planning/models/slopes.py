@@ -15,8 +15,10 @@ from scipy.special import expit, ndtr, ndtri
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, probability, refuse, whole
 from toolkit.core.checks import level as check_level
-from toolkit.local.design import Design
+from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical
+from toolkit.planning.families import is_randomizer
+from toolkit.planning.models.differences import checked_power
 
 _POINTS = 200
 
@@ -67,7 +69,7 @@ def plan_slope(
     >>> plan_slope(forced("1/6", "1/6"), intercept=-1, slope=0.5, power=0.8).n
     497
     """
-    if not isinstance(design, Design) or len(design.options) != 2:
+    if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
         refuse(
             "`design` must be one of two answers",
             type(design).__name__,
@@ -85,11 +87,7 @@ def plan_slope(
         )
     variance, z = slope_variance(design, a, b, *_law(covariate)), critical(held, 2)
     if n is None:
-        wanted = float(exact(power, "power"))  # type: ignore[arg-type]  # it is given
-        if not 1 - held < wanted < 1:
-            refuse(
-                f"`power` must lie between {1 - held:.3g} and 1", power, "a test without data has the first"
-            )
+        wanted = checked_power(power, held)  # type: ignore[arg-type]  # it is given
         people = math.ceil((z + float(ndtri(wanted))) ** 2 * variance / b**2 - 1e-9)
     else:
         people = whole(n, "n", least=2)
