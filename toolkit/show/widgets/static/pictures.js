@@ -125,7 +125,8 @@ export function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, 
       set(dot, { cx: across(a), cy: up(b), "data-beyond": beyond });
       if (beyond && !notes.has(dot)) notes.set(dot, add(svg("text", { class: "tick beyond" })));
       if (!notes.has(dot)) return;
-      set(notes.get(dot), { x: across(a) + (right ? -9 : 9), y: up(b) + 4, "text-anchor": right ? "end" : "start" });
+      const below = b > y.to ? 17 : 4; // at the upper edge stands the unit
+      set(notes.get(dot), { x: across(a) + (right ? -9 : 9), y: up(b) + below, "text-anchor": right ? "end" : "start" });
       write(notes.get(dot), beyond);
     },
     fall: (line, a, b) => set(line, { x1: across(a), x2: across(a), y1: up(b) }),
