@@ -44,7 +44,7 @@ _EVALUATE = """async (code) => {
 
 
 def chromium() -> str | None:
-    """Where a Chromium is installed, if one is: the system's, best without windows, which takes half the time;
+    """Where a Chromium is installed, if one is: the system's, best without windows (half the time);
     else the one that `playwright install` fetched.
     """
     names = (
