@@ -7,8 +7,10 @@ from functools import partial
 from typing import Any
 
 from toolkit.budget.frames import cells
-from toolkit.budget.frames.conditions import Where, condition, listed_once, options_of
+from toolkit.budget.frames.asked import listed_once
+from toolkit.budget.frames.conditions import Where, condition
 from toolkit.budget.frames.missing import clamped_sums, settled, sums_within
+from toolkit.budget.frames.rows import keys_of
 from toolkit.budget.robust import RobustVerbs
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
@@ -70,7 +72,9 @@ class Curator(RobustVerbs):
                 "the number of all rows is public there: len(frame)",
             )
         label = f"count where {asked.words}" if asked.words else "count"
-        return self._release(statistics.count(), asked.mask, epsilon, label, rng, notes=asked.notes)
+        return self._release(
+            statistics.count(), partial(asked.mask, self._frame), epsilon, label, rng, notes=asked.notes
+        )
 
     def sum(
         self, column: str | int, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
@@ -144,11 +148,11 @@ class Curator(RobustVerbs):
         label = f"histogram of {self._frame.name(column)}"
         read: Callable[[], Any]
         if options is not None:
-            asked = options_of(self._frame.column(column), self._frame.name(column), options)
+            asked = keys_of(self._frame, column, options, "options")
             statistic, labels, read = (
                 statistics.histogram(len(asked.items), self.neighbors),
-                asked.labels(),
-                asked.codes,
+                asked.labels,
+                partial(asked.codes, self._frame),
             )
         else:
             statistic, labels = statistics.binned(listed_once(edges, "edges"), self.neighbors)

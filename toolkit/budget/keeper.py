@@ -11,7 +11,9 @@ import numpy as np
 
 from toolkit.budget.charges import Priced
 from toolkit.budget.frames.columns import Column
+from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames.rows import By, Rows, rows_of
 from toolkit.budget.ledger import Ledger
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.checks import refuse
@@ -28,6 +30,10 @@ class Keeper:
 
     def _numbers(self, column: str | int) -> Column:
         return self._frame.column(column).adds_up(f"column {self._frame.name(column)}")
+
+    def _rows(self, where: Where | None = None, by: By | None = None) -> Rows:
+        """Which rows count and in which cell each is: refused for what the arguments say alone."""
+        return rows_of(self._frame, where, by)
 
     def _public_n(self) -> int | None:
         return len(self._frame) if self.neighbors == "replace" else None
