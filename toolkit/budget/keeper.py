@@ -15,6 +15,7 @@ from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import By, Rows, rows_of
 from toolkit.budget.ledger import Ledger
+from toolkit.budget.record import Entry
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
@@ -38,12 +39,20 @@ class Keeper:
     def _public_n(self) -> int | None:
         return len(self._frame) if self.neighbors == "replace" else None
 
+    def _charged(self, mechanism: Priced, label: str) -> Entry:
+        short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
+        return self.ledger.charge(mechanism, short, neighbors=self.neighbors)
+
     def _paid(self, mechanism: Priced, label: str, compute: Callable[[], Any]) -> Any:
         """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge
         remains.
         """
-        short = label if len(label) <= _LONGEST_LABEL else f"{label[: _LONGEST_LABEL - 1]}…"
-        self.ledger.charge(mechanism, short, neighbors=self.neighbors)
+        self._charged(mechanism, label)
+        return self._computed(compute)
+
+    @staticmethod
+    def _computed(compute: Callable[[], Any]) -> Any:
+        """What is computed of the frame, after it was paid for."""
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")

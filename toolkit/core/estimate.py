@@ -18,6 +18,8 @@ from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
+from toolkit.core.publishing.facts import Release
+from toolkit.core.publishing.publishable import Publishable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,14 +35,14 @@ _SHOWN = 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Publishable):
     """The one result type: local estimates, regression coefficients and central releases.
 
     Parameters
     ----------
     value, se : a float each, or one array each with an entry for every label.
     labels : what each entry is called.
-    cov : covariance matrix of the entries; None where there are so many that it would fill the memory.
+    cov : covariance matrix of the entries; None where it would fill the memory.
     n : number of reports or records behind it; None where that number is private.
     loss : what it cost each person in privacy.
     covers : the sources of error that `se` and the intervals account for.
@@ -48,6 +50,7 @@ class Estimate:
     notes : what a reader must not miss.
     basis : what intervals and tests are made from.
     fit : whether any truth agrees with the reports; None where that is no question.
+    release : what is public about a release, for `publish`; None for all that a curator did not release.
     """
 
     value: float | Array
@@ -61,6 +64,7 @@ class Estimate:
     notes: tuple[str, ...] = ()
     basis: IntervalBasis | None = field(default=None)
     fit: Fit | None = None
+    release: Release | None = field(default=None)
 
     def interval(
         self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None
@@ -154,7 +158,9 @@ class Estimate:
         """
         value, se = contrasts.weighted_sum(self.value, self.cov, self.labels, weights)
         basis, cov = contrasts.contrast_basis(self._basis, value, se), np.array([[se**2]])
-        return replace(self, value=value, se=se, labels=("contrast",), cov=cov, basis=basis, fit=None)
+        known = self._after("a weighted sum of its entries")
+        changed: dict[str, Any] = {"value": value, "se": se, "cov": cov, "basis": basis, "release": known}
+        return replace(self, labels=("contrast",), fit=None, **changed)
 
     @property
     def _basis(self) -> IntervalBasis:
@@ -205,6 +211,7 @@ class Estimate:
             cov=None if self.cov is None else np.outer(slope, slope) * self.cov,
             notes=(*self.notes, "a function of an estimate: as a rule not unbiased"),
             basis=Mapped(self._basis, function),
+            release=self._after("a function of its entries"),
         )
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
@@ -326,6 +333,7 @@ def subtracted(first: Estimate, second: Estimate) -> Estimate:
         notes=(contrasts.INDEPENDENT_GROUPS if sampled else contrasts.INDEPENDENT_NOISE, *said),
         basis=contrasts.difference_basis(first._basis, second._basis, value, se),
         fit=None,
+        release=None,
     )
 
 

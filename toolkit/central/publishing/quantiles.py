@@ -45,8 +45,9 @@ class RecursiveQuantiles:
     or leaves moves it by at most d = max(share, 1 - share), one who stays in the part by at most 1 <= 2 d. A
     level of the recursion has epsilon / levels: under "add_remove" a person is in one part of a level, whose
     odds then fall by e**(-epsilon_level / (2 d)) a rank; under "replace" one part is left and another
-    entered, so they fall half as fast. Where there is one part only, the first of a list that is not `grouped`, the
-    score moves by at most 1 under "replace". With `rows` rows a person all rates are divided by that number.
+    entered, so they fall half as fast. Where there is one part only, the first of a list that is not
+    `grouped`, the score moves by at most 1 under "replace". With `rows` rows a person all rates are divided
+    by that number.
 
     Parameters
     ----------
