@@ -75,11 +75,14 @@ class RangeFinder:
 
         return least_reach(tail_of(self.noise), enough)
 
-    def counts(self, values: Array) -> Steps:
-        """How many values are in each bin, its lower edge included; a missing one is in none."""
+    def codes(self, values: Array) -> Steps:
+        """The bin of each value, its lower edge included; -1 for a missing one."""
         inner = np.array([float(edge) for edge in self.edges[1:-1]])
-        places = np.searchsorted(inner, values[~np.isnan(values)], side="right")
-        return np.bincount(places, minlength=self.bins).astype(np.int64)
+        return np.where(np.isnan(values), -1, np.searchsorted(inner, values, side="right"))
+
+    def counts(self, values: Array) -> Steps:
+        """How many values are in each bin."""
+        return np.bincount(self.codes(values) + 1, minlength=self.bins + 1)[1:].astype(np.int64)
 
     def limits(self, noisy: Steps) -> tuple[Fraction, Fraction]:
         """From noisy counts, which nothing but noise separates from the data."""

@@ -1,0 +1,1 @@
+"""Verbs of a curator for publishers: unknown keys, ranges, the most frequent, many quantiles, tables that agree."""
