@@ -1,9 +1,13 @@
 """What is public about a curator's release, gathered for its document: query, noise, ledger."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
+import numpy as np
+
 from toolkit.budget.charges import left
+from toolkit.budget.frames.rows import Rows
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.record import Entry
 from toolkit.central.gaussian import Gaussian
@@ -15,21 +19,46 @@ from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.central.publishing.ranges import RangeFinder
 from toolkit.central.publishing.top import TopK
 from toolkit.central.selection import Exponential
+from toolkit.central.steps import Bounds
+from toolkit.core.estimate import Estimate
 from toolkit.core.loss import shown
 from toolkit.core.publishing.facts import Release
 
 
-def release_facts(
+def documented(
+    estimate: Estimate,
     ledger: Ledger,
     entry: Entry,
     mechanism: Any,
-    query: Mapping[str, Any],
     unit: Mapping[str, Any],
-    noise: Mapping[str, Any] | None = None,
-) -> Release:
-    """All of it; `noise` adds to what the mechanism itself tells."""
-    told = {**noise_facts(mechanism), **(noise or {})}
-    return Release(query, unit, told, ledger_facts(ledger, entry), register=ledger.register)
+    query: Mapping[str, Any],
+) -> Estimate:
+    """The estimate with all that its document says; the noise of a cell where all cells have the same."""
+    noise = noise_facts(mechanism)
+    spread = np.unique(estimate.se)
+    if isinstance(mechanism, Laplace | Gaussian) and len(spread) == 1 and np.isfinite(spread[0]):
+        noise["sd"] = float(spread[0])
+    facts = Release(query, unit, noise, ledger_facts(ledger, entry), register=ledger.register)
+    return replace(estimate, release=facts)
+
+
+def query_facts(
+    label: str,
+    rows: Rows | None = None,
+    limits: Bounds | None = None,
+    missing: str = "",
+    *,
+    keys: str = "given",
+) -> dict[str, Any]:
+    """What was asked: the statistic in words, the keys, the condition, the limits of values."""
+    told: dict[str, Any] = {"statistic": label}
+    if rows is not None and rows.axes:
+        told |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": keys}
+    if rows is not None and rows.where.words:
+        told["where"] = rows.where.words
+    if limits is not None:
+        told["bounds"] = {name: str(getattr(limits, name)) for name in ("low", "high", "step")}
+    return told | ({"missing": missing} if missing else {})
 
 
 def ledger_facts(ledger: Ledger, entry: Entry) -> dict[str, Any]:
@@ -66,11 +95,6 @@ def noise_facts(mechanism: Any) -> dict[str, Any]:
     if isinstance(mechanism, AgreeingTables):
         told["tables"] = [_whole(noise) | {"loss": str(noise.loss)} for noise in mechanism.noises]
     return told
-
-
-def keys_facts(names: Sequence[str], keys: Sequence[Sequence[Any]], how: str = "given") -> dict[str, Any]:
-    """The columns that split a table and their keys, and whether these were given or found."""
-    return {"by": {name: list(listed) for name, listed in zip(names, keys, strict=True)}, "keys": how}
 
 
 def _whole(noise: Laplace | Gaussian) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 Widgets are in `widgets`. Figures of designs and estimates are in `plots`, that of a survey's results in
 `findings`, those of plans in `tradeoffs` and `designing`, those of attacks in `breaches` and `auditing`,
-those of the definition in `promises`, those of sensitivity and influence in `robust`, those of released tables
-in `tables`.
+those of the definition in `promises`, those of sensitivity and influence in `robust`, that of a released
+table in `tables`.
 """
 
 from toolkit.core.extras import check_extras

@@ -1,4 +1,4 @@
-"""A released table as a figure: one row a key, a dot and the interval of its noise; two columns side by side."""
+"""A released table as a figure: one row a key, a dot and the interval of its noise."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""`FindingVerbs`: what an analyst must know before a table can be asked for: keys, limits, the most frequent."""
+"""`FindingVerbs`: what must be known before a table can be asked for: keys, limits, the most frequent."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.facts import keys_facts, release_facts
+from toolkit.budget.facts import documented, query_facts
 from toolkit.budget.frames.conditions import Where
+from toolkit.budget.frames.rows import Rows
 from toolkit.budget.keeper import Keeper
 from toolkit.budget.publishing.occurring import check_keys, people_by_key, people_by_key_once
 from toolkit.budget.record import Entry
@@ -64,10 +65,10 @@ class FindingVerbs(Keeper):
             person, tags = self._people.tagged(self._frame)
             return people_by_key_once(found, mask, person, tags, self._people.key, most)
 
-        entry = self._charged(mechanism, label)
-        noisy = mechanism.release(self._computed(counted), rng=source)
-        query = {"statistic": label, **keys_facts([name], [noisy.labels], "found"), **_asked(rows)}
-        return self._found(noisy, label, entry, mechanism, query, (name,), rows.notes)
+        receipt: list[Entry] = []
+        noisy = mechanism.release(self._paid(mechanism, label, counted, receipt), rng=source)
+        query = query_facts(label, rows) | {"by": {name: list(noisy.labels)}, "keys": "found"}
+        return self._found(replace(noisy, axes=(name,)), label, rows, mechanism, receipt, query)
 
     def bounds(
         self,
@@ -99,15 +100,16 @@ class FindingVerbs(Keeper):
             codes = codes if self._people is None else self._people.limited(self._frame, codes)
             return np.bincount(codes + 1, minlength=mechanism.bins + 1)[1:].astype(np.int64)
 
-        entry = self._charged(mechanism, label)
-        low, high = mechanism.choose(self._computed(counted), source)
+        receipt: list[Entry] = []
+        low, high = mechanism.choose(self._paid(mechanism, label, counted, receipt), source)
         note = (
             f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
             f"those of all bins, ±2**{last}"
         )
-        chosen = _chosen(np.array([float(low), float(high)]), ("low", "high"), "RangeFinder", note)
-        query = {"statistic": label, "powers of two": [first, last], "beta": str(beta), **_asked(rows)}
-        return self._found(chosen, label, entry, mechanism, query, (), rows.notes, rng)
+        limits = np.array([float(low), float(high)])
+        chosen = _chosen(limits, ("low", "high"), ("limit",), type(mechanism.noise).__name__, note)
+        query = query_facts(label, rows) | {"powers of two": [first, last], "beta": str(beta)}
+        return self._found(chosen, label, rows, mechanism, receipt, query, source)
 
     def top(
         self,
@@ -136,41 +138,34 @@ class FindingVerbs(Keeper):
         def counted() -> Any:
             return np.bincount(listed.codes(self._frame) + 1, minlength=listed.cells + 1)[1:]
 
-        entry = self._charged(mechanism, label)
-        places = mechanism.choose(self._computed(counted), source)
+        receipt: list[Entry] = []
+        places = mechanism.choose(self._paid(mechanism, label, counted, receipt), source)
         note = (
             f"with probability 95 % no chosen option has {mechanism.off_by(listed.cells):,} rows fewer than "
             "one that was left for later rounds, or more"
         )
         ranks, names = np.arange(1, mechanism.k + 1), tuple(listed.labels[place] for place in places)
-        query = {"statistic": label, **keys_facts([name], [listed.labels]), **_asked(plain)}
-        found = _chosen(ranks, names, "Exponential", note)
-        return self._found(found, label, entry, mechanism, query, (name,), plain.notes, rng)
+        found = _chosen(ranks, names, (name,), "Exponential", note)
+        return self._found(found, label, plain, mechanism, receipt, query_facts(label, listed), source)
 
     def _found(
         self,
         estimate: Estimate,
         label: str,
-        entry: Entry,
+        rows: Rows,
         mechanism: Any,
+        receipt: list[Entry],
         query: dict[str, Any],
-        axes: tuple[str, ...],
-        notes: tuple[str, ...],
         rng: Rng = None,
     ) -> Estimate:
-        """What was found, with its label, its axes and all that is public about it."""
-        drawn = () if rng is None or SIMULATED in estimate.notes else (SIMULATED,)
-        told = self._told(replace(estimate, axes=axes or ("limit",)), label, "", (*notes, *drawn))
-        known = mechanism.loss if SIMULATED not in told.notes else None
-        facts = release_facts(self.ledger, entry, mechanism, query, self._unit())
-        return replace(told, axes=axes, labels=estimate.labels, loss=known, release=facts)
+        """What was found, with all that is public about it."""
+        drawn = () if rng is None else (SIMULATED,)
+        told = self._told(estimate, label, "", (*rows.notes, *drawn))
+        known = None if SIMULATED in told.notes else mechanism.loss
+        return documented(replace(told, loss=known), self.ledger, receipt[0], mechanism, self._unit(), query)
 
 
-def _asked(rows: Any) -> dict[str, Any]:
-    return {"where": rows.where.words} if rows.where.words else {}
-
-
-def _chosen(value: Any, labels: tuple[Any, ...], method: str, note: str) -> Estimate:
+def _chosen(value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], method: str, note: str) -> Estimate:
     """Numbers whose errors in their own unit are not told."""
     return Estimate(
         value=value,
@@ -182,4 +177,5 @@ def _chosen(value: Any, labels: tuple[Any, ...], method: str, note: str) -> Esti
         covers="noise, in counts",
         method=method,
         notes=(note,),
+        axes=axes,
     )

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.facts import release_facts
+from toolkit.budget.facts import documented, query_facts
 from toolkit.budget.frames.asked import Asked
 from toolkit.budget.frames.conditions import Where, condition
 from toolkit.budget.frames.rows import MOST_CELLS, By, Rows, axes_of
 from toolkit.budget.keeper import Keeper
+from toolkit.budget.record import Entry
 from toolkit.budget.tables.spending import Spending
 from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.core.arrays import Codes, Steps
@@ -53,20 +54,14 @@ class MarginVerbs(Keeper):
         label = f"count by {len(tables)} tables: {', '.join(names)}" + (
             f" where {rows.where.words}" if rows.where.words else ""
         )
-        entry = self._charged(mechanism, label)
-        counts = self._computed(lambda: _counted(rows, self._frame, sizes, tables))
+        receipt: list[Entry] = []
+        counts = self._paid(mechanism, label, lambda: _counted(rows, self._frame, sizes, tables), receipt)
         noisy = mechanism.release(counts, _labels(axes, tables), source)
         note = "a row is in the tables if it has one of the given keys in every column"
         told = self._told(replace(noisy, axes=rows.names), label, "", (note, *rows.notes))
-        query = {
-            "statistic": label,
-            "tables": [[axes[place].name for place in one] for one in tables],
-            "by": {axis.name: list(axis.labels) for axis in axes},
-            "keys": "given",
-            **({"where": rows.where.words} if rows.where.words else {}),
-        }
-        facts = release_facts(self.ledger, entry, mechanism, query, self._unit())
-        return replace(told, release=facts.after("weighted least squares: the tables agree, unbiased"))
+        query = query_facts(label, rows) | {"tables": [[axes[place].name for place in one] for one in tables]}
+        made = documented(told, self.ledger, receipt[0], mechanism, self._unit(), query)
+        return replace(made, release=made._after("weighted least squares: the tables agree, unbiased"))
 
 
 def _tables(frame: Any, by: Sequence[By]) -> tuple[tuple[Asked, ...], tuple[tuple[int, ...], ...]]:
@@ -97,18 +92,20 @@ def _tables(frame: Any, by: Sequence[By]) -> tuple[tuple[Asked, ...], tuple[tupl
     return tuple(axes), tuple(tables)
 
 
-def _counted(rows: Rows, frame: Any, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]) -> list[Steps]:
+def _counted(
+    rows: Rows, frame: Any, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]
+) -> list[Steps]:
     """How many rows each cell of each table has."""
     codes = rows.codes(frame)
     joint = codes[codes >= 0]
     places: list[Codes] = []
     for size in reversed(sizes):
-        joint, place = np.divmod(joint, size)
-        places.insert(0, place)
+        places.insert(0, joint % size)
+        joint = joint // size
     counts = []
     for one in tables:
         shape = tuple(sizes[place] for place in one)
-        flat = np.zeros(int(np.count_nonzero(codes >= 0)), dtype=np.int64)
+        flat = np.zeros(len(joint), dtype=np.int64)
         for place in one:
             flat = flat * sizes[place] + places[place]
         counts.append(np.bincount(flat, minlength=prod(shape)).astype(np.int64).reshape(shape))

@@ -1,17 +1,17 @@
 """`QuantileVerbs`: many quantiles of a column for one charge, in all or by group."""
 
 from collections.abc import Iterable
-from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from toolkit.budget.facts import keys_facts, release_facts
+from toolkit.budget.facts import documented, query_facts
 from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.rows import By, Rows
 from toolkit.budget.keeper import Keeper
+from toolkit.budget.record import Entry
 from toolkit.budget.tables.spending import Spending
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.central.statistics import rank_unit
@@ -62,43 +62,51 @@ class QuantileVerbs(Keeper):
             rows=self._caps.most(rows.cells),
             grouped=rows.cells > 1,
         )
-        names = [f"{float(share):.15g}" for share in shares]
         name, source = self._frame.name(column), self.ledger.source(rng)
-        label = f"{len(shares)} quantiles of {name}{rows.words}"
+        label = f"{len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}"
         extra = _PLACES - (limits.span + 1).bit_length()
-        entry = self._charged(mechanism, label)
-        groups = self._computed(lambda: _placed(rows, self._frame, found.floats(), limits, extra, source))
+        receipt: list[Entry] = []
+        groups = self._paid(
+            mechanism,
+            label,
+            lambda: _placed(rows, self._frame, found.floats(), limits, extra, source),
+            receipt,
+        )
         most = (limits.span + 1) << extra
         cuts = [mechanism.choose(places, most, source) for places in groups]
-        value = np.array([_value(limits, one[ordered.index(share)] >> extra) for one in cuts for share in shares])
-        reach = mechanism.off_by(most)
-        note = (
-            f"with probability 95 % at most {reach:,} of the values lie between {'each' if len(value) > 1 else 'it'} "
-            "and its true quantile"
-            + (", in each group" if rows.cells > 1 else "")
-        )
-        drawn = () if source is None else (SIMULATED,)
-        plain = Estimate(
-            value=value,
-            se=np.full(len(value), np.nan),
-            labels=_labels(rows, names),
-            cov=None,
-            n=None,
-            loss=mechanism.loss if source is None else None,
-            covers="noise, in ranks",
-            method="Exponential",
-            axes=(*rows.names, "quantile"),
-        )
-        told = self._told(plain, label, "missing left out", (note, *rows.notes, *drawn))
-        query = {
-            "statistic": label,
-            **keys_facts((*rows.names, "quantile"), [*(axis.labels for axis in rows.axes), names]),
-            "bounds": {"low": str(limits.low), "high": str(limits.high), "step": str(limits.step)},
-            "missing": "left out",
-            **({"where": rows.where.words} if rows.where.words else {}),
-        }
-        facts = release_facts(self.ledger, entry, mechanism, query, self._unit())
-        return replace(told, release=facts)
+        steps = [one[ordered.index(share)] >> extra for one in cuts for share in shares]
+        names = [f"{float(share):.15g}" for share in shares]
+        plain = _estimate([_value(limits, step) for step in steps], rows, names, mechanism, source)
+        notes = (_note(mechanism.off_by(most), len(steps), rows.cells), *rows.notes)
+        told = self._told(plain, label, "missing left out", notes)
+        query = query_facts(label, rows, limits, "left out")
+        query["by"] = {**query.get("by", {}), "quantile": names}
+        return documented(told, self.ledger, receipt[0], mechanism, self._unit(), query)
+
+
+def _estimate(
+    values: list[float], rows: Rows, names: list[str], mechanism: RecursiveQuantiles, rng: Rng
+) -> Estimate:
+    keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
+    labels = [(*key, name) if rows.axes else name for key in keys for name in names]
+    return Estimate(
+        value=np.array(values),
+        se=np.full(len(values), np.nan),
+        labels=tuple(labels),
+        cov=None,
+        n=None,
+        loss=mechanism.loss if rng is None else None,
+        covers="noise, in ranks",
+        method="Exponential",
+        notes=() if rng is None else (SIMULATED,),
+        axes=(*rows.names, "quantile"),
+    )
+
+
+def _note(ranks: int, number: int, groups: int) -> str:
+    each = "it" if number == 1 else "each"
+    where = f" of its group, in each of {groups} groups for itself" if groups > 1 else ""
+    return f"with probability 95 % at most {ranks:,} values lie between {each} and its true quantile{where}"
 
 
 def _shares(q: Iterable[Number]) -> list[Fraction]:
@@ -113,7 +121,8 @@ def _placed(rows: Rows, frame: Any, values: Array, limits: Bounds, extra: int, r
     """The places of each group's values: their steps, and random digits after them."""
     codes, steps = rows.codes(frame), limits.steps(values)
     used = np.flatnonzero((codes >= 0) & (steps >= 0))
-    places = (steps[used] << extra) | words(len(used), extra, rng).astype(np.int64)
+    digits = (words(len(used), 64, rng) >> np.uint64(64 - extra)).astype(np.int64)
+    places = (steps[used] << extra) | digits
     order = np.argsort(codes[used], kind="stable")
     ends = np.searchsorted(codes[used][order], np.arange(1, rows.cells))
     return np.split(places[order], ends)
@@ -121,10 +130,3 @@ def _placed(rows: Rows, frame: Any, values: Array, limits: Bounds, extra: int, r
 
 def _value(limits: Bounds, step: int) -> float:
     return float(min(max((limits.least + min(step, limits.span)) * limits.step, limits.low), limits.high))
-
-
-def _labels(rows: Rows, names: list[str]) -> tuple[Any, ...]:
-    if not rows.axes:
-        return tuple(names)
-    keys = [(label,) if len(rows.axes) == 1 else label for label in rows.labels]
-    return tuple((*key, name) for key in keys for name in names)
