@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.budget.chain import written
 from toolkit.budget.charges import left
 from toolkit.budget.frames.rows import Rows
 from toolkit.budget.ledger import Ledger
@@ -20,6 +21,7 @@ from toolkit.central.publishing.ranges import RangeFinder
 from toolkit.central.publishing.top import TopK
 from toolkit.central.selection import Exponential
 from toolkit.central.steps import Bounds
+from toolkit.central.tables.parts import Composed
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import shown
 from toolkit.core.publishing.facts import Release
@@ -43,21 +45,19 @@ def documented(
 
 
 def query_facts(
-    label: str,
-    rows: Rows | None = None,
-    limits: Bounds | None = None,
-    missing: str = "",
-    *,
-    keys: str = "given",
+    label: str, rows: Rows | None = None, limits: Mapping[str, Bounds] | None = None, missing: str = ""
 ) -> dict[str, Any]:
     """What was asked: the statistic in words, the keys, the condition, the limits of values."""
     told: dict[str, Any] = {"statistic": label}
     if rows is not None and rows.axes:
-        told |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": keys}
+        told |= {"by": {axis.name: list(axis.labels) for axis in rows.axes}, "keys": "given"}
     if rows is not None and rows.where.words:
         told["where"] = rows.where.words
-    if limits is not None:
-        told["bounds"] = {name: str(getattr(limits, name)) for name in ("low", "high", "step")}
+    if limits:
+        told["bounds"] = {
+            name: {part: str(getattr(one, part)) for part in ("low", "high", "step")}
+            for name, one in limits.items()
+        }
     return told | ({"missing": missing} if missing else {})
 
 
@@ -68,6 +68,7 @@ def ledger_facts(ledger: Ledger, entry: Entry) -> dict[str, Any]:
         "entry": entry.number,
         "label": entry.label,
         "loss": str(entry.loss),
+        "exact loss": written(entry.loss),
         "charged": str(entry.charged),
         "before": str(left(entry.charged, entry.total)),
         "after": str(entry.total),
@@ -92,6 +93,8 @@ def noise_facts(mechanism: Any) -> dict[str, Any]:
         told |= {"levels": mechanism.levels, "epsilon a level": shown(mechanism.each)}
     if isinstance(mechanism, TopK):
         told |= {"rounds": mechanism.k, "epsilon a round": shown(mechanism.each)}
+    if isinstance(mechanism, Composed):
+        told["parts"] = [noise_facts(part) | {"loss": str(part.loss)} for part in mechanism.parts]
     if isinstance(mechanism, AgreeingTables):
         told["tables"] = [_whole(noise) | {"loss": str(noise.loss)} for noise in mechanism.noises]
     return told

@@ -15,6 +15,7 @@ import numpy as np
 from toolkit.budget.frames.asked import Asked, listed_once
 from toolkit.budget.frames.conditions import Condition, Where, condition
 from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames.people import People
 from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse
 
@@ -45,6 +46,7 @@ class Rows:
 
     where: Condition
     axes: tuple[Axis, ...] = ()
+    people: People | None = None
 
     @property
     def cells(self) -> int:
@@ -71,6 +73,11 @@ class Rows:
         return bool(self.axes or self.where.words)
 
     @property
+    def limited(self) -> bool:
+        """Whether a person's rows are counted, so that all rows must be seen together."""
+        return self.people is not None
+
+    @property
     def words(self) -> str:
         """To stand behind the name of a statistic: by region (4) × sex (2) where age between 30 and 39."""
         split = " × ".join(f"{axis.name} ({len(axis.labels)})" for axis in self.axes)
@@ -83,10 +90,17 @@ class Rows:
     @property
     def columns(self) -> tuple[Any, ...]:
         """The labels of the columns that decide."""
-        return (*self.where.columns, *(axis.label for axis in self.axes))
+        person = () if self.people is None else (self.people.label,)
+        return (*self.where.columns, *(axis.label for axis in self.axes), *person)
 
     def codes(self, frame: Frame) -> Codes:
-        """The cell of each row of a frame, by that row alone; -1 where it does not count."""
+        """The cell of each row of a frame, by that row alone; -1 where it does not count, or is beyond what
+        is used of a person.
+        """
+        codes = self._cells(frame)
+        return codes if self.people is None else self.people.limited(frame, codes)
+
+    def _cells(self, frame: Frame) -> Codes:
         found = None
         for axis in self.axes:
             place, size = axis.codes(frame), len(axis.labels)
@@ -97,9 +111,11 @@ class Rows:
         return np.where(met, 0 if found is None else found, -1)
 
 
-def rows_of(frame: Frame, where: Where | None = None, by: By | None = None) -> Rows:
+def rows_of(
+    frame: Frame, where: Where | None = None, by: By | None = None, people: People | None = None
+) -> Rows:
     """What `where` and `by` say: refused for what they say alone, before anything is read."""
-    return Rows(condition(frame, where), axes_of(frame, by))
+    return Rows(condition(frame, where), axes_of(frame, by), people)
 
 
 def axes_of(frame: Frame, by: By | None) -> tuple[Asked, ...]:

@@ -1,1 +1,1 @@
-"""Verbs of a curator for publishers: unknown keys, ranges, top k, many quantiles, tables that agree."""
+"""Verbs of a curator for publishers: unknown keys, ranges, top k, many quantiles."""

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.facts import documented, query_facts
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.rows import Rows
 from toolkit.budget.keeper import Keeper
@@ -67,8 +66,8 @@ class FindingVerbs(Keeper):
 
         receipt: list[Entry] = []
         noisy = mechanism.release(self._paid(mechanism, label, counted, receipt), rng=source)
-        query = query_facts(label, rows) | {"by": {name: list(noisy.labels)}, "keys": "found"}
-        return self._found(replace(noisy, axes=(name,)), label, rows, mechanism, receipt, query)
+        more = {"by": {name: list(noisy.labels)}, "keys": "found"}
+        return self._found(replace(noisy, axes=(name,)), label, rows, mechanism, receipt, None, more)
 
     def bounds(
         self,
@@ -108,8 +107,8 @@ class FindingVerbs(Keeper):
         )
         limits = np.array([float(low), float(high)])
         chosen = _chosen(limits, ("low", "high"), ("limit",), type(mechanism.noise).__name__, note)
-        query = query_facts(label, rows) | {"powers of two": [first, last], "beta": str(beta)}
-        return self._found(chosen, label, rows, mechanism, receipt, query, source)
+        more = {"powers of two": [first, last], "beta": str(beta)}
+        return self._found(chosen, label, rows, mechanism, receipt, source, more)
 
     def top(
         self,
@@ -146,7 +145,7 @@ class FindingVerbs(Keeper):
         )
         ranks, names = np.arange(1, mechanism.k + 1), tuple(listed.labels[place] for place in places)
         found = _chosen(ranks, names, (name,), "Exponential", note)
-        return self._found(found, label, plain, mechanism, receipt, query_facts(label, listed), source)
+        return self._found(found, label, listed, mechanism, receipt, source)
 
     def _found(
         self,
@@ -155,14 +154,14 @@ class FindingVerbs(Keeper):
         rows: Rows,
         mechanism: Any,
         receipt: list[Entry],
-        query: dict[str, Any],
-        rng: Rng = None,
+        rng: Rng,
+        more: dict[str, Any] | None = None,
     ) -> Estimate:
         """What was found, with all that is public about it."""
         drawn = () if rng is None else (SIMULATED,)
         told = self._told(estimate, label, "", (*rows.notes, *drawn))
-        known = None if SIMULATED in told.notes else mechanism.loss
-        return documented(replace(told, loss=known), self.ledger, receipt[0], mechanism, self._unit(), query)
+        paid = replace(told, loss=None if SIMULATED in told.notes else mechanism.loss)
+        return self._documented(paid, mechanism, receipt, label, rows, **(more or {}))
 
 
 def _chosen(value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], method: str, note: str) -> Estimate:

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.facts import documented, query_facts
 from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.rows import By, Rows
@@ -79,9 +78,9 @@ class QuantileVerbs(Keeper):
         plain = _estimate([_value(limits, step) for step in steps], rows, names, mechanism, source)
         notes = (_note(mechanism.off_by(most), len(steps), rows.cells), *rows.notes)
         told = self._told(plain, label, "missing left out", notes)
-        query = query_facts(label, rows, limits, "left out")
-        query["by"] = {**query.get("by", {}), "quantile": names}
-        return documented(told, self.ledger, receipt[0], mechanism, self._unit(), query)
+        keys = {axis.name: list(axis.labels) for axis in rows.axes} | {"quantile": names}
+        how = "left out"
+        return self._documented(told, mechanism, receipt, label, rows, {name: limits}, how, by=keys)
 
 
 def _estimate(

@@ -13,7 +13,15 @@ import numpy as np
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.publishing.tidying import TIDIED, tidied
-from toolkit.core.publishing.writing import NUMBERS, SCHEMA, csv_text, json_text, key_columns, page_text
+from toolkit.core.publishing.writing import (
+    COUNTS,
+    NUMBERS,
+    SCHEMA,
+    csv_text,
+    json_text,
+    key_columns,
+    page_text,
+)
 
 if TYPE_CHECKING:
     from toolkit.core.publishing.facts import Release
@@ -26,6 +34,7 @@ class Publishable:
         value: Any
         labels: tuple[Any, ...]
         axes: tuple[str, ...]
+        counts: "Publishable | None"
         loss: Loss | None
         n: int | None
         covers: str
@@ -80,6 +89,8 @@ class Publishable:
 
         For display beside the raw table, never in its place: it is biased, and so it has no standard error.
         """
+        if self.release is not None and "tables" in self.release.query:
+            refuse("only one table can be tidied", "several", "tidied apart they would not agree any more")
         cells = tidied(self.value, total)
         unknown = np.full(len(cells), math.nan)
         return replace(  # type: ignore[type-var]
@@ -104,17 +115,19 @@ class Publishable:
             (label, number, se, low, high)
             for number, (label, _, se, low, high, _) in zip(numbers, self._rows(level), strict=True)
         ]
-        return csv_text(getattr(self, "axes", ()), rows, whole)
+        behind = None if self.counts is None else [(row[1], row[2]) for row in self.counts._rows(level)]
+        return csv_text(self.axes, rows, whole, behind)
 
     def _document(self, release: "Release", file: str, digest: str, level: float) -> dict[str, Any]:
-        keys = dict.fromkeys(key_columns(getattr(self, "axes", ())), "a key of the table")
+        keys = dict.fromkeys(key_columns(self.axes), "a key of the table") | NUMBERS
+        keys |= {} if self.counts is None else COUNTS
         return {
             "schema": SCHEMA,
             "table": {
                 "file": file,
                 "sha256": digest,
                 "cells": len(self.labels),
-                "columns": {**keys, **NUMBERS},
+                "columns": keys,
             },
             "query": dict(release.query),
             "unit": dict(release.unit),

@@ -15,6 +15,10 @@ NUMBERS = {
     "low": "lower end of the interval, rounded down",
     "high": "upper end of the interval, rounded up",
 }
+COUNTS = {
+    "count": "the number of values behind it, with noise of its own; it may be negative",
+    "count se": "the standard error of that number",
+}
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNITS = {"replace": "one person's record is exchanged for another", "add_remove": "one person comes or goes"}
 
@@ -25,21 +29,27 @@ def key_columns(axes: Sequence[str]) -> list[str]:
     >>> key_columns(["region", "se"]), key_columns([])
     (['region', 'key se'], ['label'])
     """
-    return [f"key {axis}" if axis in NUMBERS else axis for axis in axes] or ["label"]
+    return [f"key {axis}" if axis in NUMBERS or axis in COUNTS else axis for axis in axes] or ["label"]
 
 
-def csv_text(axes: Sequence[str], rows: Sequence[Sequence[Any]], whole: bool) -> str:
-    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows.
+def csv_text(
+    axes: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    whole: bool,
+    counts: Sequence[tuple[float, float]] | None = None,
+) -> str:
+    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the
+    number of values behind it with its own error, where that is told.
 
     A key that a spreadsheet would take for a formula has an apostrophe before it.
     """
     columns = key_columns(axes)
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow([*columns, *NUMBERS])
+    writer.writerow([*columns, *NUMBERS, *(COUNTS if counts is not None else ())])
     errors = [se for *_, se, _, _ in rows if math.isfinite(se) and se > 0]
     digits = 0 if whole or not errors else max(0, 1 - math.floor(math.log10(min(errors))))
-    for label, value, se, low, high in rows:
+    for place, (label, value, se, low, high) in enumerate(rows):
         keys = label if isinstance(label, tuple) and len(columns) > 1 else (label,)
         known = math.isfinite(se)
         writer.writerow(
@@ -49,6 +59,7 @@ def csv_text(axes: Sequence[str], rows: Sequence[Sequence[Any]], whole: bool) ->
                 _error(se),
                 _number(low, digits if known else None, ROUND_FLOOR),
                 _number(high, digits if known else None, ROUND_CEILING),
+                *(_counted(*counts[place]) if counts is not None else ()),
             ]
         )
     return out.getvalue()
@@ -91,11 +102,11 @@ def _scale(noise: Mapping[str, Any]) -> str:
 
 
 def _told(value: Any) -> str:
-    return (
-        ", ".join(f"{name} {part}" for name, part in value.items())
-        if isinstance(value, Mapping)
-        else str(value)
-    )
+    """Nested facts on one line: hours low 0, high 80."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    nested = any(isinstance(part, Mapping) for part in value.values())
+    return ("; " if nested else ", ").join(f"{name} {_told(part)}" for name, part in value.items())
 
 
 def _key(key: Any) -> str:
@@ -109,6 +120,11 @@ def _number(number: float, digits: int | None, rounding: str) -> str:
     if digits is None:
         return str(number)
     return str(Decimal(str(number)).quantize(Decimal(1).scaleb(-digits), rounding))
+
+
+def _counted(number: float, se: float) -> tuple[str, str]:
+    digits = max(0, 1 - math.floor(math.log10(se))) if math.isfinite(se) and se > 0 else None
+    return _number(number, digits, ROUND_HALF_EVEN), _error(se)
 
 
 def _error(se: float) -> str:

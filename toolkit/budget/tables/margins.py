@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.facts import documented, query_facts
 from toolkit.budget.frames.asked import Asked
 from toolkit.budget.frames.conditions import Where, condition
 from toolkit.budget.frames.rows import MOST_CELLS, By, Rows, axes_of
@@ -59,8 +58,8 @@ class MarginVerbs(Keeper):
         noisy = mechanism.release(counts, _labels(axes, tables), source)
         note = "a row is in the tables if it has one of the given keys in every column"
         told = self._told(replace(noisy, axes=rows.names), label, "", (note, *rows.notes))
-        query = query_facts(label, rows) | {"tables": [[axes[place].name for place in one] for one in tables]}
-        made = documented(told, self.ledger, receipt[0], mechanism, self._unit(), query)
+        listed = [[axes[place].name for place in one] for one in tables]
+        made = self._documented(told, mechanism, receipt, label, rows, tables=listed)
         return replace(made, release=made._after("weighted least squares: the tables agree, unbiased"))
 
 
