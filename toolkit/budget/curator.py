@@ -6,6 +6,7 @@ from typing import Any
 
 from toolkit.budget.frames import cells
 from toolkit.budget.frames.asked import listed_once
+from toolkit.budget.publishing.finding import FindingVerbs
 from toolkit.budget.robust import RobustVerbs
 from toolkit.budget.tables.pairs import PairVerbs
 from toolkit.central.selection import Exponential
@@ -13,7 +14,7 @@ from toolkit.core.checks import Number, refuse
 from toolkit.core.randomness import Rng
 
 
-class Curator(PairVerbs, RobustVerbs):
+class Curator(PairVerbs, RobustVerbs, FindingVerbs):
     """Releases statistics of a confidential frame under the budget of a ledger.
 
     Bounds, options, edges and conditions are given by the analyst and never read from the data. A call is

@@ -4,19 +4,22 @@ reading.
 
 import hashlib
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from toolkit.budget.charges import Priced
+from toolkit.budget.facts import documented, query_facts
 from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.people import People
 from toolkit.budget.frames.rows import By, Rows, rows_of
 from toolkit.budget.ledger import Ledger
+from toolkit.budget.record import Entry
+from toolkit.central.steps import Bounds
 from toolkit.central.tables.caps import ONE, Caps
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.checks import refuse
@@ -77,11 +80,39 @@ class Keeper:
         """The number of rows, where that is public: under "replace", if each is a person."""
         return len(self._frame) if self.neighbors == "replace" and self._people is None else None
 
-    def _paid(self, mechanism: Priced, label: str, compute: Callable[[], Any]) -> Any:
+    def _unit(self) -> dict[str, Any]:
+        """Whom the promise is about, for a document."""
+        whom = "each row is a person" if self._people is None else f"{self._people.words} is used"
+        return {"neighbors": self.neighbors, "person": whom}
+
+    def _documented(
+        self,
+        estimate: Estimate,
+        mechanism: Any,
+        receipt: list[Entry],
+        label: str,
+        rows: Rows | None = None,
+        limits: Mapping[str, Bounds] | None = None,
+        how: str = "",
+        **more: Any,
+    ) -> Estimate:
+        """The estimate with all that is public about it, for `publish`."""
+        query = query_facts(label, rows, limits, how) | more
+        return documented(estimate, self.ledger, receipt[0], mechanism, self._unit(), query)
+
+    def _paid(
+        self,
+        mechanism: Priced,
+        label: str,
+        compute: Callable[[], Any],
+        receipt: list[Entry] | None = None,
+    ) -> Any:
         """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge
-        remains.
+        remains. `receipt` gets the entry of the charge, for a document.
         """
-        self.ledger.charge(mechanism, shortened(label), neighbors=self.neighbors)
+        entry = self.ledger.charge(mechanism, shortened(label), neighbors=self.neighbors)
+        if receipt is not None:
+            receipt.append(entry)
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.estimate import Estimate
 from toolkit.core.sampling.enclosure import floor_log2
 
 SUM_BITS = 32
@@ -56,6 +57,7 @@ class Bounds:
 
     @classmethod
     def of(cls, bounds: Any, bits: int = SUM_BITS) -> "Bounds":
+        bounds = bounds.value if isinstance(bounds, Estimate) else bounds  # as `Curator.bounds` finds them
         try:
             low, high = (exact(limit, "bounds") for limit in bounds)
         except (TypeError, ValueError) as error:

@@ -1,7 +1,6 @@
 """`Estimate`: a number with its error, what the error covers, and what it cost in privacy."""
 
 import html
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -12,12 +11,15 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.inference import contrasts
+from toolkit.core.inference.boundary import boundary_note as boundary_note
 from toolkit.core.inference.digits import between, written
 from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.framed import crossed, framed, said
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
+from toolkit.core.publishing.facts import Release
+from toolkit.core.publishing.publishable import Publishable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +34,7 @@ _SHOWN = 1000
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Publishable):
     """The one result type: local estimates, regression coefficients and central releases.
 
     Parameters
@@ -47,6 +49,7 @@ class Estimate:
     notes : what a reader must not miss.
     basis : what intervals and tests are made from.
     fit : whether any truth agrees with the reports; None where that is no question.
+    release : what is public about a release, for `publish`; None for all that a curator did not release.
     axes : the columns that a table is split by.
     counts : how many values are behind each entry, where noise tells that along with it.
     """
@@ -62,6 +65,7 @@ class Estimate:
     notes: tuple[str, ...] = ()
     basis: IntervalBasis | None = field(default=None)
     fit: Fit | None = None
+    release: Release | None = field(default=None)
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None
 
@@ -157,7 +161,8 @@ class Estimate:
         """
         value, se = contrasts.weighted_sum(self.value, self.cov, self.labels, weights)
         basis, cov = contrasts.contrast_basis(self._basis, value, se), np.array([[se**2]])
-        only = replace(self, labels=("contrast",), fit=None, axes=(), counts=None)
+        known = self._after("a weighted sum of its entries")
+        only = replace(self, labels=("contrast",), fit=None, axes=(), counts=None, release=known)
         return replace(only, value=value, se=se, cov=cov, basis=basis)
 
     @property
@@ -209,6 +214,7 @@ class Estimate:
             cov=None if self.cov is None else np.outer(slope, slope) * self.cov,
             notes=(*self.notes, "a function of an estimate: as a rule not unbiased"),
             basis=Mapped(self._basis, function),
+            release=self._after("a function of its entries"),
         )
 
     def to_frame(self, level: float = 0.95, *, wide: str | None = None) -> "pd.DataFrame":
@@ -334,18 +340,5 @@ def subtracted(first: Estimate, second: Estimate) -> Estimate:
         notes=(contrasts.INDEPENDENT_GROUPS if sampled else contrasts.INDEPENDENT_NOISE, *said),
         basis=contrasts.difference_basis(first._basis, second._basis, value, se),
         fit=None,
-    )
-
-
-def boundary_note(value: float | Array, inside: str = "mle") -> tuple[str, ...]:
-    """Say so when an unbiased estimate of a share lies outside 0 to 1, as it honestly may."""
-    outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
-    if not outside or math.isnan(float(np.sum(value))):
-        return ()
-    which = "the estimate lies" if np.ndim(value) == 0 else f"{outside} of {np.size(value)} estimates lie"
-    return (
-        (
-            f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages, and method='{inside}' "
-            "for display"
-        ),
+        release=None,
     )

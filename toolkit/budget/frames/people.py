@@ -77,6 +77,11 @@ class People:
         found[used] = codes[used]
         return found
 
+    def tagged(self, frame: Frame) -> tuple[Codes, _Hashes]:
+        """Whose each row is, -1 for nobody, and what was drawn for that person."""
+        owned = self._owned(frame)
+        return owned.person, owned.tag
+
     def _owned(self, frame: Frame) -> Owned:
         """Read once: a frame does not change."""
         if frame not in self._known:

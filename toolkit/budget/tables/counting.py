@@ -1,6 +1,6 @@
 """`CountingVerbs`: counts, sums and histograms of a curator, in all or by groups, each for one charge."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -13,7 +13,8 @@ from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.missing import settled
 from toolkit.budget.frames.rows import By, Rows, keys_of
 from toolkit.budget.frames.summing import Variable, counted, summed
-from toolkit.budget.keeper import Keeper
+from toolkit.budget.record import Entry
+from toolkit.budget.tables.margins import MarginVerbs
 from toolkit.budget.tables.query import Query
 from toolkit.budget.tables.spending import Spending
 from toolkit.central import statistics
@@ -27,14 +28,14 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng
 
 
-class CountingVerbs(Keeper):
+class CountingVerbs(MarginVerbs):
     """Statistics of which each cell is one whole number with noise."""
 
     def count(
         self,
         where: Where | None = None,
         *,
-        by: By | None = None,
+        by: By | Sequence[By] | None = None,
         epsilon: Number | None = None,
         rho: Number | None = None,
         rng: Rng = None,
@@ -50,7 +51,13 @@ class CountingVerbs(Keeper):
         The keys of `by` are public: every one has a row, in the order given, whether or not anybody is there;
         with OTHER at the end nobody is left out. A table costs what one number costs. `epsilon` buys Laplace
         noise, `rho` Gaussian noise (in a ledger with a Zcdp ceiling).
+
+        A list of tables, by=[{"region": REGIONS, "sex": SEXES}, {"region": REGIONS}, {}], is one charge, and
+        its tables agree: weighted least squares makes them so, unbiased, and no longer whole. Their labels
+        say "(all)" for a column that a table is not split by; {} is the total.
         """
+        if isinstance(by, Sequence):
+            return self._margins(by, where, epsilon, rho, rng)
         query = self._query(where, by, epsilon, rho, rng)
         if not query.rows.some and self._public_n() is not None:
             refuse(
@@ -104,15 +111,18 @@ class CountingVerbs(Keeper):
         """The sum of a column, each value clamped to `bounds`; `missing` is "drop" (adds nothing) or a number
         to put there. `where`, `by`, `epsilon` and `rho` as for a count.
         """
-        query = self._query(where, by, epsilon, rho, rng)
+        name = self._frame.name(column)
         variable, how = self._variable(column, bounds, missing)
+        query = (
+            self._query(where, by, epsilon, rho, rng).named(f"sum of {name}", how).clamped((name, variable))
+        )
         n = self._known(query.rows, variable)
         statistic = (
             statistics.totals(variable.limits, query.rows.cells, self.neighbors, self._caps)
             if n is None
             else statistics.total(variable.limits, self.neighbors, n)
         )
-        return self._sums(statistic, variable, 1, query.named(f"sum of {self._frame.name(column)}", how))
+        return self._sums(statistic, variable, 1, query)
 
     def _query(
         self, where: Where | None, by: By | None, epsilon: Number | None, rho: Number | None, rng: Rng
@@ -145,7 +155,8 @@ class CountingVerbs(Keeper):
     def _linear(self, statistic: Statistic, read: Callable[[], Iterable[Any]], query: Query) -> Estimate:
         """One whole number a cell, with noise."""
         mechanism, rows = query.spending.mechanism(statistic.reach(self.neighbors)), query.rows
-        value = self._paid(mechanism, query.label, lambda: [statistic.of(cell) for cell in read()])
+        receipt: list[Entry] = []
+        value = self._paid(mechanism, query.label, lambda: [statistic.of(cell) for cell in read()], receipt)
         noisy, law = mechanism.integers(value, query.rng)
         found = released(
             noisy[0] if not rows.axes else _numbers(noisy),
@@ -158,7 +169,8 @@ class CountingVerbs(Keeper):
         found = replace(found, axes=rows.names)
         if statistic.factor != 1 or statistic.offset != 0:
             found = found.rescaled(float(statistic.factor), float(statistic.offset))
-        return self._told(found, query.label, query.how, query.notes)
+        told = self._told(found, query.label, query.how, query.notes)
+        return self._documented(told, mechanism, receipt, query.label, rows, query.limits, query.how)
 
 
 @dataclass(frozen=True, eq=False)

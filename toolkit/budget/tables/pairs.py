@@ -90,7 +90,8 @@ class PairVerbs(SpreadVerbs):
         (_, how), (_, also) = read
         how = how if how == also else f"{names[0]}: {how}, {names[1]}: {also}"
         query = query.named(f"{what} of {names[0]} and {names[1]}", how, notes)
-        return [variable for variable, _ in read], query
+        variables = [variable for variable, _ in read]
+        return variables, query.clamped(*zip(names, variables, strict=True))
 
     def _pairs(self, x: Variable, y: Variable, query: Query) -> coding.Coding:
         spans = x.limits.span, y.limits.span

@@ -13,6 +13,7 @@ import numpy as np
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.rows import By
 from toolkit.budget.frames.summing import Variable, summed
+from toolkit.budget.record import Entry
 from toolkit.budget.tables.counting import CountingVerbs
 from toolkit.budget.tables.estimated import Part, estimated, of_column, unit
 from toolkit.budget.tables.query import Query
@@ -51,7 +52,8 @@ class SpreadVerbs(CountingVerbs):
         if isinstance(column, list):
             return self._means(column, bounds, missing, query)
         variable, how = self._variable(column, bounds, missing)
-        query = query.named(f"mean of {self._frame.name(column)}", how)
+        name = self._frame.name(column)
+        query = query.named(f"mean of {name}", how).clamped((name, variable))
         if (n := self._known(query.rows, variable)) is not None:
             return self._sums(statistics.mean(variable.limits, n), variable, 1, query)
         return self._coded([self._mean(variable, query)], query)
@@ -95,7 +97,8 @@ class SpreadVerbs(CountingVerbs):
 
     def _variance_of(self, what: str, column: Any, bounds: Any, missing: Any, query: Query) -> Estimate:
         variable, how = self._variable(column, bounds, missing, SQUARE_BITS)
-        query = query.named(f"{what} of {self._frame.name(column)}", how)
+        name = self._frame.name(column)
+        query = query.named(f"{what} of {name}", how).clamped((name, variable))
         limits, rows = variable.limits, query.rows
         if (n := self._known(rows, variable)) is not None:
             return self._sums(statistics.variance(limits, n), variable, 2, query)
@@ -116,7 +119,9 @@ class SpreadVerbs(CountingVerbs):
         hows = list(dict.fromkeys(how for _, how in read))
         said = [f"{name}: {how}" for name, (_, how) in zip(names, read, strict=True)]
         query = query.named(f"mean of {', '.join(names)}", hows[0] if len(hows) == 1 else ", ".join(said))
-        return self._coded([self._mean(variable, query) for variable, _ in read], query)
+        variables = [variable for variable, _ in read]
+        query = query.clamped(*zip(names, variables, strict=True))
+        return self._coded([self._mean(variable, query) for variable in variables], query)
 
     def _mean(self, variable: Variable, query: Query) -> Part:
         limits, rows = variable.limits, query.rows
@@ -136,7 +141,8 @@ class SpreadVerbs(CountingVerbs):
             entries = [part.coding.entries(part.read()) for part in parts]
             return entries[0] if len(parts) == 1 else entries
 
-        value = self._paid(mechanism, query.label, computed)
+        receipt: list[Entry] = []
+        value = self._paid(mechanism, query.label, computed, receipt)
         values = [value] if len(parts) == 1 else value
         moments = [
             Moments.of(part.coding, *one.integers(entries, query.rng))
@@ -151,4 +157,5 @@ class SpreadVerbs(CountingVerbs):
         along = self._told(
             replace(counts, **paid), f"values behind {query.label}", query.how, query.rows.notes
         )
-        return self._told(replace(estimate, counts=along, **paid), query.label, query.how, query.notes)
+        told = self._told(replace(estimate, counts=along, **paid), query.label, query.how, query.notes)
+        return self._documented(told, mechanism, receipt, query.label, query.rows, query.limits, query.how)
