@@ -9,10 +9,10 @@ from toolkit.analysis.regression.coefficients import as_estimate, footing_of
 from toolkit.analysis.regression.errors import covariance, kind_of_error
 from toolkit.analysis.regression.links import Link, link_named
 from toolkit.analysis.regression.logistic_fit import LogisticFit
+from toolkit.analysis.regression.penalised import penalised_maximum
 from toolkit.analysis.regression.reading.covariates import standardised
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
-from toolkit.analysis.regression.scoring import Climb, climb, inner_maximum, newton
-from toolkit.core.arrays import Array
+from toolkit.analysis.regression.scoring import climb, inner_maximum
 from toolkit.core.checks import choice, refuse
 
 Error = Literal["observed", "expected", "opg", "robust"]
@@ -79,7 +79,7 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
     found = climb(model.point, np.zeros(columns.shape[1]))
     at = (
-        _penalised(model, found)
+        penalised_maximum(model.point, found)
         if jeffreys
         else inner_maximum(model.observed, found, "use penalty='jeffreys'")
     )
@@ -96,17 +96,3 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
         rows,
         link,
     )
-
-
-def _penalised(model: BinaryModel, found: Climb) -> Array:
-    """The maximum of the penalised likelihood: it falls to minus infinity in every direction."""
-    point, arrived = found.point, found.arrived
-    if not arrived:
-        point, arrived = newton(model.point, point)
-    if not arrived:
-        refuse(
-            "the penalised likelihood must lead to its maximum",
-            "none within 60 steps",
-            "rescale or leave out covariates",
-        )
-    return point.at

@@ -82,12 +82,9 @@ def plan_two_groups(
     held, guess = check_level(level), float(probability(prevalence, "prevalence"))
     if sides not in (1, 2):
         refuse("`sides` must be 1 or 2", sides, "a test looks on one side or on both")
-    chances = tuple(float(probability(one, "p")) for one in p)
-    if len(chances) != 2 or chances[0] == chances[1]:
-        refuse("`p` must be two different probabilities", p, "equal ones tell nothing apart")
     case = _Case(
         choice(model, "model", MODELS),
-        (chances[0], chances[1]),
+        _two(p),
         float(probability(other, "other")),
         held,
         critical(held, sides),
@@ -111,6 +108,13 @@ def plan_two_groups(
     notes = () if found is None else (f"{sides}-sided test at {100 * (1 - held):.3g} %, power {how}",)
     size = case.sizes(people)
     return TwoGroupPlan(model, case.p, guess, size, held, case.margin(guess, people), found, notes)
+
+
+def _two(p: tuple[Number, Number]) -> tuple[float, float]:
+    chances = tuple(float(probability(one, "p")) for one in p)
+    if len(chances) != 2 or chances[0] == chances[1]:
+        refuse("`p` must be two different probabilities", p, "equal ones tell nothing apart")
+    return chances[0], chances[1]
 
 
 @dataclass(frozen=True)
