@@ -62,10 +62,12 @@ def shown_question(
         "required": question.required,
         "bounds": None if question.bounds is None else [_number(bound) for bound in question.bounds],
         "warning": words(question.warning),
-        "scale": scale(question.design)
-        if question.design is not None and question.kind == "number"
-        else None,
+        "scale": _scale_of(question),
     }
+
+
+def _scale_of(question: Question) -> dict[str, Any] | None:
+    return scale(question.design) if question.design is not None and question.kind == "number" else None
 
 
 def scale(design: Randomizer) -> dict[str, Any]:
