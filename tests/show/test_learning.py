@@ -14,8 +14,8 @@ def test_each_learner_is_a_line_of_its_own_look_in_the_order_of_the_cost():
     assert plain.get_ydata()[0] == 0.856
     assert [label.get_text() for label in ax.get_xticklabels()] == ["0.5", "2"]
     assert repr(ax) == (
-        "<Picture: accuracy against ε: objective 77 % at 0.5 and 84 % at 2, output 74 % at 0.5 and 83 % at 2; "
-        "without privacy 86 %>"
+        "<Picture: accuracy against ε: objective 77 % at 0.5 and 84 % at 2, output 74 % at 0.5 and 83 % at "
+        "2; without privacy 86 %>"
     )
 
 

@@ -40,7 +40,7 @@ def accuracy_curves(
     marks = sorted({place for points in curves.values() for place, _ in points})
     ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
     ax.minorticks_off()
-    ax.yaxis.set_major_formatter(percent)
+    ax.yaxis.set_major_formatter(lambda share, _: percent(share))
     ax.legend(frameon=False, loc="lower right")
     described = ", ".join(words[: len(curves)]) + "".join(f"; {word}" for word in words[len(curves) :])
     label = _ACROSS[across]
