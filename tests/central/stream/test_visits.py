@@ -1,4 +1,5 @@
 import itertools
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -42,7 +43,7 @@ def _counts(other: tuple[bool, ...], mine: tuple[bool, ...]) -> list[int]:
         pd.Series(["a", "b", None], dtype="string"),
         pl.Series(["a", None, "b"]),
         iter([1, 2]),
-        [1, [7], 2],
+        [1, [7], 2, (3, [4]), np.float32("nan"), Decimal("NaN"), Decimal("sNaN"), pd.NA, pd.NaT],
     ],
     ids=lambda people: type(people).__name__,
 )

@@ -3,14 +3,14 @@
 from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
-from toolkit.core.checks import is_missing, refuse, whole
+from toolkit.core.checks import refuse, whole
 
 
 class Visits:
     """Counts people: each once a period, and in the first `per_person` periods in which they come.
 
-    What a person adds depends on that person's own records alone, so that it is what a `RunningTotal` with the
-    same `per_person` promises about. A record without a name (None, NaN) is nobody's, and is not counted.
+    What a person adds depends on that person's own records alone: a `RunningTotal` with the same `per_person`
+    then promises about people. A record without a name (None, NaN) is nobody's, and is not counted.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class Visits:
         """How many people of a period are counted; one entry a record, in any order."""
         if isinstance(people, str | bytes):
             refuse("`people` must be a list of names", "one text", "its letters would be people", TypeError)
-        present = {name for name in people if isinstance(name, Hashable) and not is_missing(name)}
+        present = {name for name in people if _is_name(name)}
         counted = [name for name in present if self._seen.get(name, 0) < self.per_person]
         for name in counted:
             self._seen[name] = self._seen.get(name, 0) + 1
@@ -45,3 +45,12 @@ class Visits:
 
     def __repr__(self) -> str:
         return f"<Visits: each person in at most {self.per_person:,} periods>"
+
+
+def _is_name(value: Any) -> bool:
+    """Whether a record says whose it is: what is missing is not equal to itself, and no value is an error."""
+    try:
+        hash(value)
+        return value is not None and bool(value == value)
+    except Exception:
+        return False
