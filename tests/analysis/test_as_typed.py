@@ -79,10 +79,10 @@ def regression_with_two_devices(path: Path):
 
 
 def hidden_with_hidden_and_as_predictor(path: Path):
-    df = pd.read_csv(path, na_values=["9"])
+    df = pd.read_csv(path)
     die, coins = forced("1/6", "1/6"), warner("3/4")
-    pair = association(df, {"report": die, "paid": coins})
-    fit = predictor("grade ~ report + sex + age", df, designs={"report": die}, missing="drop")
+    pair = association(df, {"report": die, "paid": coins}, missing=(9,))
+    fit = predictor("grade ~ report + sex + age", df, designs={"report": die}, missing=(9,))
     return pair.table, fit
 
 
