@@ -2,6 +2,8 @@
 .DEFAULT_GOAL := help
 .PHONY: help install lab app test quick lint notebooks answers student teacher rooms bench clean
 
+unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
+
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready

@@ -19,9 +19,11 @@ BELOW = {
     "planning": {"core", "local", "central", "planning"},
     "budget": {"core", "local", "central", "budget"},
     "attacks": {"core", "local", "central", "attacks"},
+    "learning": {"core", "central", "learning"},
     "survey": {"core", "local", "analysis", "planning", "survey"},
-    "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "show"},
-    "course": {"core", "course"},
+    "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "learning"}
+    | {"survey", "show"},
+    "course": {"core", "survey", "course"},
     "verbs": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "verbs"},
 }
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}

@@ -21,6 +21,7 @@ OURS = {package for packages in extras._EXTRAS.values() for package in packages}
 BROUGHT = OURS | {"IPython", "traitlets", "tqdm", "uvloop"}  # what those bring
 CHECKED = {  # modules that import a package of an extra when they are loaded, and who has asked for it before
     "show/": "toolkit/show/__init__.py",
+    "learning/": "toolkit/learning/__init__.py",
     "survey/storage/postgres.py": "toolkit/survey/store.py",
     "survey/storage/postgres_session.py": "toolkit/survey/store.py",
     "survey/serving/process.py": "toolkit/survey/background.py",
@@ -37,7 +38,7 @@ NAMES = """
 import importlib, json
 found = {}
 for face in ("", ".attacks", ".attacks.audit", ".budget", ".central", ".core", ".local", ".local.numeric",
-             ".local.oracles", ".planning", ".survey", ".show"):
+             ".local.oracles", ".planning", ".survey", ".learning", ".show"):
     try:
         module = importlib.import_module(f"toolkit{face}")
         found[face] = [name for name in module.__all__ if not hasattr(module, name)]
@@ -188,6 +189,7 @@ def sentence(extra: str) -> str:
 def test_every_public_name_is_there_and_pictures_say_what_they_need(alone) -> None:
     found = alone(NAMES)
     assert found.pop(".show") == f"MissingExtraError: matplotlib{sentence('lab')}"
+    assert found.pop(".learning") == f"MissingExtraError: sklearn{sentence('learning')}"
     assert {face: names for face, names in found.items() if names} == {}
 
 

@@ -13,6 +13,7 @@ from toolkit.attacks import (
     membership,
     reconstruction,
     slides,
+    streams,
 )
 from toolkit.attacks.audit import Verdict, audit, exact_delta, exact_epsilon
 from toolkit.attacks.audit.bounds import advantage
@@ -39,4 +40,5 @@ __all__ = [
     "reconstruction",
     "replay",
     "slides",
+    "streams",
 ]

@@ -19,8 +19,9 @@ from toolkit.budget.charges import (
     price_of,
     recorded,
 )
-from toolkit.budget.display import frame_of, html_of
+from toolkit.budget.display import frame_of, html_of, report_of
 from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
+from toolkit.budget.register import FileRegister, MemoryRegister, Register
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss
@@ -28,6 +29,9 @@ from toolkit.core.randomness import Rng, check_rng
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from toolkit.budget.streams.stream import Stream
+    from toolkit.central.stream import RunningTotal
 
 Result_co = TypeVar("Result_co", covariant=True)
 _LONGEST_LABEL = 200
@@ -84,9 +88,11 @@ class Ledger:
     ) -> None:
         self._ceiling, self._neighbors = check_ceiling(ceiling), _relation(neighbors)
         self._record: Record = MemoryRecord()
+        self._register: Register = MemoryRegister()
         self._simulated = bool(simulated)
         if path is not None:
             self._record = record = FileRecord(Path(path), (self._ceiling, self._neighbors, self._simulated))
+            self._register = FileRegister(record.path)
             before, relation, simulation = record.head
             if simulation != self._simulated:
                 refuse(
@@ -109,6 +115,7 @@ class Ledger:
         record = FileRecord(Path(path), None)
         ledger = cls.__new__(cls)
         ledger._record, (ledger._ceiling, ledger._neighbors, ledger._simulated) = record, record.head
+        ledger._register = FileRegister(record.path)
         return ledger
 
     @property
@@ -205,6 +212,36 @@ class Ledger:
         self.charge(mechanism, label, neighbors=neighbors)
         return mechanism.release(value, rng=source)
 
+    def every(
+        self, total: "RunningTotal", label: str | None = None, *, path: str | os.PathLike[str] | None = None
+    ) -> "Stream":
+        """Open a total that is published every period: all its periods are charged now, before the first.
+
+        What stops early is not refunded. `path` keeps it in a file, which is as confidential as the data, so
+        that `resume` can go on with it; without one it ends with this process.
+
+        >>> from toolkit.central.stream import RunningTotal
+        >>> from toolkit.core.loss import Pure
+        >>> ledger = Ledger(Pure(1))
+        >>> weekly = ledger.every(RunningTotal.for_epsilon(1, periods=52), "new members")
+        >>> weekly.add(17).labels, weekly.add(12).labels, ledger.spent
+        (('total after 1 of 52 periods',), ('total after 2 of 52 periods',), Pure(1.0))
+        """
+        from toolkit.budget.streams.stream import check_openable, opened
+
+        place = None if path is None else Path(path).expanduser().absolute()
+        check_openable(total, place, self._simulated)
+        return opened(total, self.charge(total, label, neighbors=total.neighbors), place)
+
+    def resume(self, path: str | os.PathLike[str], *, rng: Rng = None) -> "Stream":
+        """The stream of a file that `every` made under this ledger, after its last period: no further charge.
+
+        Its `last` is the number of that period once more, which may not have been handed out.
+        """
+        from toolkit.budget.streams.stream import resumed
+
+        return resumed(Path(path).expanduser().absolute(), self.entries(), self.source(rng))
+
     def entries(self) -> tuple[Entry, ...]:
         """Every charge, the oldest first."""
         return self._record.entries()
@@ -214,6 +251,29 @@ class Ledger:
         after it.
         """
         return frame_of(self.entries(), self._ceiling)
+
+    @property
+    def id(self) -> str:
+        """By which published documents name this ledger."""
+        return self._record.id
+
+    @property
+    def register(self) -> Register:
+        """Where `estimate.publish` writes down what it made of this ledger's releases."""
+        return self._register
+
+    def report(self) -> str:
+        """All that was released under this budget and the documents that were published of it, as Markdown.
+
+        >>> from toolkit.core.loss import Pure
+        >>> ledger = Ledger(Pure(1), neighbors="replace")
+        >>> entry = ledger.charge(Pure(0.25), "a survey")
+        >>> print(ledger.report().splitlines()[-1])
+        | 1 | a survey |  | ε = 0.25 | ε = 0.25 | ε = 0.25 |  |
+        """
+        entries = self.entries()
+        summary = self._summary(entries[-1] if entries else None)
+        return report_of(entries, summary, self.id, self._register.publications())
 
     def __repr__(self) -> str:
         return f"<Ledger: {self._summary(self._record.last())}>"

@@ -7,6 +7,7 @@ of a pivoted table say, may be people's values, so such a column is told by its 
 """
 
 import sys
+from collections.abc import Iterable, Iterator
 from typing import Any, NoReturn
 
 import numpy as np
@@ -72,6 +73,10 @@ class Frame:
         if place not in self._columns:
             self._columns[place] = self._found(place)
         return self._columns[place]
+
+    def parts(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:  # noqa: ARG002
+        """Frames that hold these columns of all rows, some rows after the other; with `whole` only one."""
+        yield self
 
     def copy(self) -> Any:
         """The table again, for code that might change it."""

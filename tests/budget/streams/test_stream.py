@@ -1,0 +1,191 @@
+"""A stream under a ledger: one charge before the first count, and what a restart means."""
+
+import shutil
+import sqlite3
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.budget.spending import Opener
+from toolkit.budget.chain import RecordError
+from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.central.stream import RunningTotal
+from toolkit.core.loss import Pure, Zcdp
+
+
+def test_all_periods_are_charged_once_before_the_first(opener: Opener) -> None:
+    ledger = opener(Pure(1))
+    weekly = ledger.every(RunningTotal.for_epsilon("3/4", periods=3), "new members")
+    assert ledger.spent == Pure("3/4")
+    for count in (17, 12, 20):
+        assert weekly.add(count).loss == Pure("3/4")
+    with pytest.raises(RuntimeError, match="a running total ends with its last period, 3, got period 4"):
+        weekly.add(3)
+    (entry,) = ledger.entries()
+    assert (entry.label, entry.mechanism, entry.neighbors) == ("new members", "RunningTotal", "add_remove")
+    assert ledger.spent == Pure("3/4")
+
+
+def test_two_streams_of_the_same_people_add_up(opener: Opener) -> None:
+    ledger = opener(Zcdp(1))
+    ledger.every(RunningTotal.for_rho("1/2", periods=52))
+    ledger.every(RunningTotal.for_epsilon("1/2", periods=52))
+    assert ledger.spent == Zcdp("5/8")
+
+
+def test_what_does_not_fit_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
+    ledger = Ledger(Pure("1/2"))
+    with pytest.raises(BudgetError, match="nothing was charged or released"):
+        ledger.every(RunningTotal.for_epsilon(1, periods=3), path=tmp_path / "weekly.db")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_neighbors_go_into_the_record(opener: Opener) -> None:
+    ledger = opener(Pure(1), neighbors="replace")
+    with pytest.raises(BudgetError, match="a ledger counts one neighbor relation"):
+        ledger.every(RunningTotal.for_epsilon("1/2", periods=3))
+    ledger.every(RunningTotal.for_epsilon("1/2", periods=3, neighbors="replace"))
+    assert ledger.spent == Pure("1/2")
+
+
+def test_what_cannot_be_opened_is_refused_before_it_is_charged(opener: Opener, tmp_path: Path) -> None:
+    ledger = opener(Pure(1))
+    used = RunningTotal.for_epsilon(1, periods=3)
+    used.add(1)
+    with pytest.raises(ValueError, match="a total must be new when it is opened, got one after 1 periods"):
+        ledger.every(used)
+    with pytest.raises(ValueError, match="must be drawn with rng=None"):
+        ledger.every(RunningTotal.for_epsilon(1, periods=3, rng=np.random.default_rng(1)))
+    with pytest.raises(ValueError, match="the folder of a stream's file must exist, got nowhere"):
+        ledger.every(RunningTotal.for_epsilon(1, periods=3), path=tmp_path / "nowhere" / "weekly.db")
+    with pytest.raises(TypeError, match="a stream must be a RunningTotal, got Pure"):
+        ledger.every(Pure(1))
+    assert ledger.spent == Pure(0)
+
+
+def test_the_loss_and_the_file_are_in_the_repr(tmp_path: Path) -> None:
+    ledger = Ledger(Pure(2))
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=3), "members", path=tmp_path / "weekly.db")
+    assert repr(weekly).startswith("<Stream 'members': <RunningTotal: 0 of 3 periods; ε = 1 for all of them")
+    assert repr(weekly).endswith("weekly.db>")
+    assert "it ends with its process" in repr(ledger.every(RunningTotal.for_epsilon(1, periods=3)))
+
+
+@pytest.mark.parametrize("total", ["tree", "root", "window"])
+def test_a_stream_goes_on_after_a_restart(tmp_path: Path, total: str) -> None:
+    """Nothing is charged again, nothing drawn again, and the last number is the same."""
+    made = {
+        "tree": lambda: RunningTotal.for_epsilon(1, periods=60, per_person=2),
+        "root": lambda: RunningTotal.for_rho("1/2", periods=60),
+        "window": lambda: RunningTotal.for_rho("1/2", periods=60, window=4, sensitivity=3),
+    }[total]()
+    path = tmp_path / "weekly.db"
+    ledger = Ledger(Zcdp(1), tmp_path / "budget.db")
+    weekly = ledger.every(made, "members", path=path)
+    numbers = [weekly.add(count) for count in (17, 10**20, -5)]
+    again = Ledger.open(tmp_path / "budget.db").resume(path)
+    assert again.last is not None
+    assert (again.last.value, again.last.labels) == (numbers[-1].value, numbers[-1].labels)
+    assert repr(again) == repr(weekly)
+    assert again.total.way == weekly.total.way
+    assert again.total.sd.tolist() == weekly.total.sd.tolist()
+    assert again.add(4).labels[0].endswith("after 4 of 60 periods")
+    assert ledger.spent == Ledger.open(tmp_path / "budget.db").spent == ledger.entries()[0].charged
+
+
+def test_of_two_that_go_on_only_one_publishes_a_period(tmp_path: Path) -> None:
+    ledger = Ledger(Pure(1))
+    first = ledger.every(RunningTotal.for_epsilon(1, periods=5), path=tmp_path / "weekly.db")
+    second = ledger.resume(tmp_path / "weekly.db")
+    first.add(3)
+    with pytest.raises(RecordError, match="got a file after period 1 for a stream after period 0"):
+        second.add(3)
+    assert second.total.period == 0
+    assert ledger.resume(tmp_path / "weekly.db").add(4).labels == ("total after 2 of 5 periods",)
+
+
+def test_a_number_that_is_not_on_the_disk_is_not_handed_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ledger = Ledger(Pure(1))
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=5), path=tmp_path / "weekly.db")
+    weekly.add(3)
+    with monkeypatch.context() as patch:
+        patch.setattr(weekly._kept, "append", lambda *_: (_ for _ in ()).throw(RecordError("disk full")))
+        with pytest.raises(RecordError, match="disk full"):
+            weekly.add(4)
+    with pytest.raises(RuntimeError, match="a stream must be resumed after its file could not be written"):
+        weekly.add(4)
+    assert ledger.resume(tmp_path / "weekly.db").total.period == 1
+
+
+def test_an_older_copy_in_its_place_is_noticed(tmp_path: Path) -> None:
+    path, ledger = tmp_path / "weekly.db", Ledger(Pure(1))
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=5), path=path)
+    weekly.add(3)
+    shutil.copy(path, tmp_path / "old.db")
+    weekly.add(4)
+    shutil.copy(tmp_path / "old.db", path)
+    with pytest.raises(RecordError, match="got an older or another file: a period must not be published"):
+        ledger.resume(path)
+    with pytest.raises(RecordError, match="a file after period 1 for a stream after period 2"):
+        weekly.add(5)
+
+
+def test_a_note_that_is_one_period_behind_is_no_reason_to_refuse(tmp_path: Path) -> None:
+    """A process that ended between writing the period and writing the note."""
+    path, ledger = tmp_path / "weekly.db", Ledger(Pure(1))
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=5), path=path)
+    weekly.add(3)
+    note = (tmp_path / "weekly.db-last").read_bytes()
+    weekly.add(4)
+    (tmp_path / "weekly.db-last").write_bytes(note)
+    assert ledger.resume(path).total.period == 2
+
+
+def test_a_stream_goes_on_only_under_the_ledger_that_paid(tmp_path: Path) -> None:
+    path, ledger = tmp_path / "weekly.db", Ledger(Pure(1))
+    ledger.every(RunningTotal.for_epsilon(1, periods=5), "members", path=path)
+    other = Ledger(Pure(2))
+    with pytest.raises(ValueError, match="a stream goes on under the ledger that paid for it"):
+        other.resume(path)
+    other.charge(Pure(1), "members")
+    with pytest.raises(ValueError, match="paid for elsewhere"):
+        other.resume(path)
+    with pytest.raises(ValueError, match="a new stream needs a new file, got weekly"):
+        other.every(RunningTotal.for_epsilon(1, periods=5), path=path)
+    path.unlink()
+    (tmp_path / "weekly.db-last").write_text("")
+    with pytest.raises(ValueError, match="-last, the note of an older one"):
+        other.every(RunningTotal.for_epsilon(1, periods=5), path=path)
+
+
+def test_a_simulated_stream_is_resumed_with_a_generator(tmp_path: Path) -> None:
+    ledger = Ledger(Pure(2), simulated=True)
+    total = RunningTotal.for_epsilon(1, periods=5, rng=np.random.default_rng(1))
+    ledger.every(total, path=tmp_path / "weekly.db").add(3)
+    with pytest.raises(ValueError, match="a stream whose noise came from a generator is resumed with one"):
+        ledger.resume(tmp_path / "weekly.db")
+    assert ledger.resume(tmp_path / "weekly.db", rng=np.random.default_rng(2)).add(3).loss is None
+
+
+def test_files_that_are_no_streams_are_refused(tmp_path: Path) -> None:
+    ledger = Ledger(Pure(1), tmp_path / "budget.db")
+    with pytest.raises(RecordError, match="something else or a later version"):
+        ledger.resume(tmp_path / "budget.db")
+    with pytest.raises(RecordError, match="a stream's file must be there and writable"):
+        ledger.resume(tmp_path / "none.db")
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=5), path=tmp_path / "weekly.db")
+    weekly.add(1), weekly.add(2)
+    database = sqlite3.connect(tmp_path / "weekly.db", isolation_level=None)
+    database.execute("DELETE FROM periods WHERE number = 1")
+    database.close()
+    with pytest.raises(RecordError, match="a file with a period missing"):
+        ledger.resume(tmp_path / "weekly.db")
+
+
+def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
+    ledger = Ledger(Pure(1))
+    ledger.every(RunningTotal.for_epsilon(1, periods=5), path=tmp_path / "weekly.db").add(7)
+    assert (tmp_path / "weekly.db").stat().st_mode & 0o077 == 0

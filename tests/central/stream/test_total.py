@@ -1,0 +1,254 @@
+import copy
+import itertools
+import math
+import pickle
+from collections.abc import Callable
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from tests.central.stream.noises import published
+from toolkit.central.stream import RunningTotal, SquareRoot, Tree
+from toolkit.core.loss import Approx, Pure, Zcdp
+
+MAKERS: dict[str, Callable[..., RunningTotal]] = {
+    "fresh": lambda **more: RunningTotal(Pure(1), 4, way=Tree(4), **more),
+    "tree": lambda **more: RunningTotal(Pure(1), 4, way=Tree(4, 2, 2), **more),
+    "deep tree": lambda **more: RunningTotal(Pure(1), 4, way=Tree(4, 2, 3), **more),
+    "fresh, window": lambda **more: RunningTotal(Pure(1), 4, window=2, **more),
+    "gaussian tree": lambda **more: RunningTotal(Zcdp(1), 4, way=Tree(4, 2, 2), **more),
+    "root": lambda **more: RunningTotal(Zcdp(1), 4, **more),
+    "root, window": lambda **more: RunningTotal(Zcdp(1), 4, window=2, **more),
+}
+
+
+def test_it_is_used_as_the_documentation_says() -> None:
+    total = RunningTotal.for_epsilon(1.0, periods=52)
+    estimate = total.add(17)
+    assert (total.loss, total.period, estimate.loss) == (Pure(1.0), 1, Pure(1.0))
+    assert estimate.labels == ("total after 1 of 52 periods",)
+    assert estimate.se == pytest.approx(total.sd[0])
+    assert isinstance(estimate.value, int)
+    low, high = estimate.interval()
+    assert low < estimate.value < high
+    assert RunningTotal.for_rho(0.5, periods=52).loss == Zcdp(0.5)
+
+
+def test_the_period_after_the_last_is_refused() -> None:
+    total = RunningTotal.for_epsilon(1, periods=2)
+    total.add(1), total.add(2)
+    message = (
+        "a running total ends with its last period, 2, got period 3: the loss was fixed for so many; a new "
+        "total is a new loss."
+    )
+    with pytest.raises(RuntimeError) as error:
+        total.add(3)
+    assert str(error.value) == message
+    assert total.period == 2
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_what_is_published_depends_on_noisy_numbers_alone(name: str) -> None:
+    """For each place of one more record there is noise that gives the same noisy numbers, and with them every
+    published number is the same: nothing else of the data comes out. The noise differs by what is claimed.
+    """
+    make = MAKERS[name]
+    counts, way = [5, 0, 2, 7], make().way
+    first, noisy = published(make, counts)
+    flat = [number for row in noisy for number in row]
+    for place in range(4):
+        more = [count + (place == period) for period, count in enumerate(counts)]
+        other = [number for row in published(make, more)[1] for number in row]
+        shift = [a - b for a, b in zip(flat, other, strict=True)]
+        assert published(make, more, shift)[0] == first
+        assert sum(map(abs, shift)) <= way.absolute() * way.unit
+        assert sum(move**2 for move in shift) <= way.squared() * way.unit**2
+
+
+@pytest.mark.parametrize("name", ["fresh", "tree", "deep tree"])
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_the_loss_is_the_worst_ratio_by_enumeration(name: str, neighbors: str) -> None:
+    """All noisy numbers within two of the truth, all neighbours: the largest log ratio is epsilon, or below
+    it by what a record cannot use; under "replace" a record may move to any other period.
+    """
+    total = MAKERS[name](neighbors=neighbors)
+    way, scale = total.way, float(total._noise.scale)
+    counts, worst = [1, 2, 0, 1], 0.0
+    others = [[c + (i == place) for i, c in enumerate(counts)] for place in range(4)]
+    if neighbors == "replace":
+        others = [
+            [c + (i == to) - (i == start) for i, c in enumerate(counts)]
+            for start, to in itertools.permutations(range(4), 2)
+        ]
+    base = _exact(way, counts)
+    for changed in others:
+        moved = _exact(way, changed)
+        each = [
+            [(abs(v - b) - abs(v - a)) / scale for v in range(a - 2, a + 3)]
+            for a, b in zip(base, moved, strict=True)
+        ]
+        # The noise is independent, so that the worst of all joint outcomes is the sum of the worst of each.
+        worst = max(worst, sum(map(max, each)), -sum(map(min, each)))
+    assert worst <= 1 + 1e-12
+    # Of four periods under one block of all, a record that moves leaves that block as it is.
+    assert worst == pytest.approx(2 / 3 if (name, neighbors) == ("deep tree", "replace") else 1.0)
+
+
+def _exact(way: Tree, counts: list[int]) -> list[int]:
+    return [number for period in range(1, 5) for number in way.measure(counts[:period])]
+
+
+def test_the_law_of_a_tiny_stream_is_the_claimed_one_by_enumeration() -> None:
+    """Three periods, tree of two levels, all noise from -1 to 1: the probability of every published triple
+    changes by a factor of at most e**epsilon when one record comes or goes, in whatever period.
+    """
+    laws = []
+    for place in (None, 0, 1, 2):
+        counts = [int(place == period) for period in range(3)]
+        law: dict[tuple, float] = {}
+        for noise in itertools.product(range(-1, 2), repeat=4):
+            made = published(lambda: RunningTotal(Pure(2), 3, way=Tree(3, 2, 2)), counts, noise)
+            noisy = tuple(number for row in made[1] for number in row)
+            law[noisy] = math.exp(-sum(map(abs, noise)) / 1.0)  # levels / epsilon = 1
+        laws.append(law)
+    for other in laws[1:]:
+        common = set(laws[0]) & set(other)
+        ratios = [abs(math.log(laws[0][outcome] / other[outcome])) for outcome in common]
+        assert common
+        assert max(ratios) <= 2 + 1e-9
+    assert max(ratios) == pytest.approx(1.0)  # period 3 lies in no block that is complete
+    assert RunningTotal(Pure(2), 3, way=Tree(3, 2, 2))._noise.scale == Fraction(1)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_late_data_change_nothing_that_is_over(name: str) -> None:
+    """The same noise with and without a record that arrives in the third period."""
+    noise = list(range(1, 12))
+    before, after = (published(MAKERS[name], counts, noise) for counts in ([5, 0, 2, 7], [5, 0, 3, 7]))
+    assert before[0][:2] == after[0][:2]
+    assert before[1][:2] == after[1][:2]
+    assert after[0][2] == before[0][2] + 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["deep tree", "root"])
+def test_drawn_errors_have_the_claimed_standard_deviation_and_intervals(name: str) -> None:
+    """400 runs: mean and mean square of the last error (z and chi-squared, the latter widened for the
+    heavier tails of Laplace noise), and how often intervals hold; false alarms below 1e-5 each.
+    """
+    rng, runs = np.random.default_rng(12), 400
+    errors, held = [], 0
+    for _ in range(runs):
+        total = MAKERS[name](rng=rng)
+        last = [total.add(count) for count in (5, 0, 2, 7)][-1]
+        truth = 14 if total.window is None else 9
+        errors.append(last.value - truth)
+        low, high = last.interval(0.9)
+        held += low <= truth <= high
+    squares = np.sum(np.square(errors)) / total.sd[-1] ** 2
+    assert abs(np.mean(errors)) < 4.5 * total.sd[-1] / math.sqrt(runs)
+    assert 1e-5 < chi2.cdf(runs + (squares - runs) / 1.6, runs) < 1 - 1e-5
+    assert held / runs > 0.9 - 4.5 * math.sqrt(0.09 / runs)
+
+
+def test_event_and_user_level_are_always_said() -> None:
+    event, user = RunningTotal.for_epsilon(1, periods=4), RunningTotal.for_epsilon(1, periods=4, per_person=3)
+    assert "event level: one record in one period" in repr(event)
+    assert "event level: one record in one period" in event.add(1).method
+    assert "user level: one person, in at most 3 of the periods" in repr(user)
+    assert "user level: one person, in at most 3 of the periods" in user.add(1).method
+    assert user.sd[0] > 2.9 * event.sd[0]
+    assert (event.group(4), RunningTotal.for_rho("1/8", periods=4).group(4)) == (Pure(4), Zcdp(2))
+
+
+def test_neighbors_are_said_and_a_record_that_may_move_has_twice_the_noise() -> None:
+    plain, moved = (RunningTotal(Pure(1), 4, neighbors=relation) for relation in ("add_remove", "replace"))
+    assert (moved._noise.scale, plain._noise.scale) == (2, 1)
+    assert "neighbors: replace" in repr(moved)
+    assert "neighbors: add_remove" in plain.add(0).method
+    three = RunningTotal(Pure(1), 4, sensitivity=3)
+    assert three._noise.scale == 3
+
+
+def test_each_number_says_that_the_loss_is_one_and_where_late_data_go() -> None:
+    notes = RunningTotal.for_epsilon(1, periods=52).add(3).notes
+    assert notes[0] == "one loss for all 52 periods together"
+    assert "late data count in the period in which they arrive" in notes[1]
+
+
+def test_a_window_is_named() -> None:
+    total = RunningTotal.for_rho(0.5, periods=5, window=2)
+    labels = [total.add(1).labels[0] for _ in range(3)]
+    assert labels[0] == "sum of the last 1 after 1 of 5 periods"
+    assert labels[2] == "sum of the last 2 after 3 of 5 periods"
+    assert "RunningTotal of the last 2: 3 of 5 periods" in repr(total)
+
+
+def test_a_generator_claims_nothing() -> None:
+    total = RunningTotal.for_epsilon(1, periods=3, rng=np.random.default_rng(1))
+    assert total.seeded
+    assert total.add(3).loss is None
+    assert "simulated, no privacy claim" in repr(total)
+
+
+@pytest.mark.parametrize("count", [1.0, True, "3", None, np.float64(2), [1], np.bool_(True), 2.5])
+def test_counts_are_whole_by_their_type_and_never_quoted(count: object) -> None:
+    total = RunningTotal.for_epsilon(1, periods=3)
+    with pytest.raises(TypeError, match=r"a count must be a whole number, got \w+: whole noise is added"):
+        total.add(count)
+    assert total.period == 0
+
+
+@pytest.mark.parametrize("count", [np.int8(3), np.uint64(2**63), 10**30, -4])
+@pytest.mark.parametrize("name", ["tree", "root"])
+def test_counts_may_be_any_whole_number(count: int, name: str) -> None:
+    assert MAKERS[name]().add(count).value == pytest.approx(float(count), abs=200, rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "error", "message"),
+    [
+        ({"loss": Approx(1, 1e-6)}, TypeError, "`loss` must be Pure or Zcdp, got Approx"),
+        ({"loss": Pure(0)}, ValueError, "the loss` must be above 0"),
+        ({"loss": Pure(math.inf)}, ValueError, "finite"),
+        ({"periods": 0}, ValueError, "`periods` must be at least 1"),
+        ({"periods": 10_001}, ValueError, "`periods` must be at most 10,000"),
+        ({"window": 0}, ValueError, "`window` must be at least 1"),
+        ({"sensitivity": 0.5}, TypeError, "`sensitivity` must be a whole number"),
+        ({"per_person": 5}, ValueError, "`per_person` must be at most `periods`, got 5: there are 4"),
+        ({"neighbors": "both"}, ValueError, "`neighbors` must be one of replace, add_remove"),
+        ({"way": "tree"}, TypeError, "`way` must be a Tree or a SquareRoot"),
+        ({"way": Tree(5)}, ValueError, "`way` must have the same periods and window, got one for periods=5"),
+        ({"way": SquareRoot(4)}, ValueError, "a SquareRoot needs a Zcdp loss"),
+        ({"rng": 3}, TypeError, "`rng` must be None"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(wrong: dict, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        RunningTotal(**({"loss": Pure(1), "periods": 4} | wrong))
+
+
+def test_it_is_not_copied_nor_used_in_another_process() -> None:
+    total = RunningTotal.for_epsilon(1, periods=3)
+    for way in (copy.copy, copy.deepcopy, pickle.dumps):
+        with pytest.raises(TypeError, match="must not be copied or pickled"):
+            way(total)
+    total._process = -1
+    with pytest.raises(ValueError, match="`add` must stay in the process that made the object"):
+        total.add(1)
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_total_goes_on_from_what_was_kept_without_new_noise(name: str) -> None:
+    first, second = MAKERS[name](), MAKERS[name]()
+    last = [first.add(count) for count in (5, 1, 2)][-1]
+    again = second.continued(*first.kept)
+    assert again is not None
+    assert (again.value, again.se, again.labels) == (last.value, last.se, last.labels)
+    assert second.kept == first.kept
+    assert second.add(3).labels[0].endswith("after 4 of 4 periods")
+    with pytest.raises(ValueError, match="a total goes on from the first period"):
+        second.continued(*first.kept)
+    assert MAKERS[name]().continued([], []) is None

@@ -1,0 +1,94 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+from tests.central.stream.noises import published
+from toolkit.central.stream import RunningTotal, Tree
+from toolkit.central.stream.trees import binary, candidates, from_below
+from toolkit.core.loss import Pure
+
+
+def test_fresh_noise_is_a_tree_of_one_level() -> None:
+    assert Tree(9).nodes.tolist() == list(range(1, 10))
+    assert (Tree(9).absolute(), Tree(9).squared(), Tree(9).squared(4)) == (1, 1, 4)
+
+
+def test_a_binary_tree_uses_as_many_sums_as_the_period_has_binary_ones() -> None:
+    assert binary(52).nodes.tolist() == [t.bit_count() for t in range(1, 53)]
+    assert (binary(52).absolute(), binary(52).squared()) == (6, 6)
+    assert (binary(64).levels, binary(63).levels) == (7, 6)
+
+
+def test_totals_of_a_tree_are_the_digits_of_the_period_in_its_base() -> None:
+    """The first digit has no limit: 12 sums at most for blocks of 8 and 52 periods, 36 for 20 and 365."""
+    assert Tree(52, 8, 2).nodes.max() == 12
+    assert Tree(365, 20, 2).nodes.max() == 36
+    assert Tree(3650, 16, 3).nodes.max() == 43
+
+
+@pytest.mark.parametrize("tree", [Tree(9, 2, 4), Tree(9, 3, 2), Tree(9, 3, 3, 4), Tree(9, 2, 3, 5), Tree(9)])
+def test_what_a_total_is_made_of_is_counted_and_adds_up(tree: Tree) -> None:
+    """Each noisy number alone moves the totals by -1, 0 or 1; at each period so many of them as `nodes`
+    says.
+    """
+
+    def make() -> RunningTotal:
+        return RunningTotal(Pure(1), 9, window=tree.window, way=tree)
+
+    counts = [3, 1, 4, 1, 5, 9, 2, 6, 5]
+    exact, measured = published(make, counts)
+    width = tree.window or 9
+    assert exact == [sum(counts[max(0, t - width) : t]) for t in range(1, 10)]
+    number = sum(map(len, measured))
+    moved = [
+        np.array(published(make, counts, [i == place for i in range(number)])[0]) - exact
+        for place in range(number)
+    ]
+    assert np.abs(moved).sum(axis=0).tolist() == tree.nodes.tolist()
+    assert set(np.unique(moved)) <= {-1, 0, 1}
+
+
+@pytest.mark.parametrize("tree", [Tree(9, 2, 4), Tree(9, 3, 2), Tree(8, 2, 3, 3), Tree(7)])
+@pytest.mark.parametrize("times", [1, 2, 3])
+def test_no_person_moves_the_sums_further_than_claimed(tree: Tree, times: int) -> None:
+    """By brute force over all sets of periods; the claim in absolute value is reached."""
+    zero = [0] * tree.periods
+    _, base = _measured(tree, zero)
+    far, long = 0, 0
+    for chosen in itertools.combinations(range(tree.periods), times):
+        counts = [int(period in chosen) for period in range(tree.periods)]
+        _, numbers = _measured(tree, counts)
+        moves = [a - b for a, b in zip(numbers, base, strict=True)]
+        far, long = max(far, sum(map(abs, moves))), max(long, sum(move**2 for move in moves))
+    assert far <= tree.absolute(times)
+    assert long <= tree.squared(times)
+    if times == 1:
+        assert (far, long) == (tree.absolute(), tree.squared())
+
+
+def _measured(tree: Tree, counts: list[int]) -> tuple[list[float], list[int]]:
+    made, noisy = published(lambda: RunningTotal(Pure(1), tree.periods, window=tree.window, way=tree), counts)
+    return made, [number for row in noisy for number in row]
+
+
+def test_the_binary_tree_and_averaging_from_below_have_the_known_errors() -> None:
+    """Pure(1), 52 periods: 18.97 and 15.39, recomputed from popcounts and v = 1 / (1 + 1/(2v))."""
+    tree = binary(52)
+    unit = math.sqrt(2) * float(tree.absolute())
+    assert unit * tree.spread.max() == pytest.approx(18.97, abs=0.005)
+    assert unit * from_below(tree).max() == pytest.approx(15.385, abs=0.005)
+    with pytest.raises(ValueError, match="is for totals, got a window"):
+        from_below(Tree(8, 2, 3, window=2))
+
+
+def test_averaging_from_below_is_the_best_average_of_a_block_and_its_parts() -> None:
+    """Two periods and their block, each with noise of variance 1: the average with weights 2/3 and 1/3."""
+    assert from_below(Tree(2, 2, 2))[1] ** 2 == pytest.approx((2 / 3) ** 2 + 2 * (1 / 3) ** 2)
+
+
+def test_a_level_that_serves_nothing_is_refused() -> None:
+    with pytest.raises(ValueError, match=r"largest blocks must fit into `periods`, got 8\*\*2 of 52 periods"):
+        Tree(52, 8, 3)
+    assert all(tree.branches ** (tree.levels - 1) <= 100 for tree in candidates(100))

@@ -1,0 +1,133 @@
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from toolkit.budget import BudgetError, Ledger
+from toolkit.central.selection import Exponential
+from toolkit.core.loss import Pure, Zcdp
+from toolkit.learning.choosing import best_of, choose_classifier, law_of_best
+
+
+class Fixed:
+    """A classifier that says what it was told to."""
+
+    def __init__(self, labels: object) -> None:
+        self.labels = labels
+
+    def predict(self, _: object) -> object:
+        if isinstance(self.labels, Exception):
+            raise self.labels
+        return self.labels
+
+
+def test_the_law_is_the_exponential_mechanism_on_right_answers() -> None:
+    """Ten classifiers, errors 0.10 and nine times 0.12, 1,000 rows: the best with probability 0.99959 at
+    epsilon 1, and 0.2320 at 0.1 (computed from the formula e**(-N epsilon err / 2)).
+    """
+    scores = [900] + [880] * 9
+    assert Exponential.for_epsilon(1).probabilities(scores)[0] == pytest.approx(0.99959, abs=5e-6)
+    assert Exponential.for_epsilon("1/10").probabilities(scores)[0] == pytest.approx(0.2320, abs=5e-5)
+
+
+def test_better_classifiers_are_likelier_by_their_number_of_right_answers() -> None:
+    """400 choices among three; chi-squared against the law, false alarms 1e-6."""
+    truth = np.array([1] * 20)
+    wrong = (0, 2, 5)
+    candidates = [Fixed(np.array([0] * errors + [1] * (20 - errors))) for errors in wrong]
+    rng, seen = np.random.default_rng(4), [0, 0, 0]
+    for _ in range(400):
+        seen[candidates.index(choose_classifier(candidates, [[0]] * 20, truth, epsilon=1, rng=rng))] += 1
+    law = 400 * Exponential.for_epsilon(1).probabilities([20 - errors for errors in wrong])
+    assert chi2.sf(((np.array(seen) - law) ** 2 / law).sum(), 2) > 1e-6
+
+
+def test_the_ledger_is_charged_before_a_row_is_read() -> None:
+    ledger, read = Ledger(Zcdp(1), neighbors="replace"), []
+
+    class Reading(Fixed):
+        def predict(self, _: object) -> object:
+            read.append(ledger.spent)
+            return self.labels
+
+    choose_classifier([Reading([1, 1])], [[0]] * 2, [1, 1], epsilon=1, ledger=ledger)
+    assert read == [Zcdp("1/8")]
+    with pytest.raises(BudgetError):
+        choose_classifier([Reading([1, 1])], [[0]] * 2, [1, 1], epsilon=9, ledger=ledger)
+    assert len(read) == 1
+
+
+@pytest.mark.parametrize("bad", [ValueError("x = 3"), [1], np.ones((50, 2)), [None] * 50, ["a"] * 50])
+def test_a_candidate_that_fails_has_no_right_answer_and_nothing_is_said(bad: object) -> None:
+    good = Fixed([1] * 50)
+    assert choose_classifier([Fixed(bad), good], [[0]] * 50, [1] * 50, epsilon=2) is good
+
+
+def test_what_is_no_classifier_is_refused() -> None:
+    with pytest.raises(TypeError, match="`candidates` must be fitted classifiers, got none"):
+        choose_classifier([], [[0]], [1], epsilon=1)
+    with pytest.raises(TypeError, match="got one without `predict`"):
+        choose_classifier([object()], [[0]], [1], epsilon=1)
+    with pytest.raises(ValueError, match="`y` must be a column of labels"):
+        choose_classifier([Fixed([1])], [[0]], [[1]], epsilon=1)
+
+
+def test_best_of_books_three_times_epsilon_before_the_first_run() -> None:
+    ledger, seen = Ledger(Pure(1)), []
+
+    def run() -> tuple[int, str]:
+        seen.append(ledger.spent)
+        return 1, "model"
+
+    assert best_of(run, epsilon="1/10", neighbors="replace", ledger=ledger) == (1, "model")
+    (entry,) = ledger.entries()
+    assert (entry.loss, entry.mechanism, entry.neighbors) == (Pure("3/10"), "best_of", "replace")
+    assert set(seen) == {Pure("3/10")}
+    with pytest.raises(BudgetError):
+        best_of(run, epsilon="3/10", neighbors="replace", ledger=ledger)
+
+
+def test_the_best_of_a_geometric_number_of_runs_has_its_law() -> None:
+    """Runs with outcomes 0, 1, 2 at 1/2, 1/4, 1/4; 2,000 bests against the law, false alarms 1e-6."""
+    rng = np.random.default_rng(8)
+    seen = np.zeros(3)
+    for _ in range(2000):
+        score, output = best_of(
+            lambda: (outcome := int(rng.choice(3, p=[0.5, 0.25, 0.25])), f"{outcome}"),
+            epsilon=1,
+            stop="1/3",
+            neighbors="replace",
+            rng=rng,
+        )
+        assert output == str(score)
+        seen[score] += 1
+    expected = 2000 * np.array([float(share) for share in law_of_best(["1/2", "1/4", "1/4"], "1/3")])
+    assert expected.sum() == pytest.approx(2000)
+    assert chi2.sf(((seen - expected) ** 2 / expected).sum(), 2) > 1e-6
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 0.5, 1.0])
+def test_three_epsilon_is_never_passed_and_is_reached(epsilon: float) -> None:
+    """Over pairs of laws of one run with three outcomes, each within epsilon, and over `stop`: the outcome
+    between falls by e**epsilon itself, and by nearly e**(2 epsilon) because better ones rise.
+    """
+    worst, up, down = 0.0, math.exp(epsilon), math.exp(-epsilon)
+    for middle, top, stop in itertools.product((1e-1, 1e-4, 1e-7), (0.01, 0.1, 0.3), (0.5, 1e-3, 1e-6)):
+        first = [1 - middle - top, middle, top]
+        for one, other in itertools.product((up, down), repeat=2):
+            second = [1 - middle * one - top * other, middle * one, top * other]
+            if second[0] > 0 and down <= second[0] / first[0] <= up:
+                laws = [law_of_best([Fraction(share) for share in law], stop) for law in (first, second)]
+                worst = max(worst, *(abs(math.log(a / b)) for a, b in zip(*laws, strict=True)))
+    assert 2.99 * epsilon < worst <= 3 * epsilon + 1e-9
+
+
+def test_a_number_of_runs_that_is_not_random_is_refused() -> None:
+    for stop in (0, 1):
+        with pytest.raises(ValueError, match="`stop` must lie strictly between 0 and 1"):
+            best_of(lambda: (1, 1), epsilon=1, stop=stop, neighbors="replace")
+    with pytest.raises(ValueError, match="`neighbors` must be one of"):
+        best_of(lambda: (1, 1), epsilon=1, neighbors="any")

@@ -1,0 +1,116 @@
+"""Was this person counted, and in which week? From nothing but totals that are published every week.
+
+The attacker knows everybody else. Of exact totals one difference is enough; of totals with new noise every
+week the weeks are averaged, as each says the same of a person who came early; of a `RunningTotal` all weeks
+together say no more than its loss allows.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.attacks.audit.bounds import clopper_pearson
+from toolkit.attacks.membership import Roc, roc
+from toolkit.central.laplace import Laplace
+from toolkit.central.stream import RunningTotal
+from toolkit.core.arrays import Array
+from toolkit.core.checks import level as check_level
+from toolkit.core.checks import refuse, whole
+from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.randomness import Rng, check_rng
+
+Publish: TypeAlias = Callable[[Sequence[int], np.random.Generator], npt.ArrayLike]
+"""From the counts of all weeks to the totals that are published."""
+
+
+def exact_totals(counts: Sequence[int], _: Rng = None) -> Array:
+    """Totals as they are.
+
+    >>> exact_totals([3, 1, 2])
+    array([3., 4., 6.])
+    """
+    return np.cumsum(counts).astype(float)
+
+
+def new_noise_every_week(epsilon: float) -> Publish:
+    """Each total with noise of its own, Pure(epsilon) each: of who is in all of them, epsilon times weeks."""
+    mechanism = Laplace.for_epsilon(epsilon)
+
+    def publish(counts: Sequence[int], rng: np.random.Generator) -> Array:
+        return np.asarray(mechanism.release(np.cumsum(counts), rng=rng).value, dtype=float)
+
+    return publish
+
+
+def one_loss(loss: Pure | Zcdp) -> Publish:
+    """A `RunningTotal`: one loss for all weeks together."""
+
+    def publish(counts: Sequence[int], rng: np.random.Generator) -> Array:
+        total = RunningTotal(loss, len(counts), rng=rng)
+        return np.array([float(total.add(int(count))) for count in counts])
+
+    return publish
+
+
+def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400, rng: Rng = None) -> Roc:
+    """How well a person who comes in `week`, counted from 1, is told from nobody, with everybody else known.
+
+    The score is the best linear one: what is published beyond everybody else, weighted by the inverse of the
+    covariance of the noise, which is learnt from half of the runs; the curve is of the other half.
+
+    >>> spot(exact_totals, [5] * 10, 3, runs=40, rng=np.random.default_rng(1)).area
+    1.0
+    """
+    periods, source = len(counts), check_rng(rng) or np.random.default_rng()
+    if not 1 <= whole(week, "week") <= periods:
+        refuse("`week` must be one of the weeks", week, f"there are {periods}")
+    half = whole(runs, "runs", least=4) // 2
+    known, step = np.cumsum(counts), (np.arange(1, periods + 1) >= week).astype(float)
+    arrived = [count + (place == week - 1) for place, count in enumerate(counts)]
+    noise = np.array([np.asarray(publish(counts, source)) - known for _ in range(half)])
+    spread = np.cov(noise, rowvar=False) + np.eye(periods) * (1e-9 + 1e-3 * noise.var())
+    weights = np.linalg.solve(spread, step)
+    inside, outside = (
+        [weights @ (np.asarray(publish(people, source)) - known) for _ in range(half)]
+        for people in (arrived, counts)
+    )
+    return roc(inside, outside)
+
+
+@dataclass(frozen=True)
+class Canaries:
+    """Invented records of which each was added or not by a coin, and guesses of the coins.
+
+    If all weeks together are Pure(epsilon), each guess is right with probability at most e**epsilon / (1 +
+    e**epsilon), whatever the others; so many right ones refute every epsilon below `epsilon` (Steinke, Nasr
+    and Jagielski 2023), but for a chance of 1 - level.
+    """
+
+    guesses: int
+    right: int
+    level: float
+
+    @property
+    def epsilon(self) -> float:
+        """The lower bound: 0 where the guesses could be luck."""
+        share = float(clopper_pearson(self.right, self.guesses, 1 - self.level)[0])
+        return math.log(share / (1 - share)) if share > 0.5 else 0.0
+
+
+def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rng: Rng = None) -> Canaries:
+    """One invented record a week, added or not by a coin; each coin is guessed from that week's difference of
+    totals, with everybody else known.
+
+    >>> found = canaries(exact_totals, [5] * 52, rng=np.random.default_rng(1))
+    >>> found.right, round(found.epsilon, 2)
+    (52, 2.83)
+    """
+    source = check_rng(rng) or np.random.default_rng()
+    coins = source.integers(0, 2, len(counts))
+    told = np.asarray(publish([int(c + coin) for c, coin in zip(counts, coins, strict=True)], source))
+    guesses = np.diff(told, prepend=0.0) - np.asarray(counts) > 0.5
+    return Canaries(len(coins), int(np.count_nonzero(guesses == coins)), check_level(level))

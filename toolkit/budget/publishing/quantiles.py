@@ -1,0 +1,131 @@
+"""`QuantileVerbs`: many quantiles of a column for one charge, in all or by group."""
+
+from collections.abc import Iterable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from toolkit.budget.frames.asked import listed_once
+from toolkit.budget.frames.conditions import Where
+from toolkit.budget.frames.rows import By, Rows
+from toolkit.budget.keeper import Keeper
+from toolkit.budget.record import Entry
+from toolkit.budget.tables.spending import Spending
+from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.statistics import rank_unit
+from toolkit.central.steps import Bounds
+from toolkit.core.arrays import Array, Steps
+from toolkit.core.checks import Number, probability, refuse
+from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.randomness import Rng, words
+
+LIST_BITS = 20
+"""A list is sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
+_PLACES = 52  # bits of a place: its step, and a random part that tells equal values apart
+
+
+class QuantileVerbs(Keeper):
+    """`quantiles`, the middle one first, each of the others on its side of it."""
+
+    def quantiles(
+        self,
+        column: str | int,
+        q: Iterable[Number],
+        *,
+        bounds: Any,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        where: Where | None = None,
+        by: By | None = None,
+        step: Number | None = None,
+        rng: Rng = None,
+    ) -> Estimate:
+        """The values below which the shares `q` of the column's values lie: [0.1, 0.2, …, 0.9] are deciles.
+
+        All together are one charge, in all groups of `by`. They never decrease along q. Candidates are
+        multiples of `step` (2**-20 of the bounds' distance if not given) between the bounds: of whole numbers
+        say step=1. Equal values are told apart at random; missing ones are left out. How far the ranks may
+        be off is in the notes: in the column's unit that depends on the data.
+        """
+        shares = _shares(q)
+        ordered = sorted(shares)
+        limits = Bounds.of(bounds, LIST_BITS)
+        limits = limits if step is None else limits.with_step(step)
+        spending, rows, found = Spending.of(epsilon, rho), self._rows(where, by), self._summable(column)
+        make = RecursiveQuantiles.for_epsilon if spending.laplace else RecursiveQuantiles.for_rho
+        mechanism = make(
+            spending.amount,
+            ordered,
+            neighbors=self.neighbors,
+            rows=self._caps.most(rows.cells),
+            grouped=rows.cells > 1,
+        )
+        name, source = self._frame.name(column), self.ledger.source(rng)
+        label = f"{len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}"
+        extra = _PLACES - (limits.span + 1).bit_length()
+        receipt: list[Entry] = []
+        groups = self._paid(
+            mechanism,
+            label,
+            lambda: _placed(rows, self._frame, found.floats(), limits, extra, source),
+            receipt,
+        )
+        most = (limits.span + 1) << extra
+        cuts = [mechanism.choose(places, most, source) for places in groups]
+        steps = [one[ordered.index(share)] >> extra for one in cuts for share in shares]
+        names = [f"{float(share):.15g}" for share in shares]
+        plain = _estimate([_value(limits, step) for step in steps], rows, names, mechanism, source)
+        notes = (_note(mechanism.off_by(most), len(steps), rows.cells), *rows.notes)
+        told = self._told(plain, label, "missing left out", notes)
+        keys = {axis.name: list(axis.labels) for axis in rows.axes} | {"quantile": names}
+        how = "left out"
+        return self._documented(told, mechanism, receipt, label, rows, {name: limits}, how, by=keys)
+
+
+def _estimate(
+    values: list[float], rows: Rows, names: list[str], mechanism: RecursiveQuantiles, rng: Rng
+) -> Estimate:
+    keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
+    labels = [(*key, name) if rows.axes else name for key in keys for name in names]
+    return Estimate(
+        value=np.array(values),
+        se=np.full(len(values), np.nan),
+        labels=tuple(labels),
+        cov=None,
+        n=None,
+        loss=mechanism.loss if rng is None else None,
+        covers="noise, in ranks",
+        method="Exponential",
+        notes=() if rng is None else (SIMULATED,),
+        axes=(*rows.names, "quantile"),
+    )
+
+
+def _note(ranks: int, number: int, groups: int) -> str:
+    each = "it" if number == 1 else "each"
+    where = f" of its group, in each of {groups} groups for itself" if groups > 1 else ""
+    return f"with probability 95 % at most {ranks:,} values lie between {each} and its true quantile{where}"
+
+
+def _shares(q: Iterable[Number]) -> list[Fraction]:
+    shares = [rank_unit(probability(one, "q")) for one in listed_once(q, "q")]
+    if not shares or len(set(shares)) < len(shares):
+        received = "repetitions" if shares else "none"
+        refuse("`q` must be distinct shares, at least one", received, "each is one quantile")
+    return shares
+
+
+def _placed(rows: Rows, frame: Any, values: Array, limits: Bounds, extra: int, rng: Rng) -> list[Steps]:
+    """The places of each group's values: their steps, and random digits after them."""
+    codes, steps = rows.codes(frame), limits.steps(values)
+    used = np.flatnonzero((codes >= 0) & (steps >= 0))
+    digits = (words(len(used), 64, rng) >> np.uint64(64 - extra)).astype(np.int64)
+    places = (steps[used] << extra) | digits
+    order = np.argsort(codes[used], kind="stable")
+    ends = np.searchsorted(codes[used][order], np.arange(1, rows.cells))
+    return np.split(places[order], ends)
+
+
+def _value(limits: Bounds, step: int) -> float:
+    return float(min(max((limits.least + min(step, limits.span)) * limits.step, limits.low), limits.high))

@@ -1,0 +1,101 @@
+"""How much noise a way of adding up asks for, and which way has the smallest error."""
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import TypeAlias
+
+import numpy as np
+
+from toolkit.central.noise.laws import GeometricLaw, NoiseLaw, NormalLaw
+from toolkit.central.stream.laws import GeometricSumLaw
+from toolkit.central.stream.roots import SquareRoot
+from toolkit.central.stream.trees import Tree, candidates
+from toolkit.core.arrays import Array
+from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.sampling.noise import LatticeSampler, gaussian_sampler, laplace_sampler
+
+Way: TypeAlias = Tree | SquareRoot
+"""A factorisation B C of the matrix of totals: what is measured, with noise (`measure`), how far one person
+moves it (`absolute`, `squared`), and how totals are read off (`reader`).
+"""
+
+
+@dataclass(frozen=True)
+class Calibrated:
+    """A way, and noise on whatever it measures that is enough for a loss.
+
+    Parameters
+    ----------
+    way : what is measured.
+    loss : Pure for two-sided geometric noise, Zcdp for discrete Gaussian noise.
+    reach : how far one person can move the count of one period.
+    times : how many periods one person can move.
+    """
+
+    way: Way
+    loss: Pure | Zcdp
+    reach: int
+    times: int
+
+    @cached_property
+    def scale(self) -> Fraction:
+        """The scale of Laplace noise, in units: how far all is moved, over epsilon."""
+        return self.way.absolute(self.times) * self.reach * self.way.unit / Fraction(self.loss.amount)
+
+    @cached_property
+    def variance(self) -> Fraction:
+        """The variance of Gaussian noise, in units: how far all is moved, squared, over 2 rho."""
+        moved = self.way.squared(self.times) * (self.reach * self.way.unit) ** 2
+        return moved / (2 * Fraction(self.loss.amount))
+
+    @cached_property
+    def sampler(self) -> LatticeSampler:
+        """Exact whole noise, for every number that is measured."""
+        return laplace_sampler(self.scale) if isinstance(self.loss, Pure) else gaussian_sampler(self.variance)
+
+    @cached_property
+    def sd(self) -> Array:
+        """The standard deviation of the published number, at every period."""
+        unit = self.way.unit
+        if isinstance(self.loss, Pure):
+            return np.asarray(self.way.spread * (GeometricLaw(float(self.scale)).sd / unit))
+        return np.asarray(self.way.spread * (math.sqrt(self.variance) / unit))
+
+    def law(self, period: int) -> NoiseLaw:
+        """The law of the noise in the published number of a period, counted from 1."""
+        if isinstance(self.loss, Pure) and isinstance(self.way, Tree):
+            return GeometricSumLaw(float(self.scale), int(self.way.nodes[period - 1]))
+        whole = 0.5 if isinstance(self.way, Tree) else 0.0  # of whole noise, half a step more than of smooth
+        return NormalLaw(float(self.sd[period - 1]), whole)
+
+
+@lru_cache(maxsize=64)
+def calibrated(way: Way, loss: Pure | Zcdp, reach: int, times: int) -> Calibrated:
+    """The same object for the same arguments: its tables are made once."""
+    return Calibrated(way, loss, reach, times)
+
+
+@lru_cache(maxsize=64)
+def best(loss: Pure | Zcdp, periods: int, *, window: int | None = None, times: int = 1) -> Way:
+    """The way with the smallest error for a loss, a number of periods, and so many of them a person.
+
+    Under Pure these are fresh noise and trees, under Zcdp the square root of the matrix of totals as well.
+    """
+    ways: list[Way] = list(candidates(periods, window))
+    if isinstance(loss, Zcdp):
+        ways.append(SquareRoot(periods, window))
+    return smallest(ways, loss, times)
+
+
+def smallest(ways: Iterable[Way], loss: Pure | Zcdp, times: int = 1) -> Way:
+    """The way whose largest standard deviation over the periods is smallest; of equals, by mean square."""
+
+    def error(way: Way) -> tuple[float, float]:
+        moved = way.absolute(times) ** 2 if isinstance(loss, Pure) else way.squared(times)
+        variance = float(moved) * way.spread**2
+        return round(float(variance.max()), 9), float(variance.mean())
+
+    return min(ways, key=error)

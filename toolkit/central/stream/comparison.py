@@ -1,0 +1,98 @@
+"""All ways to publish a total every period, side by side: how errors grow with the number of periods."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from toolkit.central.stream.calibration import Way, smallest
+from toolkit.central.stream.roots import SquareRoot, root
+from toolkit.central.stream.trees import Tree, binary, candidates, from_below
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.loss import Pure, Zcdp
+
+
+@dataclass(frozen=True)
+class Error:
+    """Standard deviations of the totals: the largest over the periods, and the root of the mean square."""
+
+    largest: float
+    typical: float
+
+
+@dataclass(frozen=True, eq=False)
+class _Measured:
+    """How far one record moves what is measured, absolute and squared, and the spread of the totals."""
+
+    absolute: float
+    squared: float
+    spread: Array
+
+
+def _of(way: Way) -> _Measured:
+    return _Measured(float(way.absolute()), float(way.squared()), way.spread)
+
+
+def _averaged(tree: Tree) -> _Measured:
+    return _Measured(float(tree.absolute()), float(tree.squared()), from_below(tree))
+
+
+def _plain_root(periods: int) -> _Measured:
+    entries = root(periods, one=1.0)
+    squares = np.cumsum(entries**2)
+    return _Measured(float(entries.sum()), float(squares[-1]), np.asarray(np.sqrt(squares)))
+
+
+_WAYS: dict[str, Callable[[int, Pure | Zcdp], _Measured]] = {
+    "a share of the loss for every total": lambda count, _: _Measured(count, count, np.ones(count)),
+    "fresh noise for every period": lambda count, _: _of(Tree(count)),
+    "binary tree": lambda count, _: _of(binary(count)),
+    "binary tree, averaged from below": lambda count, _: _averaged(binary(count)),
+    "best tree": lambda count, loss: _of(smallest(candidates(count), loss)),
+    "square root": lambda count, _: _plain_root(count),
+    "square root, columns of equal length": lambda count, _: _of(SquareRoot(count)),
+}
+NAMES = tuple(_WAYS)
+
+
+def error(name: str, loss: Pure | Zcdp, periods: int) -> Error:
+    """The error of one way, for continuous noise, at event level, under "add_remove".
+
+    A share of the loss for every total is what comes to mind first. Averaging from below (Honaker 2015) and
+    the plain square root are here to be compared; a `RunningTotal` draws with the best of the others.
+
+    >>> round(error("binary tree", Pure(1), 52).largest, 2)
+    18.97
+    """
+    choice(name, "name", NAMES)
+    if not isinstance(loss, Pure | Zcdp) or not 0 < loss.amount < math.inf:
+        refuse("`loss` must be Pure or Zcdp, above 0 and finite", loss, "noise is fitted to it", TypeError)
+    found, amount = _WAYS[name](whole(periods, "periods"), loss), float(loss.amount)
+    pure = isinstance(loss, Pure)
+    unit = math.sqrt(2) * found.absolute / amount if pure else math.sqrt(found.squared / (2 * amount))
+    return Error(unit * float(found.spread.max()), unit * float(np.sqrt(np.mean(found.spread**2))))
+
+
+def compare(loss: Pure | Zcdp, periods: int) -> dict[str, Error]:
+    """The error of every way, by name.
+
+    >>> round(compare(Pure(1), 52)["best tree"].largest, 2)
+    9.8
+    """
+    return {name: error(name, loss, periods) for name in NAMES}
+
+
+def crossing(loss: Pure | Zcdp, first: str, second: str, *, up_to: int = 1024) -> int | None:
+    """The smallest number of periods at which the largest error of `second` is below that of `first`; None
+    where there is none up to a limit.
+
+    >>> crossing(Zcdp(0.5), "fresh noise for every period", "binary tree")
+    13
+    """
+    for periods in range(1, whole(up_to, "up_to") + 1):
+        # a billionth, so that two that are equal but for their last digits do not cross
+        if error(second, loss, periods).largest < (1 - 1e-9) * error(first, loss, periods).largest:
+            return periods
+    return None

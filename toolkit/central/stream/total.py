@@ -1,0 +1,237 @@
+"""`RunningTotal`: a total that is published every period, for one loss that is fixed before the first."""
+
+import os
+import threading
+from typing import Any, NoReturn
+
+import numpy as np
+
+from toolkit.central.noise.grid import NO_END
+from toolkit.central.noise.laws import NoiseBasis
+from toolkit.central.stream.calibration import Way, best, calibrated
+from toolkit.central.stream.roots import SquareRoot
+from toolkit.central.stream.trees import Tree
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, positive, refuse, whole
+from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.loss import Loss, Pure, Zcdp
+from toolkit.core.randomness import Rng, check_rng
+
+MOST_PERIODS = 10_000
+LATE = "late data count in the period in which they arrive; what was published is never made anew"
+
+
+class RunningTotal:
+    """The total of all periods so far, with noise, after each of a fixed number of periods.
+
+    All periods together cost one loss. What is measured, and how totals are read off, is chosen for the loss
+    and the number of periods: fresh noise for every period or for blocks of them (Pure, whole noise), or the
+    square root of the matrix of totals (Zcdp). Counts may depend on what was published before. Late data
+    count in the period in which they arrive: a period that is over is never computed again.
+
+    The object holds the counts, and its noise must not be drawn twice: it cannot be copied, pickled, or used
+    in a forked process. It ends with its process; `Ledger.every` keeps one in a file.
+
+    Parameters
+    ----------
+    loss : Pure or Zcdp: the cost of all periods together.
+    periods : how many there will be; the next one is refused.
+    window : None for the total of all periods so far, or the number of latest periods to sum.
+    neighbors : "add_remove": a record comes or goes; "replace": it changes, or moves to another period.
+    sensitivity : a whole number: how far one record, or person, can move the count of one period.
+    per_person : None: the promise is about one record in one period (event level). A number: it is about a
+        whole person, who is counted in at most so many periods (user level); see to that before you add.
+    way : a `Tree` or a `SquareRoot`; None chooses the best.
+    rng : a Generator is for simulation; the estimates then claim no loss.
+
+    Examples
+    --------
+    >>> total = RunningTotal.for_epsilon(1.0, periods=52)
+    >>> total
+    <RunningTotal: 0 of 52 periods; ε = 1 for all of them; noise sd at most 9.7; a tree of 2 levels: ...>
+    >>> total.add(17).labels
+    ('total after 1 of 52 periods',)
+
+    References
+    ----------
+    Dwork, Naor, Pitassi and Rothblum (2010); Chan, Shi and Song (2011); Henzinger, Kalinin and
+    Upadhyay (2025).
+    """
+
+    def __init__(
+        self,
+        loss: Pure | Zcdp,
+        periods: int,
+        *,
+        window: int | None = None,
+        neighbors: str = "add_remove",
+        sensitivity: int = 1,
+        per_person: int | None = None,
+        way: Way | None = None,
+        rng: Rng = None,
+    ) -> None:
+        if not isinstance(loss, Pure | Zcdp):
+            refuse("`loss` must be Pure or Zcdp", type(loss).__name__, "noise is fitted to it", TypeError)
+        positive(loss.amount, "the loss", NO_END)
+        self.loss, self.periods = loss, _periods(periods)
+        self.window = None if window is None else whole(window, "window")
+        self.neighbors, self.sensitivity = check_neighbors(neighbors), whole(sensitivity, "sensitivity")
+        self.per_person = None if per_person is None else _times(per_person, self.periods)
+        reach, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
+        chosen = (
+            best(loss, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
+        )
+        self._noise, self._reader = calibrated(chosen, loss, reach, times), chosen.reader()
+        self._rng, self._lock, self._process = check_rng(rng), threading.Lock(), os.getpid()
+        self._counts, self._noisy = list[int](), list[tuple[int, ...]]()
+
+    @classmethod
+    def for_epsilon(cls, epsilon: Number, *, periods: int, **rest: Any) -> "RunningTotal":
+        """The running total that costs Pure(epsilon) for all periods together."""
+        return cls(Pure(positive(epsilon, "epsilon", NO_END)), periods, **rest)
+
+    @classmethod
+    def for_rho(cls, rho: Number, *, periods: int, **rest: Any) -> "RunningTotal":
+        """The running total that costs Zcdp(rho) for all periods together."""
+        return cls(Zcdp(positive(rho, "rho", NO_END)), periods, **rest)
+
+    def _fitting(self, way: Way) -> Way:
+        if not isinstance(way, Tree | SquareRoot):
+            refuse("`way` must be a Tree or a SquareRoot", type(way).__name__, "None chooses", TypeError)
+        if (way.periods, way.window) != (self.periods, self.window):
+            received = f"one for periods={way.periods}, window={way.window}"
+            refuse("`way` must have the same periods and window", received, "it is made for them")
+        if isinstance(way, SquareRoot) and isinstance(self.loss, Pure):
+            refuse("a SquareRoot needs a Zcdp loss", self.loss, "with Laplace noise it is worse than others")
+        return way
+
+    @property
+    def way(self) -> Way:
+        """What is measured with noise, and how totals are read off."""
+        return self._noise.way
+
+    @property
+    def period(self) -> int:
+        """How many periods are over."""
+        return len(self._noisy)
+
+    @property
+    def seeded(self) -> bool:
+        """Whether the noise comes from a Generator: for simulation only."""
+        return self._rng is not None
+
+    @property
+    def sd(self) -> Array:
+        """The standard deviation of the noise in every period's number, known before the first."""
+        return self._noise.sd
+
+    @property
+    def level(self) -> str:
+        """Whom the promise is about."""
+        if self.per_person is None:
+            return "event level: one record in one period"
+        return f"user level: one person, in at most {self.per_person:,} of the periods"
+
+    def group(self, k: int) -> Loss:
+        """What k records together lose, for instance those of one person who comes k times: k epsilon, or
+        k**2 rho.
+        """
+        return self.loss.group(k)
+
+    def add(self, count: int) -> Estimate:
+        """The next period's count; returns the total so far (or of the window), with noise.
+
+        The count is a whole number, and may be negative where more went than came.
+        """
+        if os.getpid() != self._process:
+            refuse(
+                "`add` must stay in the process that made the object",
+                "another process",
+                "both would publish one period",
+            )
+        number = _count(count)
+        with self._lock:
+            if self.period == self.periods:
+                refuse(
+                    f"a running total ends with its last period, {self.periods}",
+                    f"period {self.periods + 1}",
+                    "the loss was fixed for so many; a new total is a new loss",
+                    RuntimeError,
+                )
+            self._counts.append(number)
+            exact = self.way.measure(self._counts)
+            noise = self._noise.sampler.draw(len(exact), self._rng)
+            return self._told(tuple(value + int(more) for value, more in zip(exact, noise, strict=True)))
+
+    def continued(self, counts: list[int], noisy: list[tuple[int, ...]]) -> Estimate | None:
+        """Go on where another one stopped, of which all counts and all noisy numbers were kept; returns its
+        last number once more. No noise is drawn.
+        """
+        with self._lock:
+            if self.period or len(counts) != len(noisy) or len(counts) > self.periods:
+                refuse("a total goes on from the first period", f"period {self.period}", "make a new one")
+            self._counts = list(counts)
+            last = None
+            for numbers in noisy:
+                last = self._told(tuple(numbers))
+            return last
+
+    @property
+    def kept(self) -> tuple[list[int], list[tuple[int, ...]]]:
+        """The counts, which are as confidential as the data, and what was measured of them, with noise."""
+        return list(self._counts), list(self._noisy)
+
+    def _told(self, noisy: tuple[int, ...]) -> Estimate:
+        """The estimate after one more period, of which the noisy numbers are given."""
+        self._noisy.append(noisy)
+        number = self._reader.read(noisy)
+        value: float = number if isinstance(number, int) else float(number)
+        law = self._noise.law(self.period)
+        of = "total" if self.window is None else f"sum of the last {min(self.window, self.period):,}"
+        return Estimate(
+            value=value,
+            se=law.sd,
+            labels=(f"{of} after {self.period:,} of {self.periods:,} periods",),
+            cov=np.array([[law.sd**2]]),
+            n=None,
+            loss=None if self.seeded else self.loss,
+            covers="noise",
+            method=f"RunningTotal mechanism, neighbors: {self.neighbors}, {self.level}",
+            notes=(f"one loss for all {self.periods:,} periods together", LATE)
+            + ((SIMULATED,) if self.seeded else ()),
+            basis=NoiseBasis(value, law),
+        )
+
+    def __reduce__(self) -> NoReturn:
+        refuse("a RunningTotal must not be copied or pickled", "a copy", "both would publish", TypeError)
+
+    def __repr__(self) -> str:
+        of = "" if self.window is None else f" of the last {self.window:,}"
+        mark = "; simulated, no privacy claim" if self.seeded else ""
+        return (
+            f"<RunningTotal{of}: {self.period:,} of {self.periods:,} periods; {self.loss} for all of them; "
+            f"noise sd at most {self.sd.max():.3g}; {self.way.words}; neighbors: {self.neighbors}; "
+            f"{self.level}{mark}>"
+        )
+
+
+def _periods(value: int) -> int:
+    number = whole(value, "periods")
+    if number > MOST_PERIODS:
+        refuse(f"`periods` must be at most {MOST_PERIODS:,}", number, "publish less often")
+    return number
+
+
+def _times(value: int, periods: int) -> int:
+    number = whole(value, "per_person")
+    if number > periods:
+        refuse("`per_person` must be at most `periods`", number, f"there are {periods}")
+    return number
+
+
+def _count(value: object) -> int:
+    """A whole number by its type; what it is is never told."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
+        refuse("a count must be a whole number", type(value).__name__, "whole noise is added", TypeError)
+    return int(value)

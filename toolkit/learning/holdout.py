@@ -1,0 +1,146 @@
+"""`Thresholdout`: a holdout that can be asked many times, because it answers with noise, and only where the
+training set misleads.
+"""
+
+import os
+import threading
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, NoReturn
+
+import numpy as np
+
+from toolkit.central.laplace import Laplace
+from toolkit.central.sparse import AboveThreshold
+from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.loss import Pure
+from toolkit.core.randomness import Rng, check_rng
+
+_UNITS = 2**20  # a score is read as a whole number of 2**-20
+
+
+@dataclass(frozen=True)
+class Answered:
+    """What was told: a mean, and whether it came, with noise, from the holdout, not from the training set."""
+
+    value: float
+    from_holdout: bool
+
+    def __float__(self) -> float:
+        return self.value
+
+
+class Thresholdout:
+    """Means of scores between 0 and 1, told from the training set where the holdout agrees with it.
+
+    Where both differ by more than a threshold with noise, the holdout's mean is told with noise, and one of
+    `answers` is used up. Laplace noise of scale 2 sigma is on the threshold, 4 sigma on each difference,
+    sigma on each answer. All of it costs Pure(2 answers / (sigma n)) to each person of a holdout of n rows:
+    that is the formal loss. In experiments it works where the formal loss promises nothing, so the repr has
+    the loss beside what was asked and answered.
+
+    Parameters
+    ----------
+    n : rows of the holdout, which are public.
+    threshold, sigma : how far both may differ, and the size of the noise.
+    answers : how often the holdout may answer; then every question is refused.
+    ledger : charged for all answers, now.
+    rng : a Generator is for simulation: nothing is promised then.
+
+    Examples
+    --------
+    >>> reuse = Thresholdout(1000, threshold=0.04, sigma=0.01, answers=5)
+    >>> reuse
+    <Thresholdout: formal loss ε = 1 for 5 answers of 1,000 rows; 0 asked, 0 of them answered by the holdout>
+
+    References
+    ----------
+    Dwork, Feldman, Hardt, Pitassi, Reingold and Roth (2015), The reusable holdout.
+    """
+
+    def __init__(
+        self,
+        n: int,
+        *,
+        threshold: Number = 0.04,
+        sigma: Number = 0.01,
+        answers: int,
+        ledger: Any = None,
+        rng: Rng = None,
+    ) -> None:
+        self.n, self.answers = whole(n, "n"), whole(answers, "answers")
+        self.threshold = exact(threshold, "threshold")
+        self.sigma = positive(sigma, "sigma", "without noise nothing is protected")
+        each, one_row = 1 / (self.sigma * self.n), Fraction(1, self.n)
+        self.loss = Pure(2 * self.answers * each)
+        source = check_rng(rng)
+        if ledger is not None:
+            source = ledger.source(rng)
+            ledger.charge(self.loss, "reusable holdout", mechanism="Thresholdout", neighbors="replace")
+        self._bar = AboveThreshold(
+            self.threshold, epsilon=self.answers * each, sensitivity=one_row, count=self.answers, rng=source
+        )
+        self._noise, self._rng = Laplace.for_epsilon(each, sensitivity=one_row), source
+        self.asked = self.used = 0
+        self._lock, self._process = threading.Lock(), os.getpid()
+
+    @property
+    def used_loss(self) -> Pure:
+        """What the answers so far cost, with the round that is open: the formal loss of stopping now."""
+        each = 1 / (self.sigma * self.n)
+        return Pure(2 * self.used * each + (each if self._bar.open else 0))
+
+    def ask(self, training: Any, holdout: Any) -> Answered:
+        """The mean of a score that is given for each row of the training set, and of the holdout.
+
+        Scores are cut to 0 … 1 and rounded to 2**-20; what is no number counts as 0. The function that gives
+        them must know of the holdout what this object told, and no more.
+        """
+        if os.getpid() != self._process:
+            refuse("`ask` must stay in its process", "another process", "both would spend one noise")
+        here, there = _column(training, "training"), _column(holdout, "holdout")
+        if len(there) != self.n:
+            refuse("`holdout` must have a score for each of its rows", len(there), f"there are {self.n}")
+        with self._lock:
+            if not self._bar.open:
+                refuse(
+                    "a question must come before the last answer of the holdout",
+                    f"one after {self.answers}",
+                    "the formal loss was fixed for so many",
+                    RuntimeError,
+                )
+            mean, held = _mean(here), _mean(there)
+            self.asked += 1
+            if not self._bar.ask(abs(held - mean)):
+                return Answered(float(mean), False)
+            self.used += 1
+            return Answered(float(self._noise.release(held, rng=self._rng)), True)
+
+    def __reduce__(self) -> NoReturn:
+        refuse("a Thresholdout must not be copied or pickled", "a copy", "both would answer", TypeError)
+
+    def __repr__(self) -> str:
+        mark = "" if self._rng is None else "; simulated, no privacy claim"
+        return (
+            f"<Thresholdout: formal loss {self.loss} for {self.answers:,} answers of {self.n:,} rows; "
+            f"{self.asked:,} asked, {self.used:,} of them answered by the holdout{mark}>"
+        )
+
+
+def _column(scores: Any, name: str) -> "np.ndarray[Any, Any]":
+    array = np.asarray(scores)
+    if array.dtype.kind not in "biuf" or array.ndim != 1 or len(array) == 0:
+        refuse(
+            f"`{name}` must be a column of scores, numbers or truth values",
+            f"dtype {array.dtype}, shape {array.shape}",
+            "their mean is asked for",
+            TypeError,
+        )
+    return array
+
+
+def _mean(scores: "np.ndarray[Any, Any]") -> Fraction:
+    if scores.dtype.kind == "b":
+        return Fraction(int(np.count_nonzero(scores)), len(scores))
+    cut = np.nan_to_num(np.clip(scores.astype(np.float64), 0.0, 1.0), nan=0.0)
+    return Fraction(int(np.rint(cut * _UNITS).astype(np.int64).sum()), _UNITS * len(scores))
