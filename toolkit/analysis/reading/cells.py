@@ -36,19 +36,19 @@ class Reader:
 
     def __post_init__(self) -> None:
         for code in self.missing:
-            if self._labels.get(_key(_plain(code))) is not None or self._by_word(_plain(code)) is not None:
+            if self._labels.get(cell_key(code)) is not None or self._by_word(_plain(code)) is not None:
                 rule = f"`missing` must not name a report of {self.name!r}"
                 refuse(rule, repr(code)[:40], "it would be a report and none")
 
     @cached_property
     def _missing(self) -> frozenset[Any]:
-        return frozenset(_key(_plain(code)) for code in self.missing) | {""}
+        return frozenset(cell_key(code) for code in self.missing) | {""}
 
     @cached_property
     def _labels(self) -> dict[Any, int]:
         """Codes by label; where two labels differ in their case only, as they are written."""
         exact = {label: code for code, label in enumerate(self.design.report_options)}
-        keys = [_key(label) for label in exact]
+        keys = [cell_key(label) for label in exact]
         return {key: code for key, code in zip(keys, exact.values(), strict=True) if keys.count(key) == 1}
 
     @cached_property
@@ -68,13 +68,13 @@ class Reader:
         if is_missing(cell):
             return None
         value = _plain(cell)
-        if not isinstance(value, bool) and _key(value) in self._missing:
+        if not isinstance(value, bool) and cell_key(value) in self._missing:
             return None
         if not self.design.report_options:
             return self._sent(value)
         if isinstance(value, str) and value in self.design.report_options:
             return self.design.report_options.index(value)
-        found = None if isinstance(value, bool) else self._labels.get(_key(value))
+        found = None if isinstance(value, bool) else self._labels.get(cell_key(value))
         return found if found is not None else self._by_word(value, STRANGE)
 
     def _by_word(self, value: Any, otherwise: Any = None) -> Any:
@@ -119,6 +119,10 @@ def _plain(cell: Any) -> Any:
     )
 
 
-def _key(value: Any) -> Any:
-    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1."""
-    return str(value).strip().casefold()
+def cell_key(cell: Any) -> str:
+    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1.
+
+    >>> cell_key("Yes ") == cell_key("yes"), cell_key("1") == cell_key(1.0)
+    (True, True)
+    """
+    return str(_plain(cell)).strip().casefold()

@@ -32,7 +32,7 @@ def logistic(
     strata: Any = None,
     clusters: Any = None,
     times: Any = None,
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: Any = "refuse",
 ) -> LogisticFit:
     """Regression of a yes/no truth on covariates, from reports that a design has randomized.
 
@@ -55,7 +55,8 @@ def logistic(
     sample : how people were drawn, as a `Sample`; or, as columns or arrays,
     weights, strata, clusters : of a complex sample.
     times : how many people a row stands for.
-    missing : "refuse", or "drop" to leave out rows with missing values; `.rows` counts them.
+    missing : "refuse", or "drop" to leave out rows with missing values, which `.rows` counts; or what stands
+        for no answer, (9, "refused"), and they are left out, too.
 
     >>> from toolkit import forced
     >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")

@@ -100,7 +100,7 @@ def multinomial(
     strata: Any = None,
     clusters: Any = None,
     times: Any = None,
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: Any = "refuse",
 ) -> MultinomialFit:
     """Regression of a truth among k options on covariates, from reports that a design has randomized.
 

@@ -7,7 +7,7 @@ many cheat or lie) costs people even though it is not of interest.
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from scipy.special import ndtr, ndtri
@@ -90,24 +90,27 @@ def plan_two_groups(
         critical(held, sides),
         float(positive(ratio, "ratio", "it compares numbers of people")),
     )
-    if sum(given is not None for given in (n, power, margin)) != 1:
-        refuse("exactly one of n, power and margin must be given", "another number of them", "others follow")
-    null = None if detect is None else float(probability(detect, "detect"))
-    if power is not None and (null is None or null == guess):
-        refuse("`detect` must be another share with `power`", detect, "there is nothing to tell apart")
-    truth = guess if null is None else null
-    if n is not None:
-        people = whole(n, "n", least=2)
-    elif margin is not None:
-        wanted = float(positive(margin, "margin", "no number of people has no error"))
-        people = case.people_for_margin(guess, wanted)
-    else:
-        people = case.people_for_power(guess, truth, checked_power(power, held))  # type: ignore[arg-type]
-    found = None if null is None else case.power(guess, truth, people)
+    truth = None if detect is None else float(probability(detect, "detect"))
+    people = _people(case, guess, truth, n, margin, power)
+    found = None if truth is None else case.power(guess, truth, people)
     how = "counted from the binomial laws" if case.counts(people) else "by the normal approximation"
     notes = () if found is None else (f"{sides}-sided test at {100 * (1 - held):.3g} %, power {how}",)
     size = case.sizes(people)
     return TwoGroupPlan(model, case.p, guess, size, held, case.margin(guess, people), found, notes)
+
+
+def _people(case: "_Case", guess: float, truth: float | None, n: Any, margin: Any, power: Any) -> int:
+    """People in the first group: as given, or enough for what is wanted."""
+    if sum(given is not None for given in (n, power, margin)) != 1:
+        refuse("exactly one of n, power and margin must be given", "another number of them", "others follow")
+    if n is not None:
+        return whole(n, "n", least=2)
+    if margin is not None:
+        wanted = float(positive(margin, "margin", "no number of people has no error"))
+        return case.people_for_margin(guess, wanted)
+    if truth is None or truth == guess:
+        refuse("`detect` must be another share with `power`", truth, "there is nothing to tell apart")
+    return case.people_for_power(guess, truth, checked_power(power, case.level))
 
 
 def _two(p: tuple[Number, Number]) -> tuple[float, float]:

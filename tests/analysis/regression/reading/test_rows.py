@@ -217,3 +217,16 @@ def test_what_crosswise_ones_and_zeros_mean_is_what_the_design_makes_and_words_a
     guessed = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "yes", "no"))
     with pytest.raises(ValueError, match=r"\(different, same\), got 400 of 400 rows with something else"):
         logistic("crosswise ~ female", guessed, BIRTHDAY)
+
+
+def test_codes_for_no_answer_are_left_out_of_models_as_of_estimates() -> None:
+    coded = DATA.assign(forced=DATA.forced.where(DATA.index % 50 > 0, 9))
+    for kind in (int, float, str):
+        frame = coded.assign(forced=coded.forced.astype(kind).astype(object) if kind is str else coded.forced)
+        fit = logistic("forced ~ female", frame, DIE, missing=(9, "refused"))
+        assert fit.rows == {"used": 392, "reports": 8, "covariates": 0}
+        assert np.array_equal(fit.value, logistic("forced ~ female", DATA[DATA.index % 50 > 0], DIE).value)
+    hidden = predictor("outcome ~ forced", coded, {"forced": DIE}, missing=9)
+    assert hidden.rows["forced"] == 8
+    with pytest.raises(ValueError, match="`missing` must not name a report"):
+        logistic("forced ~ female", DATA, DIE, missing=(1,))

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.channel import Channel, through, unsaid
+from toolkit.analysis.regression.reading.channel import Channel, missing_codes, through, unsaid
 from toolkit.analysis.regression.reading.columns import (
     as_frame,
     column,
@@ -78,7 +78,7 @@ def combinations(items: tuple[str, ...]) -> list[tuple[int, ...]]:
 
 
 def read_hidden(
-    formula: str, data: Any, designs: Any, truth: str | None, sampling: Mapping[str, Any], missing: str
+    formula: str, data: Any, designs: Any, truth: str | None, sampling: Mapping[str, Any], missing: Any
 ) -> Hidden:
     """A formula with randomized answers on its right side, and a frame."""
     left, right = sides(formula)
@@ -95,10 +95,11 @@ def read_hidden(
     columns |= {item: column(frame, item, "reports") for item in items}
     columns |= sampling_columns(frame, sampling)
     gaps = gaps_in(columns, sampling)
+    way, codes = missing_codes(missing)
     for item in items:
-        gaps[item] |= unsaid(columns[item])
+        gaps[item] |= unsaid(columns[item], codes)
     gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
-    kept, dropped = complete(gaps, missing, columns.get("times"))
+    kept, dropped = complete(gaps, way, columns.get("times"))
     drawn, said = who(columns, kept, sampling, dropped)
     used, columns = some_rows(frame, kept), {what: values[kept] for what, values in columns.items()}
     count = int(kept.sum())
@@ -110,7 +111,7 @@ def read_hidden(
         labels=made.labels,
         truths=from_formula(truth_side, empty),
         items=items,
-        channels=tuple(through(columns[item], designs[item], None) for item in items),
+        channels=tuple(through(columns[item], designs[item], None, codes) for item in items),
         people=drawn,
         dropped=dropped,
         said=said,

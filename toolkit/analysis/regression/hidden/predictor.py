@@ -55,7 +55,7 @@ def predictor(
     strata: Any = None,
     clusters: Any = None,
     times: Any = None,
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: Any = "refuse",
 ) -> PredictorFit:
     """Regression of an outcome on truths that are seen through randomized reports, one or several.
 

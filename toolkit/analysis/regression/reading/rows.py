@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.channel import Channel, through, unsaid
+from toolkit.analysis.regression.reading.channel import Channel, missing_codes, through, unsaid
 from toolkit.analysis.regression.reading.columns import Column, absent, as_frame, column, floats, some_rows
 from toolkit.analysis.regression.reading.covariates import (
     Covariates,
@@ -46,7 +46,7 @@ def dropped_notes(dropped: Mapping[str, int], used: int) -> tuple[str, ...]:
 
 
 def read_rows(
-    formula: Any, data: Any, design: Any, design_by: Any, sampling: Mapping[str, Any], missing: str
+    formula: Any, data: Any, design: Any, design_by: Any, sampling: Mapping[str, Any], missing: Any
 ) -> Rows:
     """A formula and a frame, or reports and a table of numbers in their place."""
     by_formula = isinstance(formula, str)
@@ -61,16 +61,17 @@ def read_rows(
     columns |= sampling_columns(frame, sampling)
     wanted = variables(right, frame) if by_formula else ()
     gaps = gaps_in(columns, sampling)
-    gaps["reports"] |= unsaid(columns["reports"])
+    way, codes = missing_codes(missing)
+    gaps["reports"] |= unsaid(columns["reports"], codes)
     if by_formula:
         gaps["covariates"] = absent_in(frame, wanted)
-    kept, dropped = complete(gaps, missing, columns.get("times"))
+    kept, dropped = complete(gaps, way, columns.get("times"))
     used = some_rows(frame, kept)
     drawn, notes = who(columns, kept, sampling, dropped)
     columns = {what: values[kept] for what, values in columns.items()}
     return Rows(
         from_formula(right, used) if by_formula else from_arrays(used),
-        through(columns["reports"], design, columns.get("design_by")),
+        through(columns["reports"], design, columns.get("design_by"), codes),
         drawn,
         dropped,
         notes,
