@@ -5,6 +5,7 @@ import warnings
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -66,7 +67,9 @@ def test_documents_shapes_labels_notes_and_charges_are_the_same_on_neighbours(
 @pytest.mark.parametrize("name", VERBS)
 def test_every_engine_releases_the_same(name: str) -> None:
     frame = people()
-    engines = (frame, pl.from_pandas(frame), pa.Table.from_pandas(frame), frame.astype(object))
+    arrow = pa.Table.from_pandas(frame)
+    lazy = (pl.from_pandas(frame).lazy(), duckdb.from_arrow(arrow))
+    engines = (frame, pl.from_pandas(frame), arrow, frame.astype(object), *lazy)
     found = [VERBS[name](curator(one), rng=np.random.default_rng(3)) for one in engines]
     assert all(np.array_equal(one.value, found[0].value) and one.labels == found[0].labels for one in found)
 

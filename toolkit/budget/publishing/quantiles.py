@@ -9,7 +9,6 @@ import numpy as np
 
 from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.frames.conditions import Where
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import By, Rows
 from toolkit.budget.keeper import Keeper
 from toolkit.budget.record import Entry
@@ -17,7 +16,7 @@ from toolkit.budget.tables.spending import Spending
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.central.statistics import rank_unit
 from toolkit.central.steps import Bounds
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, Codes, Steps
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.randomness import Rng, words
@@ -50,7 +49,8 @@ class QuantileVerbs(Keeper):
         say step=1. Equal values are told apart at random; missing ones are left out. How far the ranks may
         be off is in the notes: in the column's unit that depends on the data.
         """
-        spending, rows, found = Spending.of(epsilon, rho), self._rows(where, by), self._summable(column)
+        spending, rows = Spending.of(epsilon, rho), self._rows(where, by)
+        self._summable(column)
         shares, limits = _shares(q), Bounds.of(bounds, LIST_BITS)
         limits = limits if step is None else limits.with_step(step)
         mechanism = self._recursive(spending, sorted(shares), rows)
@@ -59,7 +59,9 @@ class QuantileVerbs(Keeper):
         label = f"{len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}"
 
         def placed() -> list[Steps]:
-            return _split(rows, self._frame, grid.places(found.floats(), source))
+            parts = self._frame.parts((*rows.columns, column), whole=rows.limited)
+            read = [(rows.codes(part), grid.places(part.column(column).floats(), source)) for part in parts]
+            return _split(read, rows.cells)
 
         groups = self._paid(mechanism, label, placed, receipt)
         cuts = [mechanism.choose(places, grid.most, source) for places in groups]
@@ -140,10 +142,10 @@ def _shares(q: Iterable[Number]) -> list[Fraction]:
     return shares
 
 
-def _split(rows: Rows, frame: Frame, places: Steps) -> list[Steps]:
-    """The places of each group's values."""
-    codes = rows.codes(frame)
+def _split(read: list[tuple[Codes, Steps]], cells: int) -> list[Steps]:
+    """The places of each group's values, from the codes and places of all rows, some after the other."""
+    nothing = np.empty(0, dtype=np.int64)
+    codes, places = (np.concatenate([nothing, *(one[i] for one in read)]) for i in (0, 1))
     used = np.flatnonzero((codes >= 0) & (places >= 0))
     order = used[np.argsort(codes[used], kind="stable")]
-    ends = np.searchsorted(codes[order], np.arange(1, rows.cells))
-    return np.split(places[order], ends)
+    return np.split(places[order], np.searchsorted(codes[order], np.arange(1, cells)))
