@@ -79,9 +79,15 @@ class Keeper:
         """The number of rows, where that is public: under "replace", if each is a person."""
         return len(self._frame) if self.neighbors == "replace" and self._people is None else None
 
-    def _paid(self, mechanism: Priced, label: str, compute: Callable[[], Any]) -> Any:
-        """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge
-        remains.
+    def _paid(
+        self,
+        mechanism: Priced,
+        label: str,
+        compute: Callable[[], Any],
+        _noise: Callable[[], object] | None = None,
+    ) -> Any:
+        """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge remains.
+        The noise is said for previews, which stop here.
         """
         self.ledger.charge(mechanism, shortened(label), neighbors=self.neighbors)
         try:

@@ -14,6 +14,7 @@ from toolkit.budget.frames.missing import settled
 from toolkit.budget.frames.rows import By, Rows, keys_of
 from toolkit.budget.frames.summing import Variable, counted, summed
 from toolkit.budget.keeper import Keeper
+from toolkit.budget.tables.preview import Noise
 from toolkit.budget.tables.query import Query
 from toolkit.budget.tables.spending import Spending
 from toolkit.central import statistics
@@ -145,7 +146,12 @@ class CountingVerbs(Keeper):
     def _linear(self, statistic: Statistic, read: Callable[[], Iterable[Any]], query: Query) -> Estimate:
         """One whole number a cell, with noise."""
         mechanism, rows = query.spending.mechanism(statistic.reach(self.neighbors)), query.rows
-        value = self._paid(mechanism, query.label, lambda: [statistic.of(cell) for cell in read()])
+        value = self._paid(
+            mechanism,
+            query.label,
+            lambda: [statistic.of(cell) for cell in read()],
+            lambda: Noise(rows.cells, float(statistic.factor) * mechanism.whole_law.sd),
+        )
         noisy, law = mechanism.integers(value, query.rng)
         found = released(
             noisy[0] if not rows.axes else _numbers(noisy),

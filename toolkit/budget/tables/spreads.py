@@ -14,7 +14,8 @@ from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.rows import By
 from toolkit.budget.frames.summing import Variable, summed
 from toolkit.budget.tables.counting import CountingVerbs
-from toolkit.budget.tables.estimated import Part, estimated, of_column, unit
+from toolkit.budget.tables.estimated import Part, estimated, of_column, per_value, unit
+from toolkit.budget.tables.preview import Noise
 from toolkit.budget.tables.query import Query
 from toolkit.central import statistics
 from toolkit.central.steps import SQUARE_BITS
@@ -136,7 +137,10 @@ class SpreadVerbs(CountingVerbs):
             entries = [part.coding.entries(part.read()) for part in parts]
             return entries[0] if len(parts) == 1 else entries
 
-        value = self._paid(mechanism, query.label, computed)
+        def noise() -> Noise:
+            return Noise(query.rows.cells * len(parts), per_value=per_value(parts, mechanisms))
+
+        value = self._paid(mechanism, query.label, computed, noise)
         values = [value] if len(parts) == 1 else value
         moments = [
             Moments.of(part.coding, *one.integers(entries, query.rng))
