@@ -63,7 +63,7 @@ class QuantileVerbs(Keeper):
             read = [(rows.codes(part), grid.places(part.column(column).floats(), source)) for part in parts]
             return _split(read, rows.cells)
 
-        groups = self._paid(mechanism, label, placed, receipt)
+        groups = self._paid(mechanism, label, placed, None, receipt)
         cuts = [mechanism.choose(places, grid.most, source) for places in groups]
         order = [sorted(shares).index(share) for share in shares]
         names = [f"{float(share):.15g}" for share in shares]
