@@ -3,13 +3,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
+import duckdb
 import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
 
-from toolkit import MISSING, between
+from toolkit import MISSING, OTHER, between
 from toolkit.budget.curator import Curator
 from toolkit.budget.ledger import Ledger
 from toolkit.core.estimate import SIMULATED, Estimate
@@ -28,6 +29,22 @@ RELEASES: dict[str, Release] = {
     ),
     "histogram": lambda c, rng: c.histogram("degree", options=["law", "art", "math"], epsilon=0.1, rng=rng),
     "binned": lambda c, rng: c.histogram("hours", edges=[0, 20, 40, 80], epsilon=0.1, rng=rng),
+    "count by": lambda c, rng: c.count(by={"degree": ["art", OTHER]}, epsilon=0.1, rng=rng),
+    "sum by": lambda c, rng: c.sum(
+        "hours", bounds=(5, 80), missing="drop", by={"degree": ["law", "art"]}, epsilon=0.1, rng=rng
+    ),
+    "mean by": lambda c, rng: c.mean(
+        "hours", bounds=(0, 80), missing="drop", by={"degree": ["law", "art"]}, epsilon=0.1, rng=rng
+    ),
+    "mean where": lambda c, rng: c.mean(
+        "hours", bounds=(0, 80), missing=40, where={"degree": ["law", "art"]}, epsilon=0.1, rng=rng
+    ),
+    "std by": lambda c, rng: c.std(
+        "hours", bounds=(0, 80), missing=40, by={"degree": ["law", "art"]}, epsilon=0.1, rng=rng
+    ),
+    "covariance": lambda c, rng: c.covariance(
+        "hours", "hours", bounds={"hours": (0, 80)}, missing="drop", epsilon=0.1, rng=rng
+    ),
     "quantile": lambda c, rng: c.quantile("hours", 0.9, bounds=(0, 80), epsilon=0.1, rng=rng),
     "median": lambda c, rng: c.median("hours", bounds=(0, 80), epsilon=0.1, step=1, rng=rng),
 }
@@ -44,8 +61,15 @@ def frame(seed: int = 1, rows: int = 2000) -> pd.DataFrame:
 
 
 def truth(name: str, data: pd.DataFrame) -> object:
-    hours = data["hours"].clip(5 if name == "sum, dropped" else 0, 80)
+    hours = data["hours"].clip(5 if name in ("sum, dropped", "sum by") else 0, 80)
+    groups = [hours[data["degree"] == degree] for degree in ("law", "art")]
     return {
+        "count by": [(data["degree"] == "art").sum(), (data["degree"] != "art").sum()],
+        "sum by": [group.sum() for group in groups],
+        "mean by": [group.mean() for group in groups],
+        "mean where": pd.concat(groups).mean(),
+        "std by": [group.std() for group in groups],
+        "covariance": hours.var(),
         "count": (data["degree"] == "law").sum(),
         "histogram": [(data["degree"] == degree).sum() for degree in ("law", "art", "math")],
         "binned": np.histogram(data["hours"], [0, 20, 40, 80])[0],
@@ -150,6 +174,8 @@ def test_every_engine_releases_the_same(name: str) -> None:
         pa.Table.from_pandas(data),
         data.astype(object),
         data.convert_dtypes(),
+        pl.from_pandas(data).lazy(),
+        duckdb.connect().from_df(data),
     )
     first, *others = (RELEASES[name](curator(kind, "replace"), np.random.default_rng(3)) for kind in engines)
     for other in others:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pytest
 
 from tests.budget.hostile import CELLS
-from toolkit import MISSING, Curator, Ledger, Pure, between
+from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands, between
 from toolkit.central.robust import Huber
 
 CALLS: dict[str, Callable[[Curator], Any]] = {
@@ -48,6 +48,18 @@ CALLS: dict[str, Callable[[Curator], Any]] = {
     "quantile of many digits": lambda c: c.quantile(
         "x", "0.123456789123456789123456789", bounds=(0, 2), epsilon=1
     ),
+    "count by": lambda c: c.count(by={"x": (key for key in (1, "Bob", MISSING, OTHER))}, epsilon=1),
+    "count by numbers": lambda c: c.count(by={"x": [*bands(0, 1, 2), MISSING]}, epsilon=1),
+    "count by a list": lambda c: c.count(by={"x": "Bob"}, epsilon=1),
+    "count by nothing": lambda c: c.count(by={"x": []}, epsilon=1),
+    "count by a day": lambda c: c.count(by={"x": [dt.date(2020, 1, 1), OTHER]}, epsilon=1),
+    "sum by": lambda c: c.sum("x", bounds=(-1, 2), missing="drop", by={"x": [1, OTHER]}, epsilon=1),
+    "mean by": lambda c: c.mean("x", bounds=(0, 2), missing=1, by={"x": [1, 2, MISSING]}, epsilon=1),
+    "mean where": lambda c: c.mean("x", bounds=(0, 2), missing="drop", where={"x": between(0, 2)}, epsilon=1),
+    "mean, Gaussian": lambda c: c.mean("x", bounds=(0, 2), missing="drop", rho=1),
+    "std by": lambda c: c.std("x", bounds=(0, 2), missing="drop", by={"x": [1, OTHER]}, epsilon=1),
+    "covariance": lambda c: c.covariance("x", "x", bounds={"x": (0, 2)}, missing="drop", epsilon=1),
+    "covariance, filled": lambda c: c.covariance("x", "x", bounds={"x": (0, 2)}, missing=1, epsilon=1),
     "choice": lambda c: c.choose(
         [1, 2], lambda data, k: float(data["x"].iloc[0]) * k, sensitivity=1, epsilon=1
     ),

@@ -9,6 +9,7 @@ from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.publishing.finding import FindingVerbs
 from toolkit.budget.robust import RobustVerbs
 from toolkit.budget.tables.pairs import PairVerbs
+from toolkit.budget.tables.preview import Previews
 from toolkit.central.selection import Exponential
 from toolkit.core.checks import Number, refuse
 from toolkit.core.randomness import Rng
@@ -53,6 +54,19 @@ class Curator(PairVerbs, RobustVerbs, FindingVerbs):
     >>> curator.ledger.remaining
     Pure(0.125)
     """
+
+    @property
+    def preview(self) -> Previews:
+        """The same verbs, which then say what a statistic would cost and how noisy it would be, before
+        anything is paid or read.
+
+        >>> import pandas as pd
+        >>> from toolkit import Ledger, Pure
+        >>> curator = Curator(pd.DataFrame({"pay": [2000.0, 3000.0]}), Ledger(Pure(1.0)), "add_remove")
+        >>> round(curator.preview.mean("pay", bounds=(0, 9000), missing="drop", epsilon=0.5).se(n=1000), 3)
+        18.0
+        """
+        return Previews(self)
 
     def choose(
         self,

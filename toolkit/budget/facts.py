@@ -60,7 +60,7 @@ def query_facts(
             name: {part: str(getattr(one, part)) for part in ("low", "high", "step")}
             for name, one in limits.items()
         }
-    return told | ({"missing": missing} if missing else {})
+    return told | ({"missing": missing.removeprefix("missing ")} if missing else {})
 
 
 def ledger_facts(ledger: Ledger, entry: Entry) -> dict[str, Any]:

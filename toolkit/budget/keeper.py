@@ -107,10 +107,12 @@ class Keeper:
         mechanism: Priced,
         label: str,
         compute: Callable[[], Any],
+        _noise: Callable[[], object] | None = None,
         receipt: list[Entry] | None = None,
     ) -> Any:
-        """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge
-        remains. `receipt` gets the entry of the charge, for a document.
+        """Charge, then compute. Nothing that happens then comes out, but that it failed: the charge remains.
+        The noise is said for previews, which stop here; `receipt` gets the entry of the charge, for a
+        document.
         """
         entry = self.ledger.charge(mechanism, shortened(label), neighbors=self.neighbors)
         if receipt is not None:

@@ -75,7 +75,7 @@ class RobustVerbs(QuantileVerbs):
             self.ledger.source(rng),
         )
         receipt: list[Entry] = []
-        scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()), receipt)
+        scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()), None, receipt)
         place = mechanism.choose(range(len(scores)), scores, rng=source)
         reach = 2 / mechanism.epsilon * (math.log(len(scores)) + math.log(20))
         note = (
@@ -150,7 +150,7 @@ class RobustVerbs(QuantileVerbs):
         found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{estimator!r} location of {self._frame.name(column)}"
         receipt: list[Entry] = []
-        scores = self._paid(mechanism, label, lambda: -mechanism.lengths(found.floats()), receipt)
+        scores = self._paid(mechanism, label, lambda: -mechanism.lengths(found.floats()), None, receipt)
         note = "a Huber location, which of skewed values is neither their median nor their mean"
         told = self._told(mechanism.choose(scores, source), label, "missing left out", (note,))
         limits = {self._frame.name(column): mechanism.bounds}
@@ -217,7 +217,9 @@ class RobustVerbs(QuantileVerbs):
         found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{words} of {self._frame.name(column)}"
         receipt: list[Entry] = []
-        summary = self._paid(mechanism, label, partial(_summary, mechanism, found, float(fill)), receipt)
+        summary = self._paid(
+            mechanism, label, partial(_summary, mechanism, found, float(fill)), None, receipt
+        )
         note = f"released is the {mechanism.statistic.name} of {rows:,} values"
         told = self._told(mechanism.draw(summary, source), label, how, (note,))
         limits = {self._frame.name(column): mechanism.bounds}

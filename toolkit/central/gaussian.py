@@ -174,6 +174,10 @@ class Gaussian(Additive):
         return float(self._sigma)
 
     @property
+    def whole_law(self) -> RoundedNormalLaw:
+        return RoundedNormalLaw(self.scale)
+
+    @property
     def zcdp(self) -> Zcdp:
         """The cost in the currency of Gaussian noise: sensitivity**2 / (2 variance)."""
         return Zcdp(self.sensitivity**2 / (2 * self.variance))
@@ -223,7 +227,7 @@ def _grid_noise(mechanism: Gaussian, size: int, whole: bool) -> tuple[int, Latti
         return (
             exponent,
             gaussian_sampler(mechanism.variance / Fraction(4) ** exponent),
-            RoundedNormalLaw(mechanism.scale),
+            mechanism.whole_law,
         )
     unit = Fraction(2) ** exponent
     stretch = charged(mechanism.sensitivity / unit, size, "l2") * unit / mechanism.sensitivity

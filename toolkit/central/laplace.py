@@ -113,6 +113,10 @@ class Laplace(Additive):
         """Sensitivity / epsilon: the mean size of the noise."""
         return float(self.exact_scale)
 
+    @property
+    def whole_law(self) -> GeometricLaw:
+        return GeometricLaw(self.scale)
+
     @cached_property
     def exact_scale(self) -> Fraction:
         return self.sensitivity / Fraction(self.loss.amount)
@@ -139,9 +143,7 @@ class Laplace(Additive):
 
     def _noisy(self, answer: Answer, rng: Rng) -> tuple[Noisy, NoiseLaw]:
         if answer.whole and self.sensitivity >= 1 and (self.norm == "l1" or answer.size == 1):
-            return add_whole(answer, laplace_sampler(self.exact_scale).draw(answer.size, rng)), GeometricLaw(
-                self.scale
-            )
+            return add_whole(answer, laplace_sampler(self.exact_scale).draw(answer.size, rng)), self.whole_law
         exponent, draw, law = _real_noise(self, answer.size)
         return add_on_grid(answer, draw(answer.size, rng), exponent), law
 

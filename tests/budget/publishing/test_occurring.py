@@ -1,5 +1,7 @@
 import numpy as np
 import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from toolkit.budget.frames.frame import Frame
@@ -17,6 +19,27 @@ def test_keys_are_ordered_by_themselves_and_only_counted_rows_count() -> None:
     assert counted(["b", "a", "b"], [False, True, True]) == {"a": 1, "b": 1}
     assert counted(pd.Series(["x", 2, 1.5], dtype=object)) == {1.5: 1, 2: 1, "x": 1}
     assert list(counted(pd.Series(["x", 2, 1.5], dtype=object))) == [1.5, 2, "x"]
+
+
+@pytest.mark.parametrize(
+    "engine", ["pandas", "object", "categories", "polars", "polars categories", "arrow", "dictionary"]
+)
+def test_every_engine_tallies_texts_alike(engine: str) -> None:
+    texts = ["b", "a", None, "b", "c", "ü"]
+    series = pd.Series(texts, dtype=object)
+    tables = {
+        "pandas": pd.DataFrame({"k": series.astype("str")}),
+        "object": pd.DataFrame({"k": series.astype("string[python]")}),
+        "categories": pd.DataFrame({"k": series.astype("category")}),
+        "polars": pl.DataFrame({"k": texts}),
+        "polars categories": pl.DataFrame({"k": pl.Series(texts, dtype=pl.Categorical)}),
+        "arrow": pa.table({"k": pa.chunked_array([texts[:2], texts[2:]])}),
+        "dictionary": pa.table({"k": pa.array(texts).dictionary_encode()}),
+    }
+    column = Frame(tables[engine]).column("k")
+    mask = np.array([True, True, True, True, False, True])
+    assert people_by_key(column, mask) == {"a": 1, "b": 2, "ü": 1}
+    assert people_by_key(column, np.zeros(6, bool)) == {}
 
 
 def test_a_person_counts_once_in_a_key_and_in_few_of_them() -> None:

@@ -148,3 +148,23 @@ def test_the_largest_move_of_a_table_is_what_its_noise_is_for(
     assert max(moved) == expected
     if name.startswith("tables"):
         assert moved[:2] == [expected, expected]
+
+
+@pytest.mark.parametrize(
+    ("verb", "arguments", "more"),
+    [
+        ("bounds", ("pay",), {}),
+        ("top", ("region", 2), {"options": ["north", "south"]}),
+        ("quantiles", ("pay", [0.1, 0.5]), {"bounds": (0, 100)}),
+        ("keys", ("region",), {"delta": 1e-6}),
+        ("count", (), {"by": [{"sex": ["f", "m"]}, {}]}),
+    ],
+)
+def test_every_verb_has_a_preview_that_reads_and_charges_nothing(
+    verb: str, arguments: Any, more: Any
+) -> None:
+    keeper = curator(people())
+    told = getattr(keeper.preview, verb)(*arguments, epsilon="1/2", **more)
+    assert told.loss.epsilon == 0.5
+    assert told.fits
+    assert keeper.ledger.entries() == ()

@@ -97,6 +97,13 @@ class ArrowColumn(Column):
 
         return np.asarray(pc.is_null(self._padded(), nan_is_null=True).to_numpy(zero_copy_only=False)[:-1])
 
+    def tally(self, counted: Mask) -> dict[Any, int]:
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        values, numbers = pc.value_counts(self._padded().filter(pa.array(np.append(counted, True)))).flatten()
+        return dict(zip(_python(values), numbers.to_pylist(), strict=True))
+
     def cells(self) -> list[Any]:
         return _python(self._found)
 

@@ -7,8 +7,10 @@ columns without missing values, so one is always appended before they are asked,
 """
 
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -101,6 +103,10 @@ class Column(ABC):
     def cells(self) -> list[Any]:
         """The values one by one, as Python objects."""
 
+    def tally(self, counted: Mask) -> dict[Any, int]:
+        """How many of the counted rows hold each text; what else may be among them is no text."""
+        return Counter(compress(self.cells(), counted.tolist()))
+
     @abstractmethod
     def empty(self) -> "Column":
         """A column of the same type without a row."""
@@ -164,6 +170,10 @@ class Categories(Column):
 
     def missing(self) -> Mask:
         return np.asarray(np.append(self._listed.missing(), True)[self._held])
+
+    def tally(self, counted: Mask) -> dict[Any, int]:
+        numbers = np.bincount(self._held[counted] + 1, minlength=1)
+        return dict(zip([None, *self._listed.cells()], numbers.tolist(), strict=False))
 
     def cells(self) -> list[Any]:
         listed = [*self._listed.cells(), None]

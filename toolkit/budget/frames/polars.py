@@ -82,6 +82,12 @@ class PolarsColumn(Column):
             return np.isnan(self.floats())
         return np.asarray(self._found.extend_constant(None, 1).is_null().to_numpy()[:-1])
 
+    def tally(self, counted: Mask) -> dict[Any, int]:
+        import polars as pl
+
+        found = self._padded(pl.String).filter(pl.Series(np.append(counted, True))).value_counts()
+        return dict(zip(*(found.to_series(place).to_list() for place in (0, 1)), strict=True))
+
     def cells(self) -> list[Any]:
         return list(self._found.to_list())
 

@@ -14,7 +14,8 @@ from toolkit.budget.frames.rows import Rows
 from toolkit.central.steps import Bounds
 from toolkit.core.arrays import Array, Codes, Steps
 
-_EXACT = 53  # bits of a float, in which numpy adds up by cell
+_ROWS, _BITS = 2**18, 35  # sums of so many numbers of so many bits are floats without error
+_BLOCK = 2**27  # and of so many rows below 2**63
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,10 +63,9 @@ def summed_pairs(frame: Frame, rows: Rows, pair: tuple[Variable, Variable]) -> l
     for part in frame.parts((*rows.columns, pair[0].label, pair[1].label), whole=rows.limited):
         x, y = (variable.steps(part) for variable in pair)
         codes, both = rows.codes(part), (x >= 0) & (y >= 0)
+        spans = pair[0].limits.span, pair[1].limits.span
         powers = [
-            (x**i * y**j, pair[0].limits.span ** i * pair[1].limits.span ** j)
-            for i in range(3)
-            for j in range(3)
+            (x**i * y**j, spans[0] ** i * spans[1] ** j if i + j else 0) for i in range(3) for j in range(3)
         ]
         _add(found, _by_cell(np.where(both, codes, -1), powers, rows.cells))
     return found
@@ -82,33 +82,35 @@ def _of_one_cell(frame: Frame, rows: Rows, variable: Variable, order: int) -> li
 
 
 def _of_cells(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
-    steps, codes = variable.steps(frame), rows.codes(frame)
+    steps = variable.steps(frame)
     powers = [(steps**power, variable.limits.span**power) for power in range(1, order + 1)]
-    codes = np.where(steps < 0, -1, codes)
-    return [
-        [number, *sums]
-        for number, sums in zip(
-            np.bincount(codes + 1, minlength=rows.cells + 1)[1:].tolist(),
-            _by_cell(codes, powers, rows.cells),
-            strict=True,
-        )
-    ]
+    return _by_cell(np.where(steps < 0, -1, rows.codes(frame)), [(steps, 0), *powers], rows.cells)
 
 
 def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> list[list[int]]:
-    """Sums by cell of integers from 0 up to a most: in parts so short that a float adds them up without
-    error.
+    """Sums by cell of integers from 0 up to a most, and how many there are where that is 0: of so few rows at
+    a time, and in parts so short, that a float adds them up without error.
     """
-    bins, bits = codes + 1, _EXACT - len(codes).bit_length()
-    sums = []
-    for values, most in terms:
-        total = [0] * cells
-        for shift in range(0, most.bit_length(), bits):
-            part = (values >> shift) & (2**bits - 1)
-            added = np.bincount(bins, weights=part, minlength=cells + 1)[1:].tolist()
-            total = [before + (int(more) << shift) for before, more in zip(total, added, strict=True)]
-        sums.append(total)
-    return [list(cell) for cell in zip(*sums, strict=True)]
+    parts = [
+        (place, shift)
+        for place, (_, most) in enumerate(terms)
+        for shift in range(0, most.bit_length() or 1, _BITS)
+    ]
+    found = [[0] * len(terms) for _ in range(cells)]
+    for block in range(0, len(codes), _BLOCK):
+        totals = np.zeros((len(parts), cells), dtype=np.int64)
+        for start in range(block, min(block + _BLOCK, len(codes)), _ROWS):
+            bins = codes[start : start + _ROWS] + 1
+            for total, (place, shift) in zip(totals, parts, strict=True):
+                values, most = terms[place]
+                some = values[start : start + _ROWS] if most else None
+                if some is not None and most >= 2**_BITS:
+                    some = (some >> shift) & (2**_BITS - 1)
+                total += np.bincount(bins, weights=some, minlength=cells + 1)[1:].astype(np.int64)
+        for (place, shift), sums in zip(parts, totals.tolist(), strict=True):
+            for cell, more in enumerate(sums):
+                found[cell][place] += more << shift
+    return found
 
 
 def _add(found: list[list[int]], more: list[list[int]]) -> None:

@@ -71,7 +71,7 @@ class FindingVerbs(Keeper):
             return people_by_key_once(values, mask, person, tags, self._people.key, most)
 
         receipt: list[Entry] = []
-        noisy = mechanism.release(self._paid(mechanism, label, occurring, receipt), rng=source)
+        noisy = mechanism.release(self._paid(mechanism, label, occurring, None, receipt), rng=source)
         more = {"by": {name: list(noisy.labels)}, "keys": "found"}
         return self._found(replace(noisy, axes=(name,)), label, rows, mechanism, receipt, None, more)
 
@@ -110,7 +110,7 @@ class FindingVerbs(Keeper):
             return total
 
         receipt: list[Entry] = []
-        low, high = mechanism.choose(self._paid(mechanism, label, binned, receipt), source)
+        low, high = mechanism.choose(self._paid(mechanism, label, binned, None, receipt), source)
         note = (
             f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
             f"those of all bins, ±2**{last}"
@@ -145,7 +145,7 @@ class FindingVerbs(Keeper):
         label, source = f"top {mechanism.k} of {name} ({listed.cells}){plain.words}", self.ledger.source(rng)
 
         receipt: list[Entry] = []
-        counts = self._paid(mechanism, label, partial(counted, self._frame, listed), receipt)
+        counts = self._paid(mechanism, label, partial(counted, self._frame, listed), None, receipt)
         places = mechanism.choose(counts, source)
         note = (
             f"with probability 95 % no chosen option has {mechanism.off_by(listed.cells):,} rows fewer than "

@@ -37,13 +37,15 @@ def check_keys(column: Column, name: str) -> None:
 def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
     """How many of the counted rows have each key, in an order that follows from the keys alone."""
     kind = column.kind.name
-    if kind in ("text", "object"):
-        listed: Iterable[Any] = compress(column.cells(), counted.tolist())
-        raw = Counter(listed) if kind == "text" else Counter(cells.key(cell) for cell in listed)
+    raw: dict[Any, int]
+    if kind == "text":
+        raw = column.tally(counted)
+    elif kind == "object":
+        raw = Counter(cells.key(cell) for cell in compress(column.cells(), counted.tolist()))
     else:
         values, missing = numeric(column, days=False)
         found, numbers = np.unique(values[counted & ~missing], return_counts=True)
-        raw = Counter(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
+        raw = dict(zip(found.tolist(), numbers.tolist(), strict=True))
     return ordered((_key(kind, value), number) for value, number in raw.items())
 
 
@@ -109,7 +111,7 @@ def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     """Equal keys added up; numbers, then texts, then dates, each in their order."""
     found: Counter[Any] = Counter()
     for key, number in counts:
-        if key is not None:
+        if key is not None and number:
             found[key] += number
     sorts = {bool: 0, int: 0, float: 0, str: 1, dt.date: 2}
     return {key: found[key] for key in sorted(found, key=lambda key: (sorts[type(key)], key))}

@@ -63,7 +63,7 @@ class QuantileVerbs(Keeper):
             read = [(rows.codes(part), grid.places(part.column(column).floats(), source)) for part in parts]
             return _split(read, rows.cells)
 
-        groups = self._paid(mechanism, label, placed, receipt)
+        groups = self._paid(mechanism, label, placed, None, receipt)
         cuts = [mechanism.choose(places, grid.most, source) for places in groups]
         order = [sorted(shares).index(share) for share in shares]
         names = [f"{float(share):.15g}" for share in shares]
@@ -100,7 +100,8 @@ class Grid:
     def places(self, values: Array, rng: Rng) -> Steps:
         """-1 for a missing value; the digits of one value are independent of all others."""
         steps = self.limits.steps(values)
-        digits = (words(len(steps), 64, rng) >> np.uint64(64 - self.extra)).astype(np.int64)
+        bits = 32 if self.extra <= 32 else 64
+        digits = (words(len(steps), bits, rng) >> np.uint64(bits - self.extra)).astype(np.int64)
         return np.where(steps < 0, -1, (steps << self.extra) | digits)
 
     def value(self, cut: int) -> float:
@@ -147,5 +148,5 @@ def _split(read: list[tuple[Codes, Steps]], cells: int) -> list[Steps]:
     nothing = np.empty(0, dtype=np.int64)
     codes, places = (np.concatenate([nothing, *(one[i] for one in read)]) for i in (0, 1))
     used = np.flatnonzero((codes >= 0) & (places >= 0))
-    order = used[np.argsort(codes[used], kind="stable")]
+    order = used[np.argsort(codes[used], kind="stable")] if cells > 1 else used
     return np.split(places[order], np.searchsorted(codes[order], np.arange(1, cells)))

@@ -15,6 +15,7 @@ from toolkit.budget.frames.rows import By, Rows, keys_of
 from toolkit.budget.frames.summing import Variable, counted, summed
 from toolkit.budget.record import Entry
 from toolkit.budget.tables.margins import MarginVerbs
+from toolkit.budget.tables.preview import Noise
 from toolkit.budget.tables.query import Query
 from toolkit.budget.tables.spending import Spending
 from toolkit.central import statistics
@@ -156,7 +157,13 @@ class CountingVerbs(MarginVerbs):
         """One whole number a cell, with noise."""
         mechanism, rows = query.spending.mechanism(statistic.reach(self.neighbors)), query.rows
         receipt: list[Entry] = []
-        value = self._paid(mechanism, query.label, lambda: [statistic.of(cell) for cell in read()], receipt)
+        value = self._paid(
+            mechanism,
+            query.label,
+            lambda: [statistic.of(cell) for cell in read()],
+            lambda: Noise(rows.cells, float(statistic.factor) * mechanism.whole_law.sd),
+            receipt,
+        )
         noisy, law = mechanism.integers(value, query.rng)
         found = released(
             noisy[0] if not rows.axes else _numbers(noisy),

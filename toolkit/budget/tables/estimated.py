@@ -1,12 +1,14 @@
 """From the noisy sums of a table's cells to an `Estimate`: in the column's unit, with labels and axes."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from toolkit.budget.frames.rows import Rows
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
 from toolkit.central.steps import Bounds
 from toolkit.central.tables import found
 from toolkit.central.tables.coding import Coding
@@ -97,6 +99,24 @@ def unit(limits: Bounds) -> tuple[float, float]:
     """Half the distance of the limits, and their middle, on the grid: what t = 1 and t = 0 stand for."""
     half = limits.span * limits.step / 2
     return float(half), float(limits.least * limits.step + half)
+
+
+def per_value(parts: list[Part], mechanisms: Sequence[Laplace | Gaussian]) -> float:
+    """The largest standard error of a cell, times the number of values, if that is large and they are spread
+    evenly between their bounds.
+    """
+    found_errors = []
+    for part, mechanism in zip(parts, mechanisms, strict=True):
+        powers = _EVEN[len(part.coding.back)]
+        moments = Moments(
+            1e9 * np.array([powers]), part.coding.slopes / part.coding.unit, mechanism.whole_law
+        )
+        found_errors.append(1e9 * part.factor * float(part.find(moments).se[0]))
+    return max(found_errors)
+
+
+_EVEN = {2: (1.0, 0.0), 3: (1.0, 0.0, 1 / 3), 9: (1.0, 0.0, 1 / 3, 0.0, 0.0, 0.0, 1 / 3, 0.0, 1 / 9)}
+"""Sums of powers of numbers, and of pairs, that are spread evenly from -1 to 1."""
 
 
 def of_column(given: Any, label: Any, name: str) -> Any:

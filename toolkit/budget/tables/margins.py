@@ -56,7 +56,9 @@ class MarginVerbs(Keeper):
             f" where {rows.where.words}" if rows.where.words else ""
         )
         receipt: list[Entry] = []
-        counts = self._paid(mechanism, label, lambda: _counted(rows, self._frame, sizes, tables), receipt)
+        counts = self._paid(
+            mechanism, label, lambda: _counted(rows, self._frame, sizes, tables), None, receipt
+        )
         noisy = mechanism.release(counts, _labels(axes, tables), source)
         note = "a row is in the tables if it has one of the given keys in every column"
         told = self._told(replace(noisy, axes=rows.names), label, "", (note, *rows.notes))

@@ -15,7 +15,8 @@ from toolkit.budget.frames.rows import By
 from toolkit.budget.frames.summing import Variable, summed
 from toolkit.budget.record import Entry
 from toolkit.budget.tables.counting import CountingVerbs
-from toolkit.budget.tables.estimated import Part, estimated, of_column, unit
+from toolkit.budget.tables.estimated import Part, estimated, of_column, per_value, unit
+from toolkit.budget.tables.preview import Noise
 from toolkit.budget.tables.query import Query
 from toolkit.central import statistics
 from toolkit.central.steps import SQUARE_BITS
@@ -142,7 +143,11 @@ class SpreadVerbs(CountingVerbs):
             return entries[0] if len(parts) == 1 else entries
 
         receipt: list[Entry] = []
-        value = self._paid(mechanism, query.label, computed, receipt)
+
+        def noise() -> Noise:
+            return Noise(query.rows.cells * len(parts), per_value=per_value(parts, mechanisms))
+
+        value = self._paid(mechanism, query.label, computed, noise, receipt)
         values = [value] if len(parts) == 1 else value
         moments = [
             Moments.of(part.coding, *one.integers(entries, query.rng))

@@ -80,11 +80,9 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
         lines += ["**Simulated: drawn with a generator. These numbers protect nobody.**", ""]
     lines += [
         f"- What: {query['statistic']}; {table['cells']:,} cells, in {table['file']}.",
-        *(
-            f"- {name.capitalize()}: {_told(query[name])}."
-            for name in ("where", "bounds", "missing")
-            if query.get(name)
-        ),
+        *([f"- Only rows where {query['where']}."] if query.get("where") else []),
+        *(f"- Values of {name}: {_clamped(limits)}." for name, limits in query.get("bounds", {}).items()),
+        *([f"- Missing values: {query['missing']}."] if query.get("missing") else []),
         f"- Noise: {noise['mechanism']}{_scale(noise)}; no number here is exact.",
         f"- Error: {told['covers']} alone, not who was asked, nor what was clamped; intervals of {level} %.",
         f"- Whom it protects: {unit['person']}; {_UNITS[unit['neighbors']]}.",
@@ -101,12 +99,8 @@ def _scale(noise: Mapping[str, Any]) -> str:
     return f", standard deviation {noise['sd']:.4g} in a cell" if noise.get("sd") else ""
 
 
-def _told(value: Any) -> str:
-    """Nested facts on one line: hours low 0, high 80."""
-    if not isinstance(value, Mapping):
-        return str(value)
-    nested = any(isinstance(part, Mapping) for part in value.values())
-    return ("; " if nested else ", ").join(f"{name} {_told(part)}" for name, part in value.items())
+def _clamped(limits: Mapping[str, Any]) -> str:
+    return f"clamped to {limits['low']} to {limits['high']}, in steps of {limits['step']}"
 
 
 def _key(key: Any) -> str:

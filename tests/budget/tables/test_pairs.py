@@ -1,0 +1,65 @@
+"""Covariances and correlations of two columns."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolkit import Curator, Ledger, Pure
+
+BOUNDS = {"x": (-3, 3), "y": (0, 10)}
+
+
+def frame(rows: int = 500) -> pd.DataFrame:
+    rng = np.random.default_rng(4)
+    x = rng.normal(0, 1, rows)
+    y = 5 + x + rng.normal(0, 1, rows)
+    return pd.DataFrame(
+        {"x": x, "y": np.where(rng.random(rows) < 0.1, np.nan, y), "g": rng.choice(["a", "b"], rows)}
+    )
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_without_much_noise_they_are_those_of_pandas(neighbors: str) -> None:
+    """On a grid of 2**12 steps."""
+    data = frame().assign(x=lambda d: d["x"].clip(-3, 3), y=lambda d: d["y"].clip(0, 10))
+    keeper = Curator(frame(), Ledger(Pure(10**19)), neighbors)
+    for verb, frames in (("covariance", "cov"), ("correlation", "corr")):
+        found = getattr(keeper, verb)("x", "y", bounds=BOUNDS, missing="drop", epsilon=10**15)
+        assert float(found) == pytest.approx(getattr(data["x"], frames)(data["y"]), rel=1e-3)
+        table = getattr(keeper, verb)(
+            "x", "y", bounds=BOUNDS, missing="drop", by={"g": ["b", "a"]}, epsilon=10**15
+        )
+        truth = [getattr(part["x"], frames)(part["y"]) for _, part in data.groupby("g")]
+        assert table.value == pytest.approx(truth[::-1], rel=1e-3)
+        filled = getattr(keeper, verb)("x", "y", bounds=BOUNDS, missing={"x": 0, "y": 5}, epsilon=10**15)
+        assert float(filled) == pytest.approx(getattr(data["x"], frames)(data["y"].fillna(5)), rel=1e-3)
+        assert float(filled.interval().low) <= float(filled) <= float(filled.interval().high)
+
+
+def test_under_replace_a_public_number_makes_a_covariance_more_precise() -> None:
+    """One number with noise of the product of the widths over n, not nine."""
+    keeper = Curator(frame(), Ledger(Pure(100)), "replace")
+    filled = keeper.covariance("x", "y", bounds=BOUNDS, missing={"x": 0, "y": 5}, epsilon=1)
+    assert filled.se == pytest.approx(np.sqrt(2) * 60 / 500, rel=0.01)
+    dropped = keeper.covariance("x", "y", bounds=BOUNDS, missing="drop", epsilon=1)
+    assert dropped.se > filled.se
+    assert dropped.counts is not None
+    assert filled.method.startswith("covariance of x and y, x: missing counted as 0, y: missing counted as 5")
+
+
+def test_what_an_interval_of_a_correlation_is_worth_is_said() -> None:
+    keeper = Curator(frame(), Ledger(Pure(100)), "add_remove")
+    found = keeper.correlation("x", "y", bounds=BOUNDS, missing="drop", epsilon=5)
+    assert found.interval().method == "linear"
+    assert any("linear part" in note for note in found.notes)
+    assert np.shape(found.value) == ()
+
+
+def test_bounds_are_given_by_name() -> None:
+    keeper = Curator(frame(), Ledger(Pure(1)), "add_remove")
+    for bounds in ((0, 1), {"x": (0, 1)}):
+        with pytest.raises((ValueError, TypeError), match="bounds"):
+            keeper.covariance("x", "y", bounds=bounds, missing="drop", epsilon=1)
+    with pytest.raises(ValueError, match="missing"):
+        keeper.correlation("x", "y", bounds=BOUNDS, epsilon=1)
+    assert keeper.ledger.spent == Pure(0)

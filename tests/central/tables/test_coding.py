@@ -1,0 +1,94 @@
+"""Codings of means, variances and covariances: the largest move of one person is the claimed one, exactly."""
+
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from toolkit.central.tables.caps import Caps
+from toolkit.central.tables.coding import Coding, first_order, pairs, second_order
+
+
+def moves(coding: Coding, rows: list[list[int]], cells: int, neighbors: str) -> tuple[int, int]:
+    """The largest L1 and squared L2 distance between the tables of one person who has one of the rows, or
+    none.
+    """
+    nothing = [0] * len(rows[0])
+    tables = [coding.entries([nothing] * cells)]
+    tables += [
+        coding.entries([row if place == cell else nothing for place in range(cells)])
+        for row in rows
+        for cell in range(cells)
+    ]
+    others = tables if neighbors == "replace" else tables[:1]
+    gaps = [np.abs(np.array(a, dtype=object) - np.array(b, dtype=object)) for a in tables for b in others]
+    return max(gap.sum() for gap in gaps), max((gap**2).sum() for gap in gaps)
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("cells", [1, 2])
+@pytest.mark.parametrize("span", [2, 3, 4])
+@pytest.mark.parametrize("laplace", [True, False])
+def test_one_person_moves_the_entries_by_what_is_claimed(
+    span: int, cells: int, neighbors: str, laplace: bool
+) -> None:
+    steps = range(span + 1)
+    one = first_order(span, cells, neighbors, laplace=laplace)
+    two = second_order(span, cells, neighbors, laplace=laplace)
+    pair = pairs((span, 2), cells, neighbors)
+    for coding, rows in (
+        (one, [[1, s] for s in steps]),
+        (two, [[1, s, s * s] for s in steps]),
+        (pair, [[x**i * y**j for i in range(3) for j in range(3)] for x, y in product(steps, range(3))]),
+    ):
+        l1, squared = moves(coding, rows, cells, neighbors)
+        assert l1 == coding.sensitivity.l1
+        exact = not (laplace and cells == 1 and neighbors == "replace") or coding is pair
+        assert squared == coding.sensitivity.l2_squared if exact else squared <= coding.sensitivity.l2_squared
+
+
+def test_sensitivities_in_units_are_those_of_the_table() -> None:
+    """1 in both norms where a person comes or goes, 2 (and length root of 2) where a record changes."""
+    for cells, neighbors, l1 in (
+        (3, "add_remove", 1),
+        (3, "replace", 2),
+        (1, "add_remove", 1),
+        (1, "replace", 2),
+    ):
+        assert first_order(10, cells, neighbors).sensitivity.l1 == 10 * l1
+        assert first_order(10, cells, neighbors, laplace=False).sensitivity.l2_squared == 100 * l1
+        assert pairs((10, 7), cells, neighbors).sensitivity.l1 == 4900 * l1
+    assert second_order(10, 1, "replace").sensitivity.l1 == 500
+    assert second_order(10, 2, "replace").sensitivity.l1 == 200
+    assert first_order(10, 2, "replace", Caps(5, 3, 2)).sensitivity.l1 == 80  # two cells hold 4 of the 5
+
+
+@pytest.mark.parametrize("coded", [first_order(6, 2, "replace"), first_order(6, 1, "replace")])
+def test_the_way_back_gives_number_and_sum(coded: Coding) -> None:
+    steps = [0, 6, 6, 3, 1]
+    found = coded.moments(coded.entries([[5, sum(steps)]]))
+    assert found[0].tolist() == pytest.approx([5, sum(2 * s / 6 - 1 for s in steps)])
+
+
+@pytest.mark.parametrize("cells", [1, 2])
+def test_the_way_back_gives_squares_and_products(cells: int) -> None:
+    x, y = np.array([0, 6, 6, 3, 1]), np.array([4, 4, 0, 1, 3])
+    t, u = 2 * x / 6 - 1, 2 * y / 4 - 1
+    two = second_order(6, cells, "replace")
+    assert two.moments(two.entries([[5, x.sum(), (x**2).sum()]]))[0].tolist() == pytest.approx(
+        [5, t.sum(), (t**2).sum()]
+    )
+    pair = pairs((6, 4), cells, "add_remove")
+    sums = [int((x**i * y**j).sum()) for i in range(3) for j in range(3)]
+    expected = [(t**i * u**j).sum() for i in range(3) for j in range(3)]
+    assert pair.moments(pair.entries([sums]))[0].tolist() == pytest.approx(expected)
+
+
+def test_entries_are_whole_and_of_any_size() -> None:
+    span = 2**33
+    entries = first_order(span, 2, "add_remove").entries([[10**10, 10**10 * span], [0, 0]])
+    assert entries == [0, 10**10 * span, 0, 0]
+    assert all(
+        isinstance(factor, int | Fraction) for row in second_order(3, 1, "replace").back for factor in row
+    )
