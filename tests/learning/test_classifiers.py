@@ -75,6 +75,7 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     drawn = PrivateSVC(1, bounds=(-20, 40), rng=np.random.default_rng(1)).fit(X, y)
     assert "cost simulated, no privacy claim" in repr(drawn)
     assert "ε" not in repr(drawn)
+    assert drawn.loss_ is None
     assert "not said yet" in repr(PrivateSVC())
 
 
@@ -197,7 +198,7 @@ def test_nobody_at_all_is_no_error_where_coming_and_going_is_hidden() -> None:
         ({"rho": 1}, "needs `epsilon`"),
         ({"epsilon": 1, "method": "magic"}, "must be one of"),
         ({"epsilon": 1, "C": -1}, "above 0"),
-        ({"epsilon": 1, "C": 1e20}, "between 1e-12 and 1e12"),
+        ({"epsilon": 1, "C": 1e20}, "between 1e-9 and 1e6"),
         ({"epsilon": 1, "classes": (1, 1)}, "two labels"),
         ({"epsilon": 1, "classes": (1, 2, 3)}, "two labels"),
         ({"epsilon": 1, "classes": "ab"}, "two labels"),
