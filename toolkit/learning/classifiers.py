@@ -52,8 +52,9 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         table = scaling.rows(found.read())
         table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class pulls at nothing
         slopes, constant = scaling.linear(noise.weights(table, source))
-        self.classes_, self._middle = np.array(classes), scaling.middle
-        self.coef_, self.intercept_ = slopes[None, :], np.array([constant])
+        alike = type(classes[0]) is type(classes[1])
+        self.classes_ = np.array(classes) if alike else np.array(classes, dtype=object)
+        self.coef_, self.intercept_, self._middle = slopes[None, :], np.array([constant]), scaling.middle
         self.C_, self.simulated_ = 1 / noise.ridge, source is not None
         self.loss_ = None if self.simulated_ else noise.loss
         self.n_rows_ = rows if self.neighbors == "replace" else None
@@ -131,7 +132,8 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression that promises every person in the data differential privacy.
 
     Penalised likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by
-    public scales. One person moves its minimum by at most 2 C; noise hides that.
+    public scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from
+    the data before it comes here, as a scaler does, is not covered.
 
     Parameters
     ----------
