@@ -12,6 +12,7 @@ from toolkit.show.widgets.mechanism_explorer import MechanismExplorer, explore_m
 from toolkit.show.widgets.outlier_explorer import OutlierExplorer, explore_outlier
 from toolkit.show.widgets.reconstruction_game import ReconstructionGame, reconstruction_game
 from toolkit.show.widgets.tradeoff_explorer import TradeoffExplorer, explore_tradeoff
+from toolkit.show.widgets.weeks_explorer import WeeksExplorer, explore_weeks
 
 __all__ = [
     "AnswerCard",
@@ -24,6 +25,7 @@ __all__ = [
     "OutlierExplorer",
     "ReconstructionGame",
     "TradeoffExplorer",
+    "WeeksExplorer",
     "answer_card",
     "explore_budget",
     "explore_composition",
@@ -31,6 +33,7 @@ __all__ = [
     "explore_mechanism",
     "explore_outlier",
     "explore_tradeoff",
+    "explore_weeks",
     "reconstruction_game",
     "show_ledger",
     "watch",

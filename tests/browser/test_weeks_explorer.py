@@ -1,0 +1,26 @@
+"""The explorer of weeks in a real JupyterLab: what the browser shows is what Python says."""
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.browser.explorers import open_notebook, shown
+from tests.browser.lab import in_kernel
+
+pytestmark = pytest.mark.browser
+
+CELLS = {"weeks": "show.explore_weeks(52, epsilon=1)"}
+
+
+@pytest.fixture(scope="module")
+def notebook(lab, page, folder) -> Page:
+    return open_notebook(lab, page, folder, CELLS)
+
+
+def test_sliders_words_bars_and_what_python_says_agree(notebook):
+    widget = shown(notebook, CELLS, "weeks")
+    widget.follows_arrow_keys("Weeks", "weeks")
+    widget.follows_arrow_keys("Epsilon", "epsilon")
+    drawn = widget.element.locator("svg text").all_text_contents()
+    assert {"fresh noise", "binary tree", "best tree", "10.2", "19.0", "9.80", "week 52"} <= set(drawn)
+    in_kernel(widget.page, "weeks.weeks = 53")  # stands in no table
+    assert "each of 53 weeks" in widget.agrees()["errors"]

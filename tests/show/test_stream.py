@@ -1,0 +1,34 @@
+import numpy as np
+import pytest
+
+from toolkit.central.stream import RunningTotal
+from toolkit.central.stream.comparison import NAMES
+from toolkit.core.loss import Pure, Zcdp
+from toolkit.show import stream
+
+
+def test_every_way_has_a_line_and_crossings_are_marked_and_said():
+    ax = stream.errors(Zcdp("1/2"), up_to=60)
+    lines = {line.get_label(): line for line in ax.lines}
+    assert set(NAMES) <= set(lines)
+    for name, below in (("binary tree", 13), ("binary tree, averaged from below", 6)):
+        assert f"{name} first below fresh noise for every period with {below}" in repr(ax)
+    assert [line.get_xdata()[0] for line in ax.lines if line.get_marker() == "o"][:2] == [13, 6]
+    assert lines["fresh noise for every period"].get_ydata()[-1] == pytest.approx(60**0.5)
+
+
+def test_the_square_root_is_not_drawn_for_laplace_noise():
+    ax = stream.errors(Pure(1), up_to=20)
+    assert "square root" not in {line.get_label() for line in ax.lines}
+    assert "no way below fresh noise" in repr(ax)
+
+
+def test_what_was_published_is_drawn_with_intervals_and_the_truth():
+    total = RunningTotal.for_epsilon(1, periods=5, rng=np.random.default_rng(1))
+    told = [total.add(count) for count in (5, 3, 8, 1, 2)]
+    ax = stream.published(told, np.cumsum([5, 3, 8, 1, 2]))
+    assert ax.lines[0].get_ydata().tolist() == [estimate.value for estimate in told]
+    assert ax.lines[1].get_ydata().tolist() == [5, 8, 16, 17, 19]
+    assert "5 published numbers, 95 % intervals up to ± " in repr(ax)
+    with pytest.raises(ValueError, match="there must be something published"):
+        stream.published([])

@@ -1,0 +1,60 @@
+import pytest
+
+from toolkit import show
+from toolkit.central.stream.comparison import compare
+from toolkit.core.loss import Approx, Pure, Zcdp
+from toolkit.show.widgets.weeks_explorer import EPSILONS, NAMES, WEEKS, reading, weeks_row, weeks_table
+
+
+def test_the_explorer_in_one_call_has_sensible_defaults():
+    explorer = show.explore_weeks()
+    assert repr(explorer) == "<WeeksExplorer: 52 weeks, epsilon 1 in all>"
+    assert tuple(explorer.errors) == NAMES
+
+
+@pytest.mark.parametrize(("weeks", "epsilon"), [(1, 1.0), (7, 1.0), (52, 0.5), (365, 2.0)])
+def test_errors_are_those_of_the_toolkit(weeks, epsilon):
+    pure = compare(Pure(epsilon), weeks)
+    gauss = compare(Zcdp.within(Approx(epsilon, 1e-6)), weeks)
+    known = [pure[name].largest for name in list(pure)[:3]] + [
+        pure["best tree"].largest,
+        gauss["square root, columns of equal length"].largest,
+    ]
+    assert weeks_row(weeks, epsilon)["errors"] == pytest.approx(known, rel=1e-5)
+
+
+def test_curves_end_at_most_at_the_largest_error():
+    for weeks in WEEKS:
+        row = weeks_row(weeks, 1.0)
+        assert max(row["curves"][0]) == row["errors"][1]
+        assert max(row["curves"][1]) <= row["errors"][3] * (1 + 1e-5)
+        assert row["places"][0] == 1
+        assert row["places"][-1] == weeks
+
+
+def test_the_sentences_name_the_numbers():
+    said = show.explore_weeks(52).describe()
+    assert "{" not in " ".join(said.values())
+    assert "73.5 if every total gets its share of ε, 10.2 with fresh noise" in said["errors"]
+    assert "19.0 with a binary tree, 9.80 with the best tree" in said["errors"]
+    assert "it is 9.73" in said["root"]
+    assert "at most 12 noisy numbers, fresh noise 52" in said["weeks"]
+    assert "at most ε\u00a0=\u00a052.0 together" in said["level"]
+
+
+def test_a_setting_between_the_steps_gets_a_row_of_its_own():
+    explorer = show.explore_weeks()
+    explorer.weeks, explorer.epsilon = 53, 0.7
+    assert (explorer.row["weeks"], explorer.row["epsilon"]) == (53, 0.7)
+    assert explorer.describe() == reading(weeks_table()["words"], weeks_row(53, 0.7))
+    assert len(weeks_table()["rows"]) == len(WEEKS)
+    assert len(weeks_table()["rows"][0]) == len(EPSILONS)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [({"weeks": 521}, "`weeks` must be at most 520"), ({"epsilon": 9.0}, "`epsilon` must lie between")],
+)
+def test_bad_settings_are_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        show.explore_weeks(**setting)
