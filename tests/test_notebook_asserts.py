@@ -55,6 +55,9 @@ MUTANTS = {
     "the least ratio for the largest": Mutant(
         "04", "toolkit.local.design", "max(Fraction(int(a), int(b))", "min(Fraction(int(a), int(b))"
     ),
+    "a canary that is never planted": Mutant(
+        "11", "toolkit.attacks.canaries", "planted[0], marked[0] =", "planted[:0], marked[:0] ="
+    ),
     "the larger loss for the sum of two": Mutant(
         "02",
         "toolkit.core.loss",

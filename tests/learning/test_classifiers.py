@@ -75,6 +75,7 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     drawn = PrivateSVC(1, bounds=(-20, 40), rng=np.random.default_rng(1)).fit(X, y)
     assert "cost simulated, no privacy claim" in repr(drawn)
     assert "ε" not in repr(drawn)
+    assert drawn.loss_ is None
     assert "not said yet" in repr(PrivateSVC())
 
 
@@ -192,12 +193,13 @@ def test_nobody_at_all_is_no_error_where_coming_and_going_is_hidden() -> None:
         ({}, "exactly one of"),
         ({"epsilon": 1, "rho": 1}, "exactly one of"),
         ({"epsilon": 0}, "above 0"),
-        ({"epsilon": 1, "delta": 1}, "strictly between"),
+        ({"epsilon": 1, "delta": 1}, "between 1e-300 and 1"),
+        ({"epsilon": 1, "delta": 0}, "between 1e-300 and 1"),
         ({"rho": 1, "delta": 0.1}, "goes with `epsilon`"),
         ({"rho": 1}, "needs `epsilon`"),
         ({"epsilon": 1, "method": "magic"}, "must be one of"),
         ({"epsilon": 1, "C": -1}, "above 0"),
-        ({"epsilon": 1, "C": 1e20}, "between 1e-12 and 1e12"),
+        ({"epsilon": 1, "C": 1e20}, "between 1e-9 and 1e6"),
         ({"epsilon": 1, "classes": (1, 1)}, "two labels"),
         ({"epsilon": 1, "classes": (1, 2, 3)}, "two labels"),
         ({"epsilon": 1, "classes": "ab"}, "two labels"),
@@ -215,6 +217,27 @@ def test_what_parameters_cannot_be_is_refused_before_anything_is_charged(said, e
         learner.fit([[0.0], [1.0]], [0, 1])
     assert ledger.entries() == ()
     repr(learner)
+
+
+@pytest.mark.parametrize("asked", [{"epsilon": 1e-9}, {"epsilon": 1e6}, {"epsilon": 1e-3, "delta": 1e-300}])
+@pytest.mark.parametrize("n", [1, 7])
+def test_very_little_and_very_much_privacy_and_one_person_are_no_error(asked, n) -> None:
+    X, y = two_groups(n)  # noqa: N806
+    for learner in LEARNERS:
+        for method in ("objective", "output"):
+            assert np.isfinite(learner(**asked, method=method, bounds=(-20, 40)).fit(X, y).coef_).all()
+
+
+def test_classes_of_two_types_stay_what_they_are() -> None:
+    X, y = two_groups(40)  # noqa: N806
+    model = PrivateLogisticRegression(10, classes=("none", 1), bounds=(-20, 40))
+    model.fit(X, [1 if one else "none" for one in y])
+    assert set(model.predict(X).tolist()) <= {"none", 1}
+
+
+def test_many_columns_are_no_trouble() -> None:
+    X = np.random.default_rng(1).uniform(size=(30, 150))  # noqa: N806
+    assert PrivateLogisticRegression(1, bounds=(0, 1)).fit(X, X[:, 0] > 0.5).coef_.shape == (1, 150)
 
 
 def test_a_corner_must_have_a_width() -> None:

@@ -14,9 +14,12 @@ def people(rng: np.random.Generator, size: int, n: int) -> np.ndarray:
 @pytest.mark.parametrize("loss", [Logistic(), HuberHinge(0.5), HuberHinge(1e-3)], ids=str)
 @pytest.mark.parametrize("ridge", [1e-6, 0.01, 1.0, 1e6])
 @pytest.mark.parametrize("pushed", [0.0, 5.0, 1e4])
-def test_the_gradient_is_within_the_tolerance_in_extended_precision(loss, ridge, pushed) -> None:
+@pytest.mark.parametrize("kind", ["random", "apart", "alike"])
+def test_the_gradient_is_within_the_tolerance_in_extended_precision(loss, ridge, pushed, kind) -> None:
+    """Random rows, two groups that can be told apart without an error, and columns that are equal."""
     rng = np.random.default_rng(3)
     rows, push = people(rng, 3, 40), pushed * rng.normal(size=3)
+    rows = {"random": rows, "apart": np.abs(rows), "alike": np.tile(rows[:1] / 2, (3, 1))}[kind]
     allowed = tolerance(40, loss, ridge, 3, float(np.linalg.norm(push)))
     weights = minimum(rows, loss, ridge, push, allowed).astype(np.longdouble)
     wide = rows.astype(np.longdouble)

@@ -34,7 +34,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         """Charge the ledger, then read the rows and release weights.
 
         What is refused is refused for types, shapes, parameters or the budget. A missing number counts as the
-        middle of its bounds, and a row whose label is not one of the classes pulls at nothing.
+        middle of its bounds, and a row whose label is not one of the classes pulls at nothing. How long it
+        takes depends on the data, and is not to be published.
         """
         found = self._opened(X)
         classes, (rows, features) = _two(self.classes), found.shape
@@ -51,9 +52,11 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         table = scaling.rows(found.read())
         table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class pulls at nothing
         slopes, constant = scaling.linear(noise.weights(table, source))
-        self.classes_, self._middle = np.array(classes), scaling.middle
-        self.coef_, self.intercept_ = slopes[None, :], np.array([constant])
-        self.C_, self.loss_, self.simulated_ = 1 / noise.ridge, noise.loss, source is not None
+        alike = type(classes[0]) is type(classes[1])
+        self.classes_ = np.array(classes) if alike else np.array(classes, dtype=object)
+        self.coef_, self.intercept_, self._middle = slopes[None, :], np.array([constant]), scaling.middle
+        self.C_, self.simulated_ = 1 / noise.ridge, source is not None
+        self.loss_ = None if self.simulated_ else noise.loss
         self.n_rows_ = rows if self.neighbors == "replace" else None
         return self
 
@@ -64,8 +67,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             refuse(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
         strength = default_strength(loss, size, self.method) if self.C is None else positive(self.C, "C")
         ridge = 1 / float(strength)
-        if not 1e-12 <= ridge <= 1e12:
-            refuse("`C` must lie between 1e-12 and 1e12", self.C, "no solver could tell the minimum")
+        if not 1e-6 <= ridge <= 1e9:
+            refuse("`C` must lie between 1e-9 and 1e6", self.C, "no solver could tell the minimum")
         if self.method == "output":
             return OutputPerturbation(loss, ridge, margins, size, rows, self.neighbors)
         if self.method == "descent":
@@ -129,7 +132,8 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     """Logistic regression that promises every person in the data differential privacy.
 
     Penalised likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by
-    public scales. One person moves its minimum by at most 2 C; noise hides that.
+    public scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from
+    the data before it comes here, as a scaler does, is not covered.
 
     Parameters
     ----------
@@ -255,7 +259,7 @@ def default_strength(loss: Loss, size: int, method: str) -> float:
     else:
         rho = loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
         rate = math.sqrt(2 * float(rho.amount) * size)
-    return min(max(rate / size * (0.2 if method == "output" else 2), 1e-9), 1e9)
+    return min(max(rate / size * (0.2 if method == "output" else 2), 1e-9), 1e6)
 
 
 def _two(classes: Any) -> tuple[Any, Any]:

@@ -80,7 +80,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         self.explained_variance_ratio_ = spread[best] / max(float(spread.sum()), 1e-300)
         self.mean_ = scaling.middle + scaling.half * mean
         self._half, self._n_features_out = scaling.half, kept
-        self.loss_, self.simulated_ = moments.loss, source is not None
+        self.simulated_ = source is not None
+        self.loss_ = None if self.simulated_ else moments.loss
         return self
 
     def _people(self, matrix: Array, rows: int) -> float:

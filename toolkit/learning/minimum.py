@@ -50,7 +50,7 @@ def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance:
         if np.linalg.norm(pull) <= tolerance and _careful(rows, loss, ridge, push, weights) <= tolerance / 2:
             break
         bent = rows * np.sqrt(loss.bend(weights @ rows))
-        along = np.asarray(-np.linalg.solve(bent @ bent.T + ridge * np.eye(len(rows)), pull), dtype=float)
+        along = -_solved(bent @ bent.T + ridge * np.eye(len(rows)), pull)
         moved = weights + along
         after = _gradient(rows, loss, ridge, push, moved)
         if done > _HURRIED or np.linalg.norm(after) > np.linalg.norm(pull) / 2:
@@ -58,6 +58,14 @@ def minimum(rows: Array, loss: MarginLoss, ridge: float, push: Array, tolerance:
             after = _gradient(rows, loss, ridge, push, moved)
         weights, pull = moved, after
     return weights
+
+
+def _solved(matrix: Array, pull: Array) -> Array:
+    """Newton's step; where floats take the matrix for singular, the shortest one: that is no error."""
+    try:
+        return np.asarray(np.linalg.solve(matrix, pull), dtype=float)
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(matrix, pull, rcond=None)[0], dtype=float)
 
 
 def _furthest(

@@ -5,6 +5,7 @@ learner, for a search or for cross-validation, share its ledger; a learner that 
 """
 
 import html
+from fractions import Fraction
 from typing import Any
 
 from sklearn.base import BaseEstimator
@@ -61,8 +62,8 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         if self.delta is None:
             return Pure(amount)
         slack = exact(self.delta, "delta")
-        if not 0 < slack < 1:
-            refuse("`delta` must lie strictly between 0 and 1", self.delta, "it is a probability")
+        if not Fraction(1, 10**300) <= slack < 1:
+            refuse("`delta` must lie between 1e-300 and 1", self.delta, "it is a probability")
         return Approx(amount, slack)
 
     def _opened(self, x: Any) -> Table:

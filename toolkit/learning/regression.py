@@ -81,7 +81,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         matrix, products = moments.release(scaling.rows(found.read()) * known, signed, source)
         slopes, constant = scaling.linear(_solved(matrix, products, moments.sigma))
         self.coef_, self.intercept_ = slopes * half, constant * half + low + half
-        self._middle, self.loss_, self.simulated_ = scaling.middle, moments.loss, source is not None
+        self._middle, self.simulated_ = scaling.middle, source is not None
+        self.loss_ = None if self.simulated_ else moments.loss
         return self
 
     def predict(self, X: Any) -> Array:  # noqa: N803
