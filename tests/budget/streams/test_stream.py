@@ -83,7 +83,7 @@ def test_a_stream_goes_on_after_a_restart(tmp_path: Path, total: str) -> None:
     path = tmp_path / "weekly.db"
     ledger = Ledger(Zcdp(1), tmp_path / "budget.db")
     weekly = ledger.every(made, "members", path=path)
-    numbers = [weekly.add(count) for count in (17, 10**20, -5)]
+    numbers = [weekly.add(count) for count in (17, 2**70, -5)]
     again = Ledger.open(tmp_path / "budget.db").resume(path)
     assert again.last is not None
     assert (again.last.value, again.last.labels) == (numbers[-1].value, numbers[-1].labels)

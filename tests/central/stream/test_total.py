@@ -201,10 +201,34 @@ def test_counts_are_whole_by_their_type_and_never_quoted(count: object) -> None:
     assert total.period == 0
 
 
-@pytest.mark.parametrize("count", [np.int8(3), np.uint64(2**63), 10**30, -4])
+@pytest.mark.parametrize("count", [np.int8(3), np.uint64(2**63), 10**400, -(10**400), -4])
 @pytest.mark.parametrize("name", ["tree", "root"])
-def test_counts_may_be_any_whole_number(count: int, name: str) -> None:
-    assert MAKERS[name]().add(count).value == pytest.approx(float(count), abs=200, rel=1e-9)
+def test_counts_may_be_any_whole_number_and_are_cut_to_64_bits(count: int, name: str) -> None:
+    told = MAKERS[name]().add(count)
+    cut = min(max(int(count), -(2**63)), 2**63)
+    assert told.value == pytest.approx(float(cut), abs=200, rel=1e-9)
+    assert repr(told).startswith("<Estimate ")
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_an_interrupt_leaves_the_period_to_come(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    total = MAKERS[name]()
+    total.add(5), total.add(3)
+    kept = total.kept
+    for place in ("NoiseBasis", "Estimate"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"toolkit.central.stream.total.{place}", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                total.add(9)
+        assert total.kept == kept
+    last = total.add(9)
+    again = MAKERS[name]().continued(*total.kept)
+    assert again is not None
+    assert (last.labels, last.value) == (again.labels, again.value)
+
+
+def _interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(

@@ -47,7 +47,8 @@ class Stream:
             estimate = self.total.add(count)
             if self._kept is not None:
                 self._whole = False
-                self._kept.append(self.total.period, int(count), self.total.kept[1][-1])
+                counts, noisy = self.total.kept
+                self._kept.append(self.total.period, counts[-1], noisy[-1])
                 self._whole = True
             self.last = estimate
             return estimate

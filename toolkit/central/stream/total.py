@@ -159,10 +159,15 @@ class RunningTotal:
                     "the loss was fixed for so many; a new total is a new loss",
                     RuntimeError,
                 )
-            self._counts.append(number)
-            exact = self.way.measure(self._counts)
-            noise = self._noise.sampler.draw(len(exact), self._rng)
-            return self._told(tuple(value + int(more) for value, more in zip(exact, noise, strict=True)))
+            before = self.period
+            try:
+                self._counts.append(number)
+                exact = self.way.measure(self._counts)
+                noise = self._noise.sampler.draw(len(exact), self._rng)
+                return self._told(tuple(value + int(more) for value, more in zip(exact, noise, strict=True)))
+            except BaseException:  # an interrupt, too: nothing was published, so the period is still to come
+                self._return_to(before)
+                raise
 
     def continued(self, counts: list[int], noisy: list[tuple[int, ...]]) -> Estimate | None:
         """Go on where another one stopped, of which all counts and all noisy numbers were kept; returns its
@@ -176,6 +181,12 @@ class RunningTotal:
             for numbers in noisy:
                 last = self._told(tuple(numbers))
             return last
+
+    def _return_to(self, period: int) -> None:
+        del self._counts[period:], self._noisy[period:]
+        self._reader = self.way.reader()
+        for numbers in self._noisy:
+            self._reader.read(numbers)
 
     @property
     def kept(self) -> tuple[list[int], list[tuple[int, ...]]]:
@@ -231,7 +242,7 @@ def _times(value: int, periods: int) -> int:
 
 
 def _count(value: object) -> int:
-    """A whole number by its type; what it is is never told."""
+    """A whole number by its type, cut to 64 bits, which moves no two further apart; it is never told."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         refuse("a count must be a whole number", type(value).__name__, "whole noise is added", TypeError)
-    return int(value)
+    return min(max(int(value), -(2**63)), 2**63 - 1)
