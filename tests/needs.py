@@ -27,10 +27,10 @@ def lacking_program(name: str, package: str) -> NoReturn:
     lacking(f"{name} must be installed for this test (on Debian or Ubuntu: apt-get install {package})")
 
 
-def program(command: str, name: str) -> str:
-    """Where a program is; its package is called as the command."""
+def program(command: str, name: str, package: str | None = None) -> str:
+    """Where a program is; its package is called as the command, if nothing else is said."""
     found = shutil.which(command) or shutil.which(command, path=ADMINISTRATORS)
-    return found or lacking_program(name, command)
+    return found or lacking_program(name, package or command)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

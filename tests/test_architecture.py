@@ -23,7 +23,7 @@ BELOW = {
     "survey": {"core", "local", "analysis", "planning", "survey"},
     "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "learning"}
     | {"survey", "show"},
-    "course": {"core", "course"},
+    "course": {"core", "survey", "course"},
     "verbs": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "verbs"},
 }
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}

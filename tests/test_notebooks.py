@@ -145,8 +145,8 @@ def test_every_picture_has_words_for_those_who_do_not_see_it(cells):
     """JupyterLab shows the HTML of an output rather than its image, which it would give no words."""
     for data in bundles_of(cells):
         if "image/png" in data:
-            image = r'<img alt="([^"]+)" width="\d+" height="\d+" src="data:image/png;base64,([^"]+)">'
-            words, bits = re.fullmatch(image, data["text/html"]).groups()
+            image = r'<img alt="([^"]+)" width="\d+" height="\d+" src="data:image/png;base64,([^"]+)"'
+            words, bits = re.match(image, data["text/html"]).groups()
             assert len(words) > 20
             assert bits == data["image/png"].strip()
 

@@ -17,7 +17,7 @@ curator), `toolkit.survey` (collect and read), `toolkit.attacks` (why, and wheth
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolkit.budget import MISSING, BudgetError, Curator, Ledger, RecordError, between
+from toolkit.budget import MISSING, OTHER, BudgetError, Curator, Ledger, RecordError, bands, between
 from toolkit.central import Exponential, Gaussian, Laplace
 from toolkit.core import Approx, Estimate, Interval, Pure, Zcdp, compose, subsampled
 from toolkit.local import (
@@ -40,6 +40,7 @@ if TYPE_CHECKING:  # the upper floors are loaded when somebody asks for them
 
 __all__ = [
     "MISSING",
+    "OTHER",
     "Approx",
     "BudgetError",
     "CollectError",
@@ -59,6 +60,7 @@ __all__ = [
     "SurveyError",
     "Zcdp",
     "__version__",
+    "bands",
     "between",
     "collect",
     "compose",

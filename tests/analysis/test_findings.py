@@ -102,7 +102,7 @@ def test_what_contradicts_its_design_is_said_and_never_printed_as_zero() -> None
     found = estimates(frame, {"report": DIE})
     assert found.to_frame()["empty"].item()
     assert np.isnan(found.to_frame()["low"].item())
-    assert found.to_table()["95 % interval"].item() == "no value fits"
+    assert found.to_table()["95 % interval"].item() == "no share fits"
     assert "3e-13" in found._repr_html_()
 
 

@@ -13,7 +13,9 @@ RATIO = math.exp(-1)
 
 def laplace(scale, rng, size=None):
     """On a grid of 1/64, so that last bits tell nothing."""
-    return np.round(rng.laplace(0, scale, size) * 64) / 64
+    if size is None:  # as is drawn millions of times
+        return round(rng.laplace(0, scale) * 64) / 64
+    return np.rint(rng.laplace(0, scale, size) * 64) / 64
 
 
 def geometric(rng):

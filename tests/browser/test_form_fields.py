@@ -91,6 +91,7 @@ def test_numbers_are_typed_and_shown_in_the_language_and_in_the_unit_of_the_ques
     value = 100_000 * (index - (design.width - 1) / 2) / design.steps
     shown = f"{abs(value):,.0f}".replace(",", "\u202f")
     assert facts(person)[::2] == ["12\u202f345,5", f"\u2066−{shown}\u2069"]
+    assert person.page.locator(".after").count() == 0, "where no wheel turns nobody waits for it"
     person.page.go_back()
     expect(field).to_have_value("12345,5")
     field.fill("٢٠٠٠")

@@ -12,8 +12,8 @@ from tests.budget.spending import Opener
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.ratio import Composed
 from toolkit.central.selection import Exponential, NoisyMax, PermuteAndFlip
+from toolkit.central.tables.parts import Composed
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.local.questions import warner
 

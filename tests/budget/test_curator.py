@@ -207,8 +207,8 @@ def test_choosing_a_classifier_follows_the_lecture() -> None:
 def test_bad_calls_are_refused_before_anything_is_charged() -> None:
     keeper = curator(frame(rows=10), "replace")
     for call, message in (
-        (lambda: keeper.count(epsilon=1), "`where` must be given under 'replace'"),
-        (lambda: keeper.count({}, epsilon=1), "`where` must be given under 'replace'"),
+        (lambda: keeper.count(epsilon=1), "`where` or `by` must be given under 'replace'"),
+        (lambda: keeper.count({}, epsilon=1), "`where` or `by` must be given under 'replace'"),
         (lambda: keeper.histogram("degree", epsilon=1), "exactly one of `options` and `edges`"),
         (lambda: keeper.histogram("degree", options=["a"], edges=[0, 1], epsilon=1), "exactly one of"),
         (lambda: keeper.mean("hours", bounds=(80, 0), epsilon=1), "must be below"),

@@ -5,6 +5,7 @@ numbers.
 """
 
 from fractions import Fraction
+from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from toolkit.central import sensitivity, statistics
 from toolkit.central.steps import SQUARE_BITS, Bounds
+from toolkit.central.tables import caps
 
 extremes = st.sampled_from(
     [0.0, -0.0, 1.0, -1.0, 80.0, 79.99999999999999, np.inf, -np.inf, 5e-324, 1e308, -1e308, 2.0**53, 0.1]
@@ -82,36 +84,18 @@ def test_means_and_variances_move_by_at_most_their_sensitivity(
 
 
 @given(columns, numbers, st.integers(0, 100), limits, relations, st.booleans())
-def test_moments_move_by_at_most_their_sensitivity(
+def test_sums_of_cells_move_by_at_most_their_sensitivity_where_their_numbers_are_private(
     values: list[float], new: float, place: int, bounds: object, relation: str, vanishes: bool
 ) -> None:
-    """Also when, under "replace", a value becomes missing and is dropped."""
+    """Also when, under "replace", a value becomes missing and is dropped, or goes to another cell."""
     column, changed = neighbour(values, new, place, relation)
     if vanishes and relation == "replace":
         changed[place % len(column)] = np.nan
-    box = Bounds.of(bounds, SQUARE_BITS)
-    one, other = (box.sums(c, squares=True) for c in (column, changed))
-    for statistic in statistics.moments(box, (0, 1, 2), relation):
-        assert moved(statistic.of(one), statistic.of(other)) <= statistic.sensitivity
-
-
-@given(columns, numbers, st.integers(0, 100), relations)
-def test_histograms_and_counts_move_by_at_most_their_sensitivity(
-    values: list[float], new: float, place: int, relation: str
-) -> None:
-    column, changed = neighbour(values, new, place, relation)
-    binned, _ = statistics.binned([-1, 0, 1, 80], relation)
-    assert binned.sensitivity == {"replace": 2, "add_remove": 1}[relation]
-    assert moved(binned.of(column), binned.of(changed)) <= binned.sensitivity
-    listed = statistics.histogram(3, relation)
-    assert listed.sensitivity == binned.sensitivity
-    one, other = (listed.of(np.searchsorted([0.0, 1.0, 80.0], c) - 1) for c in (column, changed))
-    assert moved(one, other) <= listed.sensitivity
-    assert (
-        moved(statistics.count().of(column > 0), statistics.count().of(changed > 0))
-        <= statistics.count().sensitivity
-        == 1
-    )
+    box = Bounds.of(bounds)
+    alone, two = statistics.totals(box, 1, relation), statistics.totals(box, 2, relation)
+    assert moved(alone.of(box.sums(column)), alone.of(box.sums(changed))) <= alone.sensitivity
+    one, other = ([two.of(box.sums(c[above])) for above in (c > 0, ~(c > 0))] for c in (column, changed))
+    assert moved(one, other) <= two.sensitivity
 
 
 @given(columns, numbers, st.integers(0, 100), limits, relations, shares, st.booleans())
@@ -204,23 +188,18 @@ def test_quantile_scores_are_best_at_the_quantile_even_with_ties() -> None:
 @pytest.mark.parametrize("edges", [[1], [2, 1], [1, 1], []])
 def test_edges_must_increase(edges: list[float]) -> None:
     with pytest.raises(ValueError, match="increasing"):
-        statistics.binned(edges, "replace")
+        statistics.Edges.of(edges)
 
 
 def test_values_on_an_edge_fall_into_the_bin_above_but_the_last_is_closed() -> None:
-    statistic, names = statistics.binned([0, 5, 10], "replace")
-    assert names == ("0 to 5", "5 to 10")
-    for value, counts in (
-        (0, [1, 0]),
-        (5, [0, 1]),
-        (10, [0, 1]),
-        *((v, [0, 0]) for v in (-0.1, 10.1, np.nan, np.inf, -np.inf)),
-    ):
-        assert statistic.of(np.array([value], dtype=float)).tolist() == counts
+    edges = statistics.Edges.of([0, 5, 10])
+    assert edges.names == ("0 to 5", "5 to 10")
+    for value, code in ((0, 0), (5, 1), (10, 1), *((v, -1) for v in (-0.1, 10.1, np.nan, np.inf, -np.inf))):
+        assert edges.codes(np.array([value], dtype=float)).tolist() == [code]
 
 
 def test_bins_that_differ_have_different_names() -> None:
-    assert statistics.binned([1_000_000, 1_000_001, 1_000_002], "replace")[1] == (
+    assert statistics.Edges.of([1_000_000, 1_000_001, 1_000_002]).names == (
         "1e+06 to 1000001.0",
         "1000001.0 to 1000002.0",
     )
@@ -231,9 +210,7 @@ def test_neighbours_must_be_said() -> None:
     box = Bounds.of((0, 1))
     for call in (
         lambda relation: statistics.total(box, relation, 3),
-        lambda relation: statistics.moments(box, (0, 1), relation),
-        lambda relation: statistics.histogram(3, relation),
-        lambda relation: statistics.binned([0, 1], relation),
+        lambda relation: statistics.totals(box, 2, relation),
         lambda relation: statistics.rank_scores(box, Fraction(1, 2), relation),
     ):
         for relation in ("both", "Replace", None):
@@ -241,43 +218,24 @@ def test_neighbours_must_be_said() -> None:
                 call(relation)
 
 
-def test_under_replace_a_value_at_the_other_end_moves_an_odd_moment_by_twice_the_half() -> None:
-    box = Bounds.of((0, 1), SQUARE_BITS)
-    half = -(-box.span // 2)
-    assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "replace")] == [
-        1,
-        2 * half,
-        half**2,
-    ]
-    assert [part.sensitivity for part in statistics.moments(box, (0, 1, 2), "add_remove")] == [
-        1,
-        half,
-        half**2,
-    ]
-
-
-@pytest.mark.parametrize("relation", ["replace", "add_remove"])
-@pytest.mark.parametrize("span", [1, 2, 3, 4, 7])
-def test_centred_moments_move_by_their_sensitivity_and_no_more_also_where_the_middle_is_no_step(
-    span: int, relation: str
-) -> None:
-    """All values of one person: those on a grid of an odd number of steps have no middle, and one end lies
-    farther from it.
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_one_pair_moves_a_covariance_by_exactly_its_sensitivity(n: int) -> None:
+    """All columns of pairs on a grid of 3 by 3: one half, a third and a quarter of the product of the
+    widths.
     """
-    box = Bounds.of((0, span)).with_step(1)
-    assert box.span == span
-    values = [float(value) for value in range(span + 1)]
-    pairs = (
-        [([a], [b]) for a in values for b in values] if relation == "replace" else [([], [b]) for b in values]
-    )
-    for power, statistic in enumerate(statistics.moments(box, (0, 1, 2), relation)):
+    box = Bounds.of((0, 2)).with_step(1)
+    statistic, points = statistics.covariance((box, box), n), list(product(range(3), repeat=2))
+    furthest = 0
+    for others in combinations_with_replacement(points, n - 1):
         found = [
-            [statistic.of(box.sums(np.array(column), squares=True)) for column in pair] for pair in pairs
+            statistic.of(
+                [0, sum(y for _, y in rows), 0, sum(x for x, _ in rows), sum(x * y for x, y in rows)]
+            )
+            for rows in ([*others, point] for point in points)
         ]
-        furthest = max(moved(one, other) for one, other in found)
-        assert furthest <= statistic.sensitivity
-        if span % 2 == 0 and (power or relation == "add_remove"):
-            assert furthest == statistic.sensitivity
+        furthest = max(furthest, max(found) - min(found))
+    assert furthest == statistic.sensitivity
+    assert statistic.sensitivity * statistic.factor == Fraction(4, n)
 
 
 def test_the_number_of_rows_is_asked_for_where_it_is_public_and_must_suffice() -> None:
@@ -342,11 +300,7 @@ def test_what_a_curator_charges_for_is_what_the_sensitivities_say(bounds: object
             reach(statistics.total(limits, relation, public))
             == sensitivity.total(bounds, neighbors=relation).l1
         )
-        assert statistics.histogram(3, relation).sensitivity == sensitivity.histogram(neighbors=relation).l1
-        assert (
-            statistics.binned([0, 1, 2], relation)[0].sensitivity
-            == sensitivity.histogram(neighbors=relation).l1
-        )
-        assert statistics.count().sensitivity == sensitivity.count(neighbors=relation).l1
+        assert caps.counts(3, relation).l1 == sensitivity.histogram(neighbors=relation).l1
+        assert caps.counts(1, relation).l1 == sensitivity.count(neighbors=relation).l1
     assert reach(statistics.mean(limits, n)) == sensitivity.mean(bounds, n, neighbors="replace").l1
     assert reach(statistics.variance(limits, n)) == sensitivity.variance(bounds, n, neighbors="replace").l1

@@ -36,17 +36,24 @@ def holders(url):
 
 
 @pytest.mark.slow
-def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_ends_when_it_is_stopped(home):
+def test_a_launched_server_is_found_again_by_anybody_who_knows_the_database_and_ends_when_it_is_stopped(
+    home, monkeypatch
+):
+    """Nobody asks a process by a signal whether it lives: on Windows each signal ends it."""
     url, survey, _ = collection(home)
+    sent, kill = [], os.kill
+    monkeypatch.setattr(os, "kill", lambda pid, number: (sent.append(number), kill(pid, number)))
     assert find(url) is None
     server = launch(url, {"port": 0})
     assert find(url) == server == launch(url, {})
     assert servers() == [server]
     assert server.survey == survey.hash
     assert state_of(url).stat().st_mode & 0o077 == 0
+    assert sent == []
     server.stop()
     assert find(url) is None
     assert servers() == []
+    assert set(sent) == {signal.SIGTERM}
 
 
 @pytest.mark.slow

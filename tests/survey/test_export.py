@@ -1,11 +1,13 @@
 import json
+import re
 
 import pandas as pd
 import pytest
 
-from tests.survey.samples import survey
+from tests.survey.samples import DESIGNS, survey, survey_with
 from toolkit import warner
 from toolkit.core import extras
+from toolkit.local import numeric
 from toolkit.survey.export import codebook, harmless, write
 from toolkit.survey.results import estimate
 
@@ -64,6 +66,20 @@ def test_the_codebook_holds_what_is_needed_to_estimate():
     }
     assert book["epsilon"] == survey().loss.epsilon
     json.dumps(book)
+
+
+@pytest.mark.parametrize("design", DESIGNS.values(), ids=DESIGNS)
+def test_the_codebook_says_how_the_reports_of_every_randomizer_are_read(design):
+    assert codebook(survey_with(design))["columns"]["asked"]["reading"]
+
+
+def test_a_number_in_the_codebook_s_reading_has_the_mean_that_is_estimated():
+    design = numeric.local_laplace((500, 3500), 1.0)
+    reading = codebook(survey_with(design))["columns"]["asked"]["reading"]
+    zero, step = map(float, re.fullmatch(r"a report r is the number (\S+) \+ (\S+) \* r", reading).groups())
+    reports = [-70_000, 12, 30_000, 90_000]
+    mean = sum(zero + step * report for report in reports) / len(reports)
+    assert design.estimate(reports).value == pytest.approx(mean, rel=1e-9)
 
 
 def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):

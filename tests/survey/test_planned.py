@@ -7,6 +7,7 @@ import pytest
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, Survey, plan, warner
 from toolkit.local.numeric import one_bit
+from toolkit.planning import plan_slope
 from toolkit.survey.planned import planned
 
 CAMPUS = Survey.load(Path(__file__).parents[2] / "data" / "campus.toml")
@@ -140,3 +141,23 @@ def test_the_table_is_shown_and_can_be_taken_on():
     assert planned("Exams", survey().questions, 600) == found
     with pytest.raises(ValueError, match="`n` must be at least 1"):
         survey().plan(n=0)
+
+
+def test_clusters_and_weights_widen_margins_and_leave_the_randomization_alone():
+    """Of a plain share all comes from sampling; of a hidden one only a part."""
+    alike, drawn = survey().plan(n=600), survey().plan(n=600, deff=2, weighting=1.5)
+    assert drawn["faculty"].margin == pytest.approx(math.sqrt(2 * 1.5) * alike["faculty"].margin)
+    assert drawn["cheated"].margin == plan(warner("2/3"), prevalence=0.5, n=600, deff=2, weighting=1.5).margin
+    assert 1.5 < (drawn["cheated"].margin / alike["cheated"].margin) ** 2 < 3
+
+
+def test_wishes_of_a_survey_are_planned_with_its_designs():
+    wishes = {"cheated": [{"margin": 0.1}, {"slope": 1, "intercept": -1}]}
+    found = survey().plan(wishes=wishes, prevalence={"cheated": 0.2}, response=0.5)
+    assert found.rows[0].n == plan(warner("2/3"), prevalence=0.2, margin=0.1).n
+    assert found.rows[1].n == plan_slope(warner("2/3"), slope=1, intercept=-1, power=0.8).n
+    assert found.invited == 2 * found.n
+    with pytest.raises(ValueError, match="exactly one of n and wishes"):
+        survey().plan()
+    with pytest.raises(ValueError, match="hidden questions, got 'faculty'"):
+        survey().plan(wishes={"faculty": {"margin": 0.1}})

@@ -8,6 +8,7 @@ import pytest
 from tests.slowly import slowly
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
 from toolkit import Question, warner
+from toolkit.analysis import Sample, estimates
 from toolkit.local import oracles
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
@@ -44,6 +45,66 @@ def test_by_groups_there_is_one_estimate_a_group_from_its_own_people():
         ("law", False): 10,
         ("law", True): 30,
     }
+
+
+def test_the_numbers_are_those_of_the_analysis_without_a_survey():
+    """The same function: one estimate of a frame, whether a survey or a mapping says what was asked."""
+    designs = {"cheated": warner(p="2/3")}
+    ours, theirs = estimate(survey(), REPORTS, by="faculty"), estimates(REPORTS, designs, by="faculty")
+    assert ours["cheated"]["law"].value == theirs["cheated"]["law"].value
+    assert ours.differences("arts").equals(theirs.differences("arts"))
+    gap = ours.differences("arts").iloc[0]
+    assert gap.difference == (ours["cheated"]["law"] - ours["cheated"]["arts"]).value
+    weights = np.arange(1, 101)
+    drawn = estimate(survey(), REPORTS, sample=Sample(weights=weights))["cheated"]
+    assert drawn.value == estimates(REPORTS, designs, sample=Sample(weights=weights))["cheated"].value
+    assert drawn.value != ours["cheated"]["law"].value
+
+
+def test_cells_are_read_as_the_analysis_reads_them():
+    frame = REPORTS.assign(cheated=REPORTS["cheated"].map({"yes": " YES", "no": 0}))
+    assert estimate(survey(), frame)["cheated"].value == estimate(survey(), REPORTS)["cheated"].value
+    coded = REPORTS.assign(cheated=["refused", *REPORTS["cheated"][1:]])
+    assert estimate(survey(), coded, missing=("refused",))["cheated"].n == 99
+
+
+def test_pairs_of_hidden_answers_go_through_both_designs():
+    paid = Question("paid", "Paid?", design=warner(p="3/4"))
+    frame = REPORTS.assign(paid=["yes", "no"] * 50)
+    pairs = estimate(survey(faculty(), cheated(), paid, check=False), frame).joint("cheated", "paid")
+    assert pairs.value == pytest.approx(
+        warner(p="2/3").joint(warner(p="3/4")).estimate_counts([30, 30, 20, 20]).value
+    )
+    with pytest.raises(ValueError, match="a matrix each"):
+        estimate(survey(faculty(), cheated(), check=False), frame).joint("cheated", "faculty")
+
+
+def test_what_became_of_every_row_adds_up():
+    frame = REPORTS.assign(
+        faculty=["arts"] * 60 + ["law"] * 39 + [None], cheated=[None, *REPORTS["cheated"][1:]]
+    )
+    table = estimate(survey(check=False), frame, by="faculty").missing
+    parts = ["n", "refused", "missing", "not asked", "missing group"]
+    assert (table[parts].sum(axis=1) == table["rows"]).all()
+    assert table["rows"].tolist() == [60, 39, 1]
+    assert table["missing"].tolist() == [1, 0, 0]
+
+
+def test_below_a_minimum_nothing_is_told_of_few_people_by_any_verb():
+    paid = Question("paid", "Paid?", design=warner(p="3/4"))
+    frame = REPORTS.assign(paid=["yes", "no"] * 40 + [None] * 20)
+    found = estimate(survey(faculty(), cheated(), paid, check=False), frame, by="faculty").from_minimum(30)
+    assert {(one.question, *one.group) for one in found.findings} == {
+        ("cheated", "arts"),
+        ("cheated", "law"),
+        ("paid", "arts"),
+    }
+    assert found.differences("arts")["question"].tolist() == ["cheated"]
+    assert list(found.joint("cheated", "paid")) == ["arts"]
+    with pytest.raises(ValueError, match="at least 30 people"):
+        found.analysis.homogeneity("paid")
+    with pytest.raises(ValueError, match="at least 90 people"):
+        found.from_minimum(90).joint("cheated", "paid")
 
 
 def test_comprehension_stands_beside_the_estimates():
@@ -107,7 +168,7 @@ def test_polars_and_pandas_give_the_same_frame():
 
 
 def test_a_wrong_column_is_refused_without_quoting_it():
-    with pytest.raises(ValueError, match="question 'cheated'") as refused:
+    with pytest.raises(ValueError, match="'cheated' must hold reports of its design") as refused:
         estimate(survey(cheated(), check=False), pd.DataFrame({"cheated": ["yes", "my secret"]}))
     assert "secret" not in str(refused.value)
 
@@ -260,7 +321,7 @@ def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_an
 def test_a_group_that_is_no_option_is_refused_by_group_as_it_is_without():
     frame = pd.DataFrame({"faculty": ["arts", "my secret"], "cheated": ["yes", "no"]})
     for by in (None, "faculty"):
-        with pytest.raises(ValueError, match="question 'faculty'") as refused:
+        with pytest.raises(ValueError, match="'faculty'") as refused:
             estimate(survey(check=False), frame, by=by)
         assert "secret" not in str(refused.value)
 
@@ -293,6 +354,7 @@ def test_a_billion_reports_cost_as_many_rows_as_there_are_kinds(monkeypatch):
         "random_box": {"[0,1]": 10**9, "[1,0]": 10**9, "[2,1]": 10**9, "[3,0]": 10**9},
         "square_wave": {3: 10**9, 40: 10**9},
     }.items():
-        monkeypatch.setattr("toolkit.survey.results.counted", lambda *_, kinds=kinds: {(): kinds})
+        rows = [((report,), times) for report, times in kinds.items()]
+        monkeypatch.setattr("toolkit.analysis.counted.rows_by", lambda *_, rows=rows: rows)
         found = estimate(survey_with(DESIGNS[name], check=False), pd.DataFrame({"asked": [0]}))
         assert found["asked"].n == sum(kinds.values())

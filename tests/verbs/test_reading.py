@@ -5,6 +5,7 @@ import pytest
 from tests.survey.samples import survey
 from tests.verbs.shell import said
 from toolkit.command import main
+from toolkit.survey.client import code_hash
 from toolkit.survey.collector import Collector
 from toolkit.survey.rehearsal import rehearse
 
@@ -16,6 +17,11 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys):
     url = Collector.attach("sqlite:///survey.db").url
     assert url in started.splitlines()
     assert "Anybody with the link may answer." in started
+    shown = {
+        "survey": Collector.attach("sqlite:///survey.db").survey.hash,
+        "program": code_hash(),
+    }  # as on receipts
+    assert all(f"{name:<7} {number}" in started.splitlines() for name, number in shown.items())
     assert "There is nothing to estimate from yet." in said(capsys, "results").splitlines()
     answers = pd.DataFrame({"faculty": ["arts", "law"] * 20, "cheated": ["yes", "no"] * 20})
     assert rehearse(survey(), url, answers, np.random.default_rng(1)) == 40

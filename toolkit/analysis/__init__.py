@@ -6,6 +6,7 @@ from toolkit.analysis.associations import Association, association
 from toolkit.analysis.equal_shares import homogeneity
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.findings import Findings
+from toolkit.analysis.plain import plain
 from toolkit.analysis.regression import logistic, multinomial, predictor
 from toolkit.analysis.sampling.replicates import Replicates
 from toolkit.analysis.sampling.sample import Sample
@@ -34,6 +35,7 @@ __all__ = [
     "list_experiment",
     "logistic",
     "multinomial",
+    "plain",
     "predictor",
     "tipping_point",
     "unknown_question",

@@ -15,14 +15,14 @@ from scipy.special import stdtr
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.equal_shares import TableTest, chi_squared
 from toolkit.analysis.estimating import estimates
-from toolkit.analysis.reading.cells import checked_designs
+from toolkit.analysis.reading.asked import checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.posterior import simplex_draws
-from toolkit.local.design import Design, has_matrix
+from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts
 
 _FROM_DRAWS = "a share is not above 0, so this is the median of the posterior from a flat prior"
@@ -174,7 +174,7 @@ def association(
         refuse("`designs` must be two", len(made), "an association is of two answers")
     (a, first), (b, second) = made.items()
     names = a, b
-    if not (has_matrix(first) and has_matrix(second)):
+    if not (with_matrix(first) and with_matrix(second)):
         refuse(
             "both designs must have a matrix",
             "one that has none",

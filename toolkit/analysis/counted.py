@@ -3,12 +3,12 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
 
 from toolkit.analysis.found import Found, nobody
+from toolkit.analysis.reading.asked import Asked
 from toolkit.analysis.reading.cells import Reader
 from toolkit.core.arrays import Array
 from toolkit.core.checks import is_missing
@@ -16,7 +16,6 @@ from toolkit.core.counting import Group, in_order, rows_by
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.local.design import Design
-from toolkit.local.protocol import Randomizer
 
 _CELLS = 256  # questions are counted together as long as their reports combine to no more kinds than this
 
@@ -32,16 +31,28 @@ class Counted:
     @cached_property
     def _tables(self) -> dict[str, list[tuple[Group, Any, int]]]:
         """For each question group, cell and number of rows; few kinds of report are counted in one go."""
-        names = list(self.readers)
-        kinds = [len(self.readers[name].design.report_options) for name in names]
-        together = all(kinds) and prod(kind + 1 for kind in kinds) <= _CELLS
-        parts = [names] if together else [[name] for name in names]
         found: dict[str, list[tuple[Group, Any, int]]] = {}
-        for part in parts:
+        for part in self._parts():
             rows = rows_by(self.frame, [*self.by, *part])
             for place, name in enumerate(part, start=len(self.by)):
                 found[name] = [(row[: len(self.by)], row[place], count) for row, count in rows]
         return found
+
+    def _parts(self) -> list[list[str]]:
+        """Questions that are counted together: as many as combine to few kinds, the missing report one of
+        them.
+        """
+        parts: list[list[str]] = []
+        room = 0
+        for name, reader in sorted(self.readers.items(), key=lambda one: len(one[1].design.report_options)):
+            kinds = len(reader.design.report_options) + 1
+            if kinds > 1 and kinds <= room:
+                parts[-1].append(name)
+                room //= kinds
+            else:
+                parts.append([name])
+                room = _CELLS // kinds if kinds > 1 else 0
+        return parts
 
     @cached_property
     def _rows(self) -> tuple[dict[Group, int], int]:
@@ -138,7 +149,7 @@ class Counted:
         }
 
 
-def estimated(design: Randomizer, values: Sequence[tuple[Any, int]], method: str = "moment") -> Estimate:
+def estimated(design: Asked, values: Sequence[tuple[Any, int]], method: str = "moment") -> Estimate:
     """From reports as they were sent, each with the number of people who sent it."""
     return design.estimate_sent([value for value, _ in values], [count for _, count in values], method)
 

@@ -5,7 +5,8 @@ from typing import Any
 
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.findings import Findings
-from toolkit.analysis.reading.cells import Reader, checked_designs
+from toolkit.analysis.reading.asked import checked_designs
+from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampled import Sampled
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.checks import choice, refuse
@@ -31,7 +32,8 @@ def estimates(
     frame : of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis; the counting is done there. With a
     `sample` the rows are needed, in its order.
     designs : the randomizer of each column: {"report": forced("1/6", "1/6")}. Cells may be labels in any
-    case; of yes and no also truth values, 0 and 1, and the usual words; anything else is refused.
+    case; of yes and no also truth values, 0 and 1, and the usual words; anything else is refused. Of plain
+    answers it is `plain(…)`.
     by : columns that make the groups, of any kind. sample : how people were drawn, if not all alike.
     missing : what stands for no answer, besides empty cells: (9, "refused").
     method : "moment" (unbiased, the default), "mle" or "simplex" (inside 0 to 1, for display).
@@ -58,12 +60,24 @@ def estimates(
         refuse("`sample` must be a Sample", type(sample).__name__, "Sample(weights=…, clusters=…)", TypeError)
     codes = (missing,) if isinstance(missing, str | int | float) else tuple(missing)
     readers = {name: Reader(name, design, codes) for name, design in made.items()}
-    way, held = choice(method or "moment", "method", METHODS), columns_of(frame)
+    way, held = checked_method(method), columns_of(frame)
     source = Counted(frame, names, readers) if sample is None else Sampled(frame, names, readers, sample)
     if not source.groups():
         refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     found = tuple(one for name in made for one in source.found(name, way))
     return Findings(made, names, found, source, _notes(held, names, made, sample))
+
+
+def checked_method(method: str | None) -> str:
+    """The name of an estimator; "moment", the unbiased one, if none is named.
+
+    >>> checked_method("MLE")
+    Traceback (most recent call last):
+    ValueError: `method` must be one of moment, mle, simplex, got 'MLE': write 'mle'.
+    """
+    if isinstance(method, str) and method not in METHODS and method.lower() in METHODS:
+        refuse(f"`method` must be one of {', '.join(METHODS)}", repr(method), f"write {method.lower()!r}")
+    return choice("moment" if method is None else method, "method", METHODS)
 
 
 def _notes(held: Sequence[str], by: Sequence[str], designs: Any, sample: Sample | None) -> tuple[str, ...]:

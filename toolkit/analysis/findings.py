@@ -13,15 +13,16 @@ from toolkit.analysis.counted import Counted
 from toolkit.analysis.equal_shares import TableTest, homogeneity, wald_homogeneity
 from toolkit.analysis.found import Found, entry
 from toolkit.analysis.printing import latex, paper_rows
+from toolkit.analysis.reading.asked import Asked, of_shares, with_matrix
 from toolkit.analysis.sampled import Sampled
 from toolkit.core.above import above
 from toolkit.core.checks import choice, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.counting import Group
+from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
+from toolkit.core.inference.contrasts import loss_of_both
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
-from toolkit.local.design import has_matrix
-from toolkit.local.protocol import Randomizer
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,13 +30,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
-    """Estimates of all questions. `source` : the counts, or the rows of a sample, that they are made from."""
+    """Estimates of all questions. `source` : the counts, or the rows of a sample, that they are made from.
+    `minimum` : of fewer people nothing is shown.
+    """
 
-    designs: Mapping[str, Randomizer]
+    designs: Mapping[str, Asked]
     by: tuple[str, ...]
     found: tuple[Found, ...]
     source: Counted | Sampled
     notes: tuple[str, ...] = ()
+    minimum: int = 0
+
+    def from_minimum(self, minimum: int) -> "Findings":
+        """Only what at least so many people answered, also in differences and pairs."""
+        kept = tuple(one for one in self.found if one.used >= minimum)
+        return replace(self, found=kept, minimum=max(minimum, self.minimum))
 
     def __getitem__(self, name: str) -> Any:
         """The estimate of a question; if there are groups, one for each of them."""
@@ -79,7 +88,8 @@ class Findings:
         pd, other = extra("pandas"), self._group(reference)
         adjust = None if adjust is None else choice(adjust, "adjust", ADJUSTMENTS)
         rows, made = [], []
-        others = [one for one in self.found if one.group != other]
+        there = {one.question for one in self.found if one.group == other}
+        others = [one for one in self.found if one.group != other and one.question in there]
         if not others:
             refuse("there must be another group than the reference", "none", "there is nothing to compare")
         for one in others:
@@ -117,7 +127,7 @@ class Findings:
         """
         self._check(first, second)
         one, other = self.designs[first], self.designs[second]
-        binary = all(has_matrix(design) and len(design.options) == 2 for design in (one, other))
+        binary = all(len(design.options) == len(design.report_options) == 2 for design in (one, other))
         if first == second or not binary:
             refuse(
                 "`difference` takes two yes/no questions",
@@ -125,33 +135,42 @@ class Findings:
                 "see .differences(…) for groups",
             )
         made = {
-            group: replace(estimate, loss=one.loss + other.loss)
+            group: replace(estimate, loss=loss_of_both(one.loss, other.loss, sampled=False))
             for group, estimate in self.source.change(first, second).items()
         }
-        return {self._key(group): estimate for group, estimate in made.items()} if self.by else made[()]
+        return self._shown(made)
+
+    def _shown(self, made: Mapping[Group, Estimate]) -> Any:
+        """By group, or the single one; without those of too few people."""
+        kept = {group: estimate for group, estimate in made.items() if (estimate.n or 0) >= self.minimum}
+        if not kept:
+            refuse(f"at least {self.minimum:,} people must have answered", "fewer", "wait for more reports")
+        return {self._key(group): estimate for group, estimate in kept.items()} if self.by else kept[()]
 
     def joint(self, first: str, second: str) -> Any:
         """Two questions together: a share for each pair of answers; if there are groups, for each of them."""
         self._check(first, second)
         one, other = self.designs[first], self.designs[second]
-        if first == second or not (has_matrix(one) and has_matrix(other)):
+        if first == second or not (with_matrix(one) and with_matrix(other)):
             refuse(
                 "`joint` takes two questions with a matrix each",
                 f"{first!r} and {second!r}",
                 "others have no pairs",
             )
-        made = self.source.pairs(first, second, one.joint(other))
-        return {self._key(group): estimate for group, estimate in made.items()} if self.by else made[()]
+        return self._shown(self.source.pairs(first, second, one.joint(other)))
 
     def homogeneity(self, name: str) -> TableTest:
         """Whether all groups have the same shares, over all options together."""
         self._check(name)
         if not self.by:
             refuse("groups must be there to be compared", "none", "estimate with by=…")
+        if sum(one.question == name for one in self.found) < len(self.source.groups()):
+            rule = f"at least {self.minimum:,} people must have answered in each group"
+            refuse(rule, "fewer in one", "wait for more reports")
         design = self.designs[name]
         if isinstance(self.source, Sampled):
             return wald_homogeneity(self.source, name)
-        if not has_matrix(design):
+        if not with_matrix(design):
             refuse(
                 "homogeneity is tested through a matrix",
                 type(design).__name__,
@@ -252,7 +271,7 @@ class Findings:
         drawn = {
             self._words(one, option): estimate
             for one in self.found
-            if self.designs[one.question].bounds is None
+            if of_shares(self.designs[one.question])
             for option, estimate in one.entries()
             if one.used
         }

@@ -5,10 +5,11 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.analysis.reading.asked import Asked, estimated_labels, is_single
 from toolkit.core.counting import Group
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, IntervalBasis
-from toolkit.local.protocol import Randomizer
+from toolkit.local.oracles.support import COVARIANCE_LIMIT
 
 
 @dataclass(frozen=True)
@@ -37,20 +38,25 @@ class Found:
         return [(label, entry(self.estimate, place)) for place, label in enumerate(self.estimate.labels)]
 
 
-def nobody(design: Randomizer) -> Estimate:
-    """The estimate where there is no report: no number, under the labels that it would have."""
-    labels = design.options or ("mean",)
-    names = labels[1:] if len(labels) == 2 and design.asks == "choice" else labels
-    single = len(names) == 1
+def nobody(design: Asked) -> Estimate:
+    """The estimate where nobody answered: no number, under the labels that an estimate would have.
+
+    >>> from toolkit import warner
+    >>> nobody(warner("3/4"))
+    <Estimate — without an error; n = 0; covers nothing, as nobody answered; privacy loss ε = 1.1>
+    """
+    labels = estimated_labels(design)
+    k = len(labels)
+    nothing = float("nan") if is_single(design) else np.full(k, np.nan)
     return Estimate(
-        value=float("nan") if single else np.full(len(names), np.nan),
-        se=float("nan") if single else np.full(len(names), np.nan),
-        labels=names,
-        cov=None,
+        value=nothing,
+        se=nothing,
+        labels=labels,
+        cov=np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None,
         n=0,
         loss=design.loss,
-        covers="nothing, as there is no report",
-        notes=("there is no report to estimate from",),
+        covers="nothing, as nobody answered",
+        notes=("nobody answered: there is nothing to estimate from",),
     )
 
 

@@ -1,11 +1,14 @@
 """Findings as a table for a paper: percent with the digits that the errors allow, as text and as LaTeX."""
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from toolkit.analysis.found import Found
+from toolkit.analysis.reading.asked import Asked, of_shares
 from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
-from toolkit.local.protocol import Randomizer
 
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -28,44 +31,76 @@ _LATEX = {
 }
 
 
+@dataclass(frozen=True)
+class Line:
+    """One option of one question in one group: numbers as text, in one unit and with one number of
+    decimals a question.
+    """
+
+    found: Found
+    option: str | int
+    estimate: str
+    se: str
+    interval: str
+    method: str
+
+
+def lines_of(found: Iterable[Found], level: float, *, share: bool) -> list[Line]:
+    """The lines of one question; shares in percent, errors in points, and where no value fits, no limits."""
+    scale, unit = (100.0, " %") if share else (1.0, "")
+    rows = [(one, *row) for one in found for row in _numbers(one, level, scale)]
+    decimals = decimals_of([numbers for _, _, numbers, empty, _ in rows if empty is None])
+    return [
+        Line(
+            one,
+            option,
+            fixed(numbers[0], decimals, unit),
+            fixed(numbers[1], decimals, " points" if share else ""),
+            empty or fixed_between(numbers[2], numbers[3], decimals, unit),
+            method,
+        )
+        for one, option, numbers, empty, method in rows
+    ]
+
+
+def _numbers(one: Found, level: float, scale: float) -> list[tuple[str | int, list[float], str | None, str]]:
+    """Option; value, standard error and limits; in words why there are none; and how they were made."""
+    interval = one.estimate.interval(level)
+    parts = [
+        np.atleast_1d(part) for part in (one.estimate.value, one.estimate.se, interval.low, interval.high)
+    ]
+    empty = np.broadcast_to(interval.empty, len(one.estimate.labels))
+    why = f"no {'value' if one.estimate.fit is None else one.estimate.fit.of} fits"
+    return [
+        (option, [scale * float(part[i]) for part in parts], why if empty[i] else None, interval.method)
+        for i, option in enumerate(one.estimate.labels)
+    ]
+
+
 def paper_rows(
-    designs: Mapping[str, Randomizer], by: Sequence[str], found: Iterable[Found], level: float
+    designs: Mapping[str, Asked], by: Sequence[str], found: Iterable[Found], level: float
 ) -> list[dict[str, Any]]:
-    """One line for each question, group and option, as text; one number of decimals a question."""
-    rows, everything = [], list(found)
-    for name, design in designs.items():
-        scale, unit = (100.0, " %") if design.bounds is None else (1.0, "")
-        lines = [
-            (one, *line) for one in everything if one.question == name for line in _lines(one, level, scale)
-        ]
-        decimals = decimals_of([numbers for _, _, numbers, empty, _ in lines if not empty])
-        for one, option, numbers, empty, method in lines:
-            limits = "no value fits" if empty else fixed_between(numbers[2], numbers[3], decimals, unit)
-            rows.append(
-                {
-                    "question": name,
-                    **{key: str(value) for key, value in zip(by, one.group, strict=True)},
-                    "answer": str(option),
-                    "n": one.used,
-                    "missing": one.missing,
-                    "estimate": fixed(numbers[0], decimals, unit),
-                    "SE": fixed(numbers[1], decimals, " points" if unit else ""),
-                    f"{100 * level:g} % interval": limits,
-                    "method": method,
-                    "design": design.name.replace("_", " "),
-                    "ε": f"{design.epsilon:.3g}".replace("inf", "∞"),
-                }
-            )
-    return rows
-
-
-def _lines(one: Found, level: float, scale: float) -> list[tuple[str | int, list[float], bool, str]]:
-    made = []
-    for option, estimate in one.entries():
-        interval = estimate.interval(level)
-        numbers = [scale * float(part) for part in (estimate.value, estimate.se, interval.low, interval.high)]
-        made.append((option, numbers, bool(interval.empty), interval.method))
-    return made
+    """One line for each question, group and option, as text."""
+    everything = list(found)
+    return [
+        {
+            "question": name,
+            **{key: str(value) for key, value in zip(by, line.found.group, strict=True)},
+            "answer": str(line.option),
+            "n": line.found.used,
+            "missing": line.found.missing,
+            "estimate": line.estimate,
+            "SE": line.se,
+            f"{100 * level:g} % interval": line.interval,
+            "method": line.method,
+            "design": design.name.replace("_", " "),
+            "ε": f"{design.epsilon:.3g}".replace("inf", "∞"),
+        }
+        for name, design in designs.items()
+        for line in lines_of(
+            [one for one in everything if one.question == name], level, share=of_shares(design)
+        )
+    ]
 
 
 def latex(table: Any, designs: Mapping[str, str]) -> str:

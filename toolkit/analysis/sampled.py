@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.found import Found, nobody
+from toolkit.analysis.reading.asked import Asked, estimated_labels, of_shares
 from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, Codes, Mask
@@ -16,7 +17,6 @@ from toolkit.core.counting import Group, in_order
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.extras import extra
 from toolkit.local.design import Design
-from toolkit.local.protocol import Randomizer
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,27 +92,24 @@ class Sampled:
         order, places = self._places
         return np.asarray(places == order[group])
 
-    def _labels(self, design: Randomizer) -> tuple[str | int, ...]:
-        if not design.options:
-            return ("mean",)
-        return design.options[1:] if len(design.options) == 2 and design.asks == "choice" else design.options
-
-    def _estimated(self, design: Randomizer, estimate: Estimate) -> Estimate:
-        notes = boundary_note(estimate.value) if design.bounds is None else ()
-        if self.sample.population is not None and design.bounds is not None:
+    def _estimated(self, design: Asked, estimate: Estimate) -> Estimate:
+        notes = boundary_note(estimate.value) if of_shares(design) else ()
+        if self.sample.population is not None and not of_shares(design) and design.loss is not None:
             notes += ("the finite population is not used for a number: the error is rather too large",)
         return replace(
             estimate,
             loss=design.loss,
-            covers=estimate.covers.replace("what is random in the scores", "randomization"),
-            method=f"{design.name.replace('_', ' ')} design, {estimate.method}",
+            covers=_covered(estimate.covers, plain=design.loss is None),
+            method=f"{_described(design)}, {estimate.method}",
             notes=notes,
         )
 
-    def _sample(self, design: Randomizer) -> tuple[Sample, dict[str, Any]]:
+    def _sample(self, design: Asked) -> tuple[Sample, dict[str, Any]]:
         if self.sample.population is None:
             return self.sample, {}
-        if design.bounds is not None:
+        if design.loss is None:  # nothing hides it, so all of its variance is that of drawing people
+            return self.sample, {"noise": 0}
+        if not of_shares(design):
             return replace(self.sample, population=None), {}
         return self.sample, {"noise": "shares"}
 
@@ -125,7 +122,7 @@ class Sampled:
         scores, (sample, asked) = self._scores(name), self._sample(design)
         known = np.array([value is not None for value in values])[places]
         last = np.array([value == 1 for value in values])[places]
-        labels, binary, made = self._labels(design), len(design.report_options) == 2, []
+        labels, binary, made = estimated_labels(design), len(design.report_options) == 2, []
         for group, rows in self.groups().items():
             where = self._where(group)
             used = int(np.count_nonzero(known & where))
@@ -145,7 +142,7 @@ class Sampled:
         known = ~np.isnan(scores if scores.ndim == 1 else scores.max(axis=1))
         if not (known & first).any() or not (known & second).any():
             return nobody(design)
-        made = sample.difference(scores, first, second, labels=self._labels(design), **asked)
+        made = sample.difference(scores, first, second, labels=estimated_labels(design), **asked)
         return replace(self._estimated(design, made), notes=())
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
@@ -156,11 +153,7 @@ class Sampled:
             group: sample.mean(one - other, self._where(group), labels=("difference",))
             for group in self.groups()
         }
-        covers = {
-            group: made.covers.replace("what is random in the scores", "randomization")
-            for group, made in found.items()
-        }
-        return {group: replace(made, covers=covers[group]) for group, made in found.items()}
+        return {group: replace(made, covers=_covered(made.covers)) for group, made in found.items()}
 
     def contrasts(self, name: str) -> tuple[Array, Array, int]:
         """All groups less the first, all options but the last, side by side: values, covariance, df."""
@@ -205,7 +198,16 @@ def numbered(column: Any) -> tuple[list[Any], Codes]:
     return cells, places
 
 
-def _scored(design: Randomizer, values: Sequence[Any]) -> Array:
+def _described(design: Asked) -> str:
+    return "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
+
+
+def _covered(covers: str, *, plain: bool = False) -> str:
+    """What errors of scores cover, said of answers: plain ones are not randomized."""
+    return covers.replace(" and what is random in the scores", "" if plain else " and randomization")
+
+
+def _scored(design: Asked, values: Sequence[Any]) -> Array:
     """A row of scores for each report; NaN where there is none."""
     there = np.array([value is not None for value in values])
     if not there.any():

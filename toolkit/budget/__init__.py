@@ -3,14 +3,16 @@
 from toolkit.budget.chain import RecordError
 from toolkit.budget.charges import BudgetError
 from toolkit.budget.curator import Curator
-from toolkit.budget.frames.conditions import MISSING, between
+from toolkit.budget.frames.asked import MISSING, OTHER, bands, between
 from toolkit.budget.ledger import Ledger
 
 __all__ = [
     "MISSING",
+    "OTHER",
     "BudgetError",
     "Curator",
     "Ledger",
     "RecordError",
+    "bands",
     "between",
 ]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from toolkit.budget.charges import parts, symbols
 from toolkit.budget.record import Entry
+from toolkit.budget.register import Publication
 from toolkit.core.extras import extra
 from toolkit.core.loss import Loss, shown
 
@@ -36,6 +37,31 @@ def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
     ]
     columns = ["label", "mechanism", "loss", *names, *(f"total {name}" for name in names)]
     return pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(1, len(rows) + 1, name="number"))
+
+
+def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> str:
+    """One line a charge, in Markdown, with the documents published of it and their tables' hashes."""
+    made = defaultdict(list)
+    for one in publications:
+        made[one.entry].append(f"{one.file} (SHA-256 {one.sha256[:16]}…)")
+    lines = [
+        f"# What was released from ledger {name}",
+        "",
+        f"{summary[0].upper()}{summary[1:]}.",
+        "",
+        "| | released | mechanism | loss | charged | total | published in |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for entry in entries:
+        cells = (
+            str(entry.number),
+            entry.label,
+            entry.mechanism,
+            *(str(loss) for loss in (entry.loss, entry.charged, entry.total)),
+            "; ".join(made[entry.number]),
+        )
+        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return "\n".join(lines) + "\n"
 
 
 def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:

@@ -19,8 +19,9 @@ from toolkit.budget.charges import (
     price_of,
     recorded,
 )
-from toolkit.budget.display import frame_of, html_of
+from toolkit.budget.display import frame_of, html_of, report_of
 from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
+from toolkit.budget.register import FileRegister, MemoryRegister, Register
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss
@@ -87,9 +88,11 @@ class Ledger:
     ) -> None:
         self._ceiling, self._neighbors = check_ceiling(ceiling), _relation(neighbors)
         self._record: Record = MemoryRecord()
+        self._register: Register = MemoryRegister()
         self._simulated = bool(simulated)
         if path is not None:
             self._record = record = FileRecord(Path(path), (self._ceiling, self._neighbors, self._simulated))
+            self._register = FileRegister(record.path)
             before, relation, simulation = record.head
             if simulation != self._simulated:
                 refuse(
@@ -112,6 +115,7 @@ class Ledger:
         record = FileRecord(Path(path), None)
         ledger = cls.__new__(cls)
         ledger._record, (ledger._ceiling, ledger._neighbors, ledger._simulated) = record, record.head
+        ledger._register = FileRegister(record.path)
         return ledger
 
     @property
@@ -247,6 +251,29 @@ class Ledger:
         after it.
         """
         return frame_of(self.entries(), self._ceiling)
+
+    @property
+    def id(self) -> str:
+        """By which published documents name this ledger."""
+        return self._record.id
+
+    @property
+    def register(self) -> Register:
+        """Where `estimate.publish` writes down what it made of this ledger's releases."""
+        return self._register
+
+    def report(self) -> str:
+        """All that was released under this budget and the documents that were published of it, as Markdown.
+
+        >>> from toolkit.core.loss import Pure
+        >>> ledger = Ledger(Pure(1), neighbors="replace")
+        >>> entry = ledger.charge(Pure(0.25), "a survey")
+        >>> print(ledger.report().splitlines()[-1])
+        | 1 | a survey |  | ε = 0.25 | ε = 0.25 | ε = 0.25 |  |
+        """
+        entries = self.entries()
+        summary = self._summary(entries[-1] if entries else None)
+        return report_of(entries, summary, self.id, self._register.publications())
 
     def __repr__(self) -> str:
         return f"<Ledger: {self._summary(self._record.last())}>"

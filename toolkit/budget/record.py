@@ -57,6 +57,10 @@ class Record(Protocol):
     def append(self, decide: Decision) -> Entry:
         """Add what `decide` makes of the last entry, with nobody else writing in between."""
 
+    @property
+    def id(self) -> str:
+        """By which documents name it: public, and no two records have the same."""
+
     def last(self) -> Entry | None: ...
 
     def entries(self) -> tuple[Entry, ...]: ...
@@ -71,6 +75,7 @@ class MemoryRecord:
         self._entries: list[Entry] = []
         self._lock = threading.Lock()
         self._process = os.getpid()
+        self.id = os.urandom(8).hex()
 
     def append(self, decide: Decision) -> Entry:
         with self._owned():
@@ -135,6 +140,10 @@ class FileRecord:
             self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]))
             self._row: Row | None = None
             self._last(database, noted)
+
+    @property
+    def id(self) -> str:
+        return self._start.link[:16]
 
     def append(self, decide: Decision) -> Entry:
         with self._connected("rw") as database:

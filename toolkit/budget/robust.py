@@ -4,14 +4,19 @@ Nothing that depends on a local or a smooth sensitivity is told: no standard err
 """
 
 import math
+from collections.abc import Iterable
+from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from toolkit.budget.frames.columns import Column
+from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.missing import settled
-from toolkit.budget.keeper import Keeper
+from toolkit.budget.frames.rows import By
+from toolkit.budget.publishing.quantiles import QuantileVerbs
+from toolkit.budget.record import Entry
 from toolkit.central import statistics
 from toolkit.central.release import chosen
 from toolkit.central.selection import Exponential
@@ -25,16 +30,19 @@ if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays 
     from toolkit.central.robust.releases import SmoothSensitivity, Summary
 
 
-class RobustVerbs(Keeper):
+class RobustVerbs(QuantileVerbs):
     """Quantiles, Huber locations, trimmed means and distances of quartiles."""
 
     def quantile(
         self,
         column: str | int,
-        q: Number,
+        q: Number | Iterable[Number],
         *,
         bounds: Any,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        where: Where | None = None,
+        by: By | None = None,
         step: Number | None = None,
         rng: Rng = None,
     ) -> Estimate:
@@ -43,7 +51,20 @@ class RobustVerbs(Keeper):
         Candidates are multiples of `step` (2**-16 of the bounds' distance if not given) between the bounds;
         missing values are left out. `q` is read as the nearest fraction with a denominator of at most 2**20.
         How far its rank may be off is in the notes: in the column's unit that depends on the data.
+
+        A list of shares, `where`, `by`, `rho`, and several rows a person, are those of `quantiles`.
         """
+        listed = isinstance(q, Iterable) and not isinstance(q, str)
+        if listed or epsilon is None or rho is not None or where or by or self._people is not None:
+            shares: Any = q if listed else [q]
+            asked: dict[str, Any] = {"bounds": bounds, "where": where, "by": by, "step": step, "rng": rng}
+            many = self.quantiles(column, shares, epsilon=epsilon, rho=rho, **asked)
+            return many if listed or by else _only(many)
+        return self._one_quantile(column, cast("Number", q), bounds, epsilon, step, rng)
+
+    def _one_quantile(
+        self, column: str | int, q: Number, bounds: Any, epsilon: Number, step: Number | None, rng: Rng
+    ) -> Estimate:
         share = statistics.rank_unit(probability(q, "q"))
         limits = Bounds.of(bounds, QUANTILE_BITS)
         limits = limits if step is None else limits.with_step(step)
@@ -53,7 +74,8 @@ class RobustVerbs(Keeper):
             Exponential.for_epsilon(epsilon, sensitivity=statistic.sensitivity),
             self.ledger.source(rng),
         )
-        scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()))
+        receipt: list[Entry] = []
+        scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()), receipt)
         place = mechanism.choose(range(len(scores)), scores, rng=source)
         reach = 2 / mechanism.epsilon * (math.log(len(scores)) + math.log(20))
         note = (
@@ -61,11 +83,10 @@ class RobustVerbs(Keeper):
             "true quantile"
         )
         value = float(min(max((limits.least + place) * limits.step, limits.low), limits.high))
-        return self._told(
-            chosen(value, mechanism.loss, "noise, in ranks", "Exponential", rng),
-            label,
-            "missing left out",
-            (note,),
+        told = chosen(value, mechanism.loss, "noise, in ranks", "Exponential", rng)
+        told = self._told(told, label, "missing left out", (note,))
+        return self._documented(
+            told, mechanism, receipt, label, None, {self._frame.name(column): limits}, "left out"
         )
 
     def median(
@@ -128,9 +149,12 @@ class RobustVerbs(Keeper):
         mechanism = InverseSensitivity.for_epsilon(epsilon, estimator, bounds=bounds, step=step)
         found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{estimator!r} location of {self._frame.name(column)}"
-        scores = self._paid(mechanism, label, lambda: -mechanism.lengths(found.floats()))
+        receipt: list[Entry] = []
+        scores = self._paid(mechanism, label, lambda: -mechanism.lengths(found.floats()), receipt)
         note = "a Huber location, which of skewed values is neither their median nor their mean"
-        return self._told(mechanism.choose(scores, source), label, "missing left out", (note,))
+        told = self._told(mechanism.choose(scores, source), label, "missing left out", (note,))
+        limits = {self._frame.name(column): mechanism.bounds}
+        return self._documented(told, mechanism, receipt, label, None, limits, "left out")
 
     def trimmed_mean(
         self,
@@ -192,9 +216,19 @@ class RobustVerbs(Keeper):
             )
         found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{words} of {self._frame.name(column)}"
-        summary = self._paid(mechanism, label, partial(_summary, mechanism, found, float(fill)))
+        receipt: list[Entry] = []
+        summary = self._paid(mechanism, label, partial(_summary, mechanism, found, float(fill)), receipt)
         note = f"released is the {mechanism.statistic.name} of {rows:,} values"
-        return self._told(mechanism.draw(summary, source), label, how, (note,))
+        told = self._told(mechanism.draw(summary, source), label, how, (note,))
+        limits = {self._frame.name(column): mechanism.bounds}
+        return self._documented(told, mechanism, receipt, label, None, limits, how)
+
+
+def _only(many: Estimate) -> Estimate:
+    """One quantile of one group, as a number."""
+    told = many.release.query["statistic"] if many.release else ""
+    label = told.replace("1 quantile", f"{many.labels[0]} quantile", 1)
+    return replace(many, value=float(np.ravel(many.value)[0]), se=math.nan, labels=(label,), axes=())
 
 
 def _summary(mechanism: "SmoothSensitivity", found: Column, fill: float) -> "Summary":

@@ -2,6 +2,10 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import cast
+
+import numpy as np
+import numpy.typing as npt
 
 from toolkit.central.noise.grid import Answer, Noisy, read
 from toolkit.central.noise.laws import NoiseLaw
@@ -36,6 +40,18 @@ class Additive(ABC):
     def preview(self, level: float = 0.95) -> Preview:
         """Scale, error and cost, before anything is spent."""
         return Preview(type(self).__name__, self.scale, self.error(level), check_level(level), self.loss)
+
+    def integers(self, values: Sequence[int], rng: Rng = None) -> tuple[list[int], NoiseLaw]:
+        """Integers of any size with whole noise, and the law of that: what a statistic is then computed
+        from. The sensitivity must be at least 1.
+        """
+        if len(values) == 1:
+            noisy, law = self._noisy(Answer(values[0], whole=True, scalar=True), check_rng(rng))
+            return [cast("int", noisy)], law
+        noisy, law = self._noisy(
+            Answer(np.array(values, dtype=object), whole=True, scalar=False), check_rng(rng)
+        )
+        return cast("npt.NDArray[np.int64]", noisy).tolist(), law
 
     def release(
         self, value: object, rng: Rng = None, *, labels: Sequence[str | int] | None = None

@@ -10,7 +10,7 @@ goes, n is private. A missing value (NaN) that is dropped makes the number of va
 relation.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import pairwise
@@ -18,7 +18,9 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.central.sensitivity import Sensitivity
 from toolkit.central.steps import Bounds, written
+from toolkit.central.tables import caps
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -30,7 +32,8 @@ MOST_RANK_UNITS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """A whole number of a column: how far one person can move it (L1), how to compute it, and its unit.
+    """A whole number of a column, or one a cell: how far one person can move it or all of them together (L1,
+    and `squared` in length), how to compute it, and its unit.
 
     The statistic in the column's unit is offset + factor * of(column), where the column is what the function
     says.
@@ -40,11 +43,12 @@ class Statistic:
     of: Callable[[Any], int | Steps]
     factor: Fraction = Fraction(1)
     offset: Fraction = Fraction(0)
+    squared: int | None = None
 
-
-def count() -> Statistic:
-    """How many records match, of a mask; one person moves it by 1 under both relations."""
-    return Statistic(1, lambda matches: int(np.count_nonzero(matches)))
+    def reach(self, neighbors: str) -> Sensitivity:
+        """In both norms; of a single number the squared length is the square."""
+        length = self.sensitivity**2 if self.squared is None else self.squared
+        return Sensitivity(Fraction(self.sensitivity), Fraction(length), neighbors)
 
 
 def total(bounds: Bounds, neighbors: str, n: int | None = None) -> Statistic:
@@ -54,8 +58,20 @@ def total(bounds: Bounds, neighbors: str, n: int | None = None) -> Statistic:
     if check_neighbors(neighbors) == "replace":
         rows = whole(n, "n", least=0)
         return Statistic(bounds.span, lambda sums: sums.first, bounds.step, rows * bounds.least * bounds.step)
-    furthest = max(abs(bounds.least), abs(bounds.most))
-    return Statistic(furthest, lambda sums: sums.first + sums.number * bounds.least, bounds.step)
+    return totals(bounds, 1, neighbors)
+
+
+def totals(bounds: Bounds, cells: int, neighbors: str, people: caps.Caps = caps.ONE) -> Statistic:
+    """The sums of cells, of the `Sums` of one, when the number of values in each is private."""
+    reach = caps.sums(
+        Fraction(bounds.least), Fraction(bounds.most), cells, check_neighbors(neighbors), people
+    )
+    return Statistic(
+        int(reach.l1),
+        lambda sums: sums.first + sums.number * bounds.least,
+        bounds.step,
+        squared=int(reach.l2_squared),
+    )
 
 
 def mean(bounds: Bounds, n: int) -> Statistic:
@@ -78,65 +94,57 @@ def variance(bounds: Bounds, n: int) -> Statistic:
     )
 
 
-def moments(bounds: Bounds, powers: Sequence[int], neighbors: str) -> tuple[Statistic, ...]:
-    """Number, sum and sum of squares, as asked for, of centred steps, of their `Sums`, when their number is
-    private.
+def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:
+    """The sample covariance of n pairs, of the sums of 1, y, y**2, x, x y, …, under "replace".
 
-    Centred steps lie in -half … half, so one person who comes or goes moves the sum of powers p by at most
-    half**p. Under "replace" a value may also change from one end to the other, which moves an odd power by
-    twice that.
+    In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the
+    means of the others; that is largest and least at corners of the bounds, which differ by at most the
+    product of the spans.
     """
-    half = -(-bounds.span // 2)
-    doubled = 2 if check_neighbors(neighbors) == "replace" else 1
-    of = {
-        0: lambda sums: sums.number,
-        1: lambda sums: sums.first - half * sums.number,
-        2: lambda sums: sums.second - 2 * half * sums.first + half**2 * sums.number,
-    }
-    return tuple(Statistic(half**p * (doubled if p % 2 else 1), of[p], bounds.step**p) for p in powers)
+    rows, (first, second) = _enough(n, 2), bounds
+    reach = (rows - 1) * first.span * second.span
+    unit = first.step * second.step / (rows * (rows - 1))
+    return Statistic(reach, lambda sums: rows * sums[4] - sums[3] * sums[1], unit)
 
 
-def histogram(options: int, neighbors: str) -> Statistic:
-    """How many values fall into each option, of codes, below 0 for none of them. One person moves it by 1, or
-    2 if replaced.
+@dataclass(frozen=True, eq=False)
+class Edges:
+    """Bins between increasing edges; the last one includes its upper edge.
+
+    >>> edges = Edges.of([0, 5, 10])
+    >>> edges.codes(np.array([0.0, 5.0, 10.0, 11.0, np.nan])), edges.names
+    (array([ 0,  1,  1, -1, -1]), ('0 to 5', '5 to 10'))
     """
 
-    def counted(codes: Steps) -> Steps:
-        return np.bincount(codes + 1, minlength=options + 1)[1:].astype(np.int64)
+    limits: Array
 
-    return Statistic(2 if check_neighbors(neighbors) == "replace" else 1, counted)
+    @classmethod
+    def of(cls, edges: Iterable[Any]) -> "Edges":
+        if isinstance(edges, str) or not isinstance(edges, Iterable):
+            refuse(
+                "`edges` must be a list of numbers",
+                type(edges).__name__,
+                "a bin lies between two of them",
+                TypeError,
+            )
+        limits = np.array([float(exact(edge, "edges")) for edge in edges])
+        if len(limits) < 2 or np.any(np.diff(limits) <= 0):
+            refuse(
+                "`edges` must be at least two increasing numbers",
+                f"{len(limits)} numbers",
+                "a bin lies between two edges",
+            )
+        return cls(limits)
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(f"{written(low)} to {written(high)}" for low, high in pairwise(self.limits.tolist()))
 
-def binned(edges: Iterable[Any], neighbors: str) -> tuple[Statistic, tuple[str, ...]]:
-    """How many numbers lie between increasing edges, and what the bins are called; the last bin includes its
-    upper edge.
-
-    >>> statistic, names = binned([0, 5, 10], "replace")
-    >>> statistic.of(np.array([0.0, 5.0, 10.0, 11.0, np.nan])), names
-    (array([1, 2]), ('0 to 5', '5 to 10'))
-    """
-    if isinstance(edges, str) or not isinstance(edges, Iterable):
-        refuse(
-            "`edges` must be a list of numbers",
-            type(edges).__name__,
-            "a bin lies between two of them",
-            TypeError,
-        )
-    limits = np.array([float(exact(edge, "edges")) for edge in edges])
-    if len(limits) < 2 or np.any(np.diff(limits) <= 0):
-        refuse(
-            "`edges` must be at least two increasing numbers",
-            f"{len(limits)} numbers",
-            "a bin lies between two edges",
-        )
-    names = tuple(f"{written(low)} to {written(high)}" for low, high in pairwise(limits.tolist()))
-    closed = np.append(limits[:-1], np.nextafter(limits[-1], np.inf))
-
-    def counted(values: Array) -> Steps:
+    def codes(self, values: Array) -> Steps:
+        """The bin of each number, -1 where it is in none."""
+        closed = np.append(self.limits[:-1], np.nextafter(self.limits[-1], np.inf))
         places = np.searchsorted(closed, values, side="right")  # 0 below, len(closed) above and for NaN
-        return np.bincount(places, minlength=len(closed) + 1)[1:-1].astype(np.int64)
-
-    return Statistic(2 if check_neighbors(neighbors) == "replace" else 1, counted), names
+        return np.where(places < len(closed), places - 1, -1)
 
 
 def rank_unit(q: Fraction) -> Fraction:

@@ -17,12 +17,15 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.estimate import Estimate
 from toolkit.core.sampling.enclosure import floor_log2
 
 SUM_BITS = 32
 """A grid of 2**32 to 2**33 steps over the bounds: a value moves by at most 2**-32 of their distance."""
 SQUARE_BITS = 14
 """Squares need a coarser grid: 2**14 to 2**15 steps."""
+PAIR_BITS = 12
+"""Products of two squares need a still coarser one: 2**12 to 2**13 steps each."""
 QUANTILE_BITS = 16
 """A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
 _EXTREME = Fraction(10) ** 140
@@ -54,6 +57,7 @@ class Bounds:
 
     @classmethod
     def of(cls, bounds: Any, bits: int = SUM_BITS) -> "Bounds":
+        bounds = bounds.value if isinstance(bounds, Estimate) else bounds  # as `Curator.bounds` finds them
         try:
             low, high = (exact(limit, "bounds") for limit in bounds)
         except (TypeError, ValueError) as error:

@@ -1,7 +1,6 @@
 """`Estimate`: a number with its error, what the error covers, and what it cost in privacy."""
 
 import html
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
@@ -11,13 +10,16 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, refuse
 from toolkit.core.checks import level as checked_level
-from toolkit.core.extras import extra
 from toolkit.core.inference import contrasts
+from toolkit.core.inference.boundary import boundary_note as boundary_note
 from toolkit.core.inference.digits import between, written
 from toolkit.core.inference.fit import Fit
+from toolkit.core.inference.framed import crossed, framed, said
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
+from toolkit.core.publishing.facts import Release
+from toolkit.core.publishing.publishable import Publishable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,19 +29,17 @@ SIMULATED = (
     "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"
 )
 """The note of whatever was not drawn from the operating system's randomness."""
-
-_SHOWN = 1000
-"""Rows that a notebook shows: a page of a million would stop the browser."""
+_SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Estimate:
+class Estimate(Publishable):
     """The one result type: local estimates, regression coefficients and central releases.
 
     Parameters
     ----------
     value, se : a float each, or one array each with an entry for every label.
-    labels : what each entry is called.
+    labels : what each entry is called; in a table by several columns a tuple of keys.
     cov : covariance matrix of the entries; None where there are so many that it would fill the memory.
     n : number of reports or records behind it; None where that number is private.
     loss : what it cost each person in privacy.
@@ -48,11 +48,14 @@ class Estimate:
     notes : what a reader must not miss.
     basis : what intervals and tests are made from.
     fit : whether any truth agrees with the reports; None where that is no question.
+    release : what is public about a release, for `publish`; None for all that a curator did not release.
+    axes : the columns that a table is split by.
+    counts : how many values are behind each entry, where noise tells that along with it.
     """
 
     value: float | Array
     se: float | Array
-    labels: tuple[str | int, ...]
+    labels: tuple[Any, ...]
     cov: Array | None
     n: int | None
     loss: Loss | None
@@ -61,6 +64,9 @@ class Estimate:
     notes: tuple[str, ...] = ()
     basis: IntervalBasis | None = field(default=None)
     fit: Fit | None = None
+    release: Release | None = field(default=None)
+    axes: tuple[str, ...] = ()
+    counts: "Estimate | None" = None
 
     def interval(
         self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None
@@ -154,7 +160,8 @@ class Estimate:
         """
         value, se = contrasts.weighted_sum(self.value, self.cov, self.labels, weights)
         basis, cov = contrasts.contrast_basis(self._basis, value, se), np.array([[se**2]])
-        return replace(self, value=value, se=se, labels=("contrast",), cov=cov, basis=basis, fit=None)
+        only = replace(self, labels=("contrast",), value=value, se=se, cov=cov, basis=basis, fit=None)
+        return replace(only, axes=(), counts=None, release=self._after("a weighted sum of its entries"))
 
     @property
     def _basis(self) -> IntervalBasis:
@@ -205,22 +212,20 @@ class Estimate:
             cov=None if self.cov is None else np.outer(slope, slope) * self.cov,
             notes=(*self.notes, "a function of an estimate: as a rule not unbiased"),
             basis=Mapped(self._basis, function),
+            release=self._after("a function of its entries"),
         )
 
-    def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
-        """One row a label: estimate, standard error, limits of the interval.
+    def to_frame(self, level: float = 0.95, *, wide: str | None = None) -> "pd.DataFrame":
+        """One row a label: estimate, standard error, limits of the interval; the keys of a table are its
+        index. `wide` names the column whose keys stand side by side: a cross-tab of the estimates.
 
         Of reports that could contradict their design there are two more columns: "empty", where no share
         agrees with the reports at this level, so that there are no limits (they are NaN), and "fit p", the
         p-value of `fit`.
         """
-        pd = extra("pandas")
-
-        rows = self._rows(level)
-        names = ("estimate", "se", "low", "high", "empty")
-        frame = pd.DataFrame(
-            [row[1:] for row in rows], columns=names, index=pd.Index([row[0] for row in rows])
-        )
+        frame = framed(self._rows(level), self.axes)
+        if wide is not None:
+            return crossed(frame, wide, self.axes)
         return frame.drop(columns="empty") if self.fit is None else frame.assign(**{"fit p": self.fit.p})
 
     def __float__(self) -> float:
@@ -272,7 +277,12 @@ class Estimate:
         error allows.
         """
         return [
-            (label, written(value, se), written(se, se), self._none(i) if empty else between(low, high, se))
+            (
+                said(label),
+                written(value, se),
+                written(se, se),
+                self._none(i) if empty else between(low, high, se),
+            )
             for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95, most))
         ]
 
@@ -292,7 +302,7 @@ class Estimate:
 
     def _rows(
         self, level: float, most: int | None = None
-    ) -> list[tuple[str | int, float, float, float, float, bool]]:
+    ) -> list[tuple[Any, float, float, float, float, bool]]:
         interval = self.interval(level)
         columns = (
             np.atleast_1d(part)[:most].tolist() for part in (self.value, self.se, interval.low, interval.high)
@@ -318,6 +328,8 @@ def subtracted(first: Estimate, second: Estimate) -> Estimate:
         value=value,
         se=se,
         labels=first.labels if first.labels == second.labels else ("difference",),
+        axes=first.axes if first.labels == second.labels else (),
+        counts=None,
         cov=None if first.cov is None or second.cov is None else first.cov + second.cov,
         n=None if first.n is None or second.n is None else first.n + second.n,
         loss=contrasts.loss_of_both(first.loss, second.loss, sampled=sampled),
@@ -326,18 +338,5 @@ def subtracted(first: Estimate, second: Estimate) -> Estimate:
         notes=(contrasts.INDEPENDENT_GROUPS if sampled else contrasts.INDEPENDENT_NOISE, *said),
         basis=contrasts.difference_basis(first._basis, second._basis, value, se),
         fit=None,
-    )
-
-
-def boundary_note(value: float | Array, inside: str = "mle") -> tuple[str, ...]:
-    """Say so when an unbiased estimate of a share lies outside 0 to 1, as it honestly may."""
-    outside = int(np.count_nonzero((np.asarray(value) < 0) | (np.asarray(value) > 1)))
-    if not outside or math.isnan(float(np.sum(value))):
-        return ()
-    which = "the estimate lies" if np.ndim(value) == 0 else f"{outside} of {np.size(value)} estimates lie"
-    return (
-        (
-            f"{which} outside 0 to 1, as an unbiased estimate may; use it in averages, and method='{inside}' "
-            "for display"
-        ),
+        release=None,
     )

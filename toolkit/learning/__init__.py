@@ -7,6 +7,17 @@ from toolkit.core.extras import check_extras
 check_extras("sklearn")  # a sentence, before it is imported
 
 from toolkit.learning.choosing import best_of, choose_classifier
+from toolkit.learning.classifiers import PrivateLogisticRegression, PrivateSVC
+from toolkit.learning.components import PrivatePCA
 from toolkit.learning.holdout import Thresholdout
+from toolkit.learning.regression import PrivateLinearRegression
 
-__all__ = ["Thresholdout", "best_of", "choose_classifier"]
+__all__ = [
+    "PrivateLinearRegression",
+    "PrivateLogisticRegression",
+    "PrivatePCA",
+    "PrivateSVC",
+    "Thresholdout",
+    "best_of",
+    "choose_classifier",
+]

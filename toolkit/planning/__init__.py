@@ -4,21 +4,30 @@ would learn.
 
 from toolkit.planning.conditions import Field
 from toolkit.planning.disclosure import Learned, bet, guess_rate, learned, people_at_equal_epsilon, roc_limit
-from toolkit.planning.groups import DifferencePlan, plan_difference
+from toolkit.planning.models import (
+    DifferencePlan,
+    SlopePlan,
+    TwoGroupPlan,
+    plan_difference,
+    plan_slope,
+    plan_two_groups,
+)
 from toolkit.planning.nearest_device import Snapped, snap
 from toolkit.planning.planner import plan
-from toolkit.planning.slopes import SlopePlan, plan_slope
 from toolkit.planning.solution import Plan
 from toolkit.planning.split import Split, budget_for
+from toolkit.planning.whole import PeopleNeeded, plan_survey
 
 __all__ = [
     "DifferencePlan",
     "Field",
     "Learned",
+    "PeopleNeeded",
     "Plan",
     "SlopePlan",
     "Snapped",
     "Split",
+    "TwoGroupPlan",
     "bet",
     "budget_for",
     "guess_rate",
@@ -27,6 +36,8 @@ __all__ = [
     "plan",
     "plan_difference",
     "plan_slope",
+    "plan_survey",
+    "plan_two_groups",
     "roc_limit",
     "snap",
 ]

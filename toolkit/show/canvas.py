@@ -19,6 +19,10 @@ from PIL import Image
 # Okabe and Ito's palette: told apart by people of every colour vision, and by their lightness in grey.
 BLUE, SKY, ORANGE, VERMILLION, GREY, INK = "#0072B2", "#56B4E9", "#E69F00", "#D55E00", "#767676", "#222222"
 
+# In a dark theme light and dark change places and hues stay. What is stored has one picture for all themes.
+_DARK = (
+    '<style>[data-jp-theme-light="false"] .toolkit-figure {filter: invert(0.9) hue-rotate(180deg)}</style>'
+)
 _DPI = 96
 _SHARPNESS = 2  # image pixels for each pixel of the page, for screens that have them
 
@@ -67,7 +71,8 @@ def png_bundle(figure: Figure, text: str, alt: str) -> tuple[dict[str, str], dic
     width, height = (round(inches * _DPI) for inches in figure.get_size_inches())
     bits = base64.b64encode(png(figure)).decode()
     shown = (
-        f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" src="data:image/png;base64,{bits}">'
+        f'<img alt="{html.escape(alt)}" width="{width}" height="{height}" '
+        f'src="data:image/png;base64,{bits}" class="toolkit-figure">{_DARK}'
     )
     return {"text/html": shown, "image/png": bits, "text/plain": text}, {
         "image/png": {"width": width, "height": height}

@@ -10,6 +10,8 @@ from typing import IO, TYPE_CHECKING, Any
 
 from toolkit.core.checks import refuse
 from toolkit.core.extras import check_extras
+from toolkit.local.protocol import Randomizer
+from toolkit.survey.consent.shown import scale
 from toolkit.survey.question import Question
 from toolkit.survey.reading.remarks import OPEN_ACCESS, TRIED_OUT
 from toolkit.survey.spec import Survey
@@ -98,8 +100,27 @@ def _column(question: Question, language: str) -> dict[str, Any]:
     if question.design is None:
         return {**found, "randomized": False}
     found |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
-    if question.design.matrix is not None:
-        found["reading"] = (
-            "weights[truth][report] / denominator is the probability of a report, given the truth"
-        )
-    return found
+    reading = _reading(question, question.design)
+    return found if reading is None else {**found, "reading": reading}
+
+
+_READINGS = {
+    "random_box": "[box, ticked]: the place of one option, from 0, and 1 for ticked or 0 for not, as sent",
+    "capped_boxes": "the places of the options, from 0, that were sent as ticked",
+    "subset": "the places of the options, from 0, in the set that was sent",
+    "unary": "the places of the options, from 0, for which a yes was sent",
+    "one_bit": "0 is a no and 1 is a yes, as sent",
+    "local_hash": "[group, …]: the group that was sent, and the numbers that say how options were sorted",
+}
+"""What stands in a column of reports, by the kind of their randomizer."""
+
+
+def _reading(question: Question, design: Randomizer) -> str | None:
+    """How a report in the column is to be read, on the scale that was asked for."""
+    if design.matrix is not None:
+        return "weights[truth][report] / denominator is the probability of a report, given the truth"
+    if question.kind != "number" or design.name in _READINGS:
+        return _READINGS.get(design.name)
+    read = scale(design)
+    number = f"a report r is the number {read['zero']:.12g} + {read['step']:.12g} * r"
+    return f"0 is a no and 1 is a yes; any other {number[2:]}" if read["bits"] else number

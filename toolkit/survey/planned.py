@@ -15,7 +15,8 @@ from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.checks import level as checked_level
 from toolkit.core.extras import extra
 from toolkit.local.numeric.square_wave import SquareWave
-from toolkit.planning import plan
+from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
+from toolkit.planning.conditions import checked_field
 from toolkit.survey.question import Question
 from toolkit.survey.writing.problem import naming
 
@@ -120,14 +121,38 @@ class SurveyPlan:
 def planned(
     title: str,
     questions: Sequence[Question],
+    n: int | None = None,
+    *,
+    wishes: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> SurveyPlan | PeopleNeeded:
+    """What n people would tell, or how many people all wishes need; see `Survey.plan`."""
+    if (n is None) == (wishes is None):
+        received = "none" if n is None else "both"
+        refuse("exactly one of n and wishes must be given", received, "the other follows")
+    if wishes is None:
+        return margins(title, questions, n, **options)  # type: ignore[arg-type]  # it is given
+    hidden = {question.name: question for question in questions if question.design is not None}
+    given = options.pop("prevalence", None) or {}
+    guesses = {name: _guess(question, given.get(name))[0] for name, question in hidden.items()}
+    designs = {name: question.design for name, question in hidden.items() if question.design is not None}
+    return plan_survey(designs, wishes, prevalence=guesses, **options)
+
+
+def margins(
+    title: str,
+    questions: Sequence[Question],
     n: int,
     *,
     subgroup: Number | None = None,
     prevalence: Mapping[str, Any] | None = None,
     level: Number = 0.95,
+    deff: Number = 1,
+    weighting: Number = 1,
 ) -> SurveyPlan:
-    """The margins of all questions but free text; see `Survey.plan`."""
+    """The margins of all questions but free text."""
     people, guesses, at = whole(n, "n"), dict(prevalence or {}), checked_level(level)
+    field = checked_field(1, None, 1, 1, None, deff, weighting)
     asked = [question for question in questions if question.kind != "text"]
     if strange := [name for name in guesses if name not in {question.name for question in asked}]:
         refuse(
@@ -144,25 +169,31 @@ def planned(
         )  # in a group by a question all have the same answer to it
         with naming(f"question {question.name!r}"):
             found.append(
-                _planned(question, people, shares[question.name], part, guesses.get(question.name), at)
+                _planned(question, people, shares[question.name], part, guesses.get(question.name), at, field)
             )
     return SurveyPlan(title, people, at, tuple(found), (*_notes(found, shares, people, at), *said))
 
 
 def _planned(
-    question: Question, n: int, asked: Fraction, smallest: Fraction | None, guess: Any, level: float
+    question: Question,
+    n: int,
+    asked: Fraction,
+    smallest: Fraction | None,
+    guess: Any,
+    level: float,
+    field: Field,
 ) -> Planned:
     truth, words = _guess(question, guess)
     low, high = _bounds(question)
-    in_all = _margin(question, truth, n, asked, level)
-    inside = None if smallest is None else _margin(question, truth, n, asked * smallest, level)
+    in_all = _margin(question, truth, n, asked, level, field)
+    inside = None if smallest is None else _margin(question, truth, n, asked * smallest, level, field)
     small = None if smallest is None else math.floor(n * asked * smallest)
     return Planned(
         question.name, question.is_share, words, math.floor(n * asked), in_all, high - low, small, inside
     )
 
 
-def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float) -> float:
+def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float, field: Field) -> float:
     """That of the house's plan for a hidden question; of a plain one the usual formula, at the widest spread
     of a number.
     """
@@ -171,7 +202,8 @@ def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float
     if n * part < 1:
         return math.inf
     if question.design is not None:
-        return plan(question.design, prevalence=truth, n=n, subgroup=part, level=level).margin
+        drawn: dict[str, Any] = {"deff": field.deff, "weighting": field.weighting}
+        return plan(question.design, prevalence=truth, n=n, subgroup=part, level=level, **drawn).margin
     low, high = _bounds(question)
     if question.is_share:
         widest = max(
@@ -179,6 +211,7 @@ def _margin(question: Question, truth: Any, n: int, part: Fraction, level: float
         )
     else:
         widest = max((truth - low) * (high - truth), 0.0)
+    widest *= field.deff * field.weighting  # nothing hides it: all of it comes from drawing people
     return float(ndtri(0.5 + level / 2)) * math.sqrt(widest / float(n * part))
 
 

@@ -47,11 +47,9 @@ class Preview:
             lambda found: found[1] + as_block(_marked(json.loads(found[2]))) + found[3],
             page(self.survey).decode(),
         )
-        style = f"<style>{client.asset('style.css').decode()}</style>"
         policy = f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
         made = made.replace('<meta charset="utf-8">', f'<meta charset="utf-8">\n{policy}')
-        made = _AHEAD.sub("", made).replace('<link rel="stylesheet" href="style.css">', style)
-        return made.replace('<script type="module" src="form.js"></script>', _program())
+        return _AHEAD.sub("", made).replace('<script type="module" src="form.js"></script>', _program())
 
     def save(self, path: str | Path) -> Path:
         """Write it as an .html file."""

@@ -2,12 +2,20 @@
 them.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from toolkit.core.counting import Group, counted, has_column, in_order
+from toolkit.analysis.counted import Counted
+from toolkit.analysis.estimating import checked_method, estimates
+from toolkit.analysis.findings import Findings
+from toolkit.analysis.found import Found
+from toolkit.analysis.plain import plain
+from toolkit.analysis.reading.asked import Asked
+from toolkit.analysis.reading.cells import Reader
+from toolkit.analysis.sampling.sample import Sample
+from toolkit.core.counting import Group, counted, has_column
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.local.anchor import attention_counts
@@ -17,12 +25,9 @@ from toolkit.local.protocol import Randomizer
 from toolkit.survey.question import Question
 from toolkit.survey.reading.counting import checked_groups, refuse_strange
 from toolkit.survey.reading.findings import Finding, Results
-from toolkit.survey.reading.hidden import Values, checked_method, counts_of, hidden_estimate
-from toolkit.survey.reading.nobody import nobody
-from toolkit.survey.reading.plain_estimates import plain_estimate
 from toolkit.survey.reading.remarks import TRIED_OUT
 from toolkit.survey.reading.table import REHEARSAL, UNDERSTOOD, value_of
-from toolkit.survey.reading.turnout import Rows, Turnout, turnout
+from toolkit.survey.reading.turnout import Rows, turnout
 from toolkit.survey.spec import Survey
 
 if TYPE_CHECKING:
@@ -51,16 +56,22 @@ def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -
 
 
 def estimate(
-    survey: Survey, reports: Any, by: Sequence[str] | str | None = None, *, method: str | None = None
+    survey: Survey,
+    reports: Any,
+    by: Sequence[str] | str | None = None,
+    *,
+    method: str | None = None,
+    sample: Sample | None = None,
+    missing: Sequence[Any] = (),
 ) -> Results:
-    """An estimate for each question: of a randomized one through its design, of a plain one as usual.
+    """An estimate for each question: `toolkit.analysis.estimates` with the survey's designs; a plain question
+    is estimated as usual.
 
     Parameters
     ----------
     reports : a frame as for `tally`; `collector.reports()` and `toolkit export` make one.
     by : plain questions, or "understood": then there is one estimate for each group of people.
-    method : of hidden shares: "moment" (unbiased, the default), "mle" or "simplex" (inside 0 to 1, for
-    display).
+    method, sample, missing : as `toolkit.analysis.estimates` has them.
 
     >>> import pandas as pd
     >>> from toolkit import warner
@@ -71,62 +82,46 @@ def estimate(
     0.3
     """
     groups, way = checked_groups(survey, by), checked_method(method)
-    rows = Rows(survey, reports, groups)
-    people = _ordered(survey, groups, rows.people())
-    findings = [
-        finding
+    designs = {
+        question.name: _asked(question)
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
-        for finding in _findings(
-            question, people, counted(reports, question.name, groups), rows.asked(question), way
-        )
-    ]
+    }
+    rows = Rows(survey, reports, groups)
+    people = rows.people()
+    _check_groups(survey, groups, people)
+    made = Findings(designs, groups, (), Counted(reports, groups, {}))
+    if designs and any(people.values()):
+        made = estimates(reports, designs, groups, sample=sample, missing=missing, method=way)
+    asked = {name: rows.asked(survey[name]) for name in designs}
+    findings = tuple(_finding(survey[one.question], one, asked[one.question]) for one in made.found)
     remarks = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
     trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
-    return Results(survey, groups, tuple(findings), *trust, remarks)
+    return Results(survey, made, findings, *trust, (*remarks, *(f"{_capital(note)}." for note in made.notes)))
 
 
-def _values(question: Question, counts: Mapping[Any, int]) -> Values:
-    values = {found: value_of(question, found) for found in counts}
-    refuse_strange(question, values)
-    return [(values[found], count) for found, count in counts.items()]
+def _asked(question: Question) -> Asked:
+    if question.design is not None:
+        return question.design
+    if question.bounds is not None:
+        return plain(bounds=question.bounds)
+    return plain(question.options, multiple=question.kind == "ticks")
 
 
-def _ordered(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> dict[Group, int]:
-    """Groups in order, without empty ones; what is no answer to the question that groups are made by is
-    refused.
-    """
+def _check_groups(survey: Survey, by: Sequence[str], people: Mapping[Group, int]) -> None:
+    """What is no answer to the question that groups are made by is refused."""
     for place, name in enumerate(by):
         if name != UNDERSTOOD:
             refuse_strange(
                 survey[name], {group[place]: value_of(survey[name], group[place]) for group in people}
             )
-    return {group: people[group] for group in sorted(people, key=in_order) if people[group]}
 
 
-def _findings(
-    question: Question,
-    people: Mapping[Group, int],
-    counts: Mapping[Group, Mapping[Any, int]],
-    asked: Mapping[Group, int],
-    method: str,
-) -> Iterator[Finding]:
-    """One for each group, also where it left the question empty."""
-    for group, number in people.items():
-        values = _values(question, counts.get(group, {}))
-        answered = sum(count for _, count in values)
-        yield _finding(
-            question, group, values, turnout(question, group, answered, asked.get(group, 0), number), method
-        )
-
-
-def _finding(question: Question, group: Group, values: Values, people: Turnout, method: str) -> Finding:
-    if not values:
-        return Finding(question.name, group, nobody(question), None, people)
-    if question.design is None:
-        return Finding(question.name, group, plain_estimate(question, values), None, people)
-    found = hidden_estimate(question.design, values, method)
-    return Finding(question.name, group, found, _worst(question.design, found), people)
+def _finding(question: Question, one: Found, asked: Mapping[Group, int]) -> Finding:
+    known = question.design is not None and one.used
+    liars = _worst(question.design, one.estimate) if known else None  # type: ignore[arg-type]
+    people = turnout(question, one.group, one.used, asked.get(one.group, 0), one.rows)
+    return Finding(question.name, one.group, one.estimate, liars, people)
 
 
 def _worst(design: Randomizer, found: Estimate) -> float | None:
@@ -154,12 +149,16 @@ def _understood(survey: Survey, reports: Any) -> tuple[int, int] | None:
 
 
 def _attention(survey: Survey, reports: Any) -> dict[str, Estimate]:
+    """Of all people, whatever groups they are estimated in."""
     found = {}
     for question in survey.questions:
         if question.anchor is None or question.design is None or not has_matrix(question.design):
             continue
-        counts = counted(reports, question.name).get(())
-        if counts:
-            told = counts_of(question.design, _values(question, counts))
-            found[question.name] = attention_counts(question.design, told, truth=question.anchor)
+        source = Counted(reports, (), {question.name: Reader(question.name, question.design)})
+        if counts := source.counts(question.name):
+            found[question.name] = attention_counts(question.design, counts[()], truth=question.anchor)
     return found
+
+
+def _capital(sentence: str) -> str:
+    return sentence[:1].upper() + sentence[1:]

@@ -22,7 +22,7 @@ from toolkit.survey.consent.told import told
 from toolkit.survey.language.marks import marked_words, rehearsal_mark
 from toolkit.survey.language.phrases import OWN, Own
 from toolkit.survey.language.text import Frozen, Text, Words, checked_words, in_language
-from toolkit.survey.planned import SurveyPlan, planned
+from toolkit.survey.planned import planned
 from toolkit.survey.question import Question, checked_questions, read_questions
 from toolkit.survey.writing import files
 from toolkit.survey.writing.canonical import digest
@@ -62,9 +62,9 @@ class Survey:
     answer. words : the page's own words, by language and name, for languages that the toolkit does not know.
     rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits
     the real survey.
-    controller, contact, purpose, retention, publication, withdrawal, approval : what a board asks for, each a
-    string, or strings by language. Beyond this machine a survey is served only with all of them but
-    `withdrawal`; without it people are told that nothing can be taken back.
+    controller, contact, purpose, retention, publication, withdrawal, approval, hashes : what a board asks
+    for, each a string, or strings by language. Beyond this machine all are needed but `withdrawal` (without
+    it people are told that nothing can be taken back) and `hashes` (where to compare those of the page).
 
     >>> from toolkit import warner
     >>> question = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
@@ -94,6 +94,7 @@ class Survey:
     publication: Text | None
     withdrawal: Text | None
     approval: Text | None
+    hashes: Text | None
 
     def __init__(
         self,
@@ -119,6 +120,7 @@ class Survey:
         publication: Words | None = None,
         withdrawal: Words | None = None,
         approval: Words | None = None,
+        hashes: Words | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         for key, value in _checked(given).items():
@@ -151,9 +153,10 @@ class Survey:
         """What the researchers say of themselves, by name."""
         return {name: getattr(self, name) for name in STATED}
 
-    def said(self, language: str) -> str:
+    def said(self, language: str, *, paper: bool = False) -> str:
         """The researchers' own words: what they ask consent for, and who they are, or that nobody said."""
-        return "\n\n".join([self.consent[language], *paragraphs(self.stated, language, self.words)])
+        told = paragraphs(self.stated, language, self.words, paper=paper)
+        return "\n\n".join([self.consent[language], *told])
 
     @property
     def heading(self) -> dict[str, str]:
@@ -173,9 +176,7 @@ class Survey:
 
     @property
     def interface_words(self) -> dict[str, dict[str, str]]:
-        """The researcher's words for the page itself, without those for the promise; in a rehearsal every
-        screen's heading.
-        """
+        """The researcher's words for the page, without the promise; in a rehearsal every heading."""
         given: Own = self.words or {}
         own = {
             code: {key: text for key, text in words.items() if not key.startswith(OWN)}
@@ -206,7 +207,7 @@ class Survey:
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
         first, *rest = self._promise(code, paper)
         odds = consenting.odds_in_all(self.questions, code, self.words)
-        return "\n\n".join([first, self.said(code), *rest[:1], *odds, *rest[1:]])
+        return "\n\n".join([first, self.said(code, paper=paper), *rest[:1], *odds, *rest[1:]])
 
     def for_page(self) -> dict[str, Any]:
         """What the browser gets: plain data for JSON."""
@@ -282,22 +283,16 @@ class Survey:
         with naming(Path(path).name):
             return cls.from_dict(files.read(path))
 
-    def plan(
-        self,
-        n: int,
-        *,
-        subgroup: Number | None = None,
-        prevalence: Mapping[str, Any] | None = None,
-        level: Number = 0.95,
-    ) -> SurveyPlan:
-        """How precise each question would be with n people, in all and in the smallest subgroup, before
-        anybody is asked.
+    def plan(self, n: int | None = None, **options: Any) -> Any:
+        """How precise each question would be with n people, in all and in the smallest subgroup; or, with
+        `wishes`, how many people it takes: margins, tests, differences and slopes, a row each.
 
         `subgroup` : its share of the people; if left out, that of one answer to the plain question with the
         most answers, if all are equally common. `prevalence` : guesses of the truth by question, as for
-        `toolkit.plan`; else all answers equally common.
+        `toolkit.plan`; else all answers equally common. `level`, `deff`, `weighting` : as there. `wishes`,
+        `response`, `population` : as for `toolkit.planning.plan_survey`.
         """
-        return planned(self.name, self.questions, n, subgroup=subgroup, prevalence=prevalence, level=level)
+        return planned(self.name, self.questions, n, **options)
 
     def preview(self) -> Any:
         """The form as respondents see it, in a notebook: no collection is opened, and nothing is sent."""

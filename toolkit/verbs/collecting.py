@@ -112,11 +112,24 @@ def _behind(survey: str, database: str, given: dict[str, Any]) -> int:
 
     started = start(survey, database=database, **given)
     say(qr_text(started.url), started.url, "", started.survey.name, PROMISES[started.survey.access])
+    say("", *_numbers(started.database), "")
     say(
         "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, "
         "with the same --database."
     )
     return 0
+
+
+def _numbers(database: str) -> list[str]:
+    """What every receipt shows: whoever publishes it lets people compare."""
+    from toolkit.survey.background import find
+    from toolkit.survey.client import code_hash
+
+    served = find(database)
+    if served is None:
+        return []
+    told = 'Every receipt shows these two numbers. Publish them, and say where: hashes = "…" in the survey.'
+    return [told, f"survey  {served.survey}", f"program {code_hash()}"]
 
 
 def _here(survey: str, database: str, given: dict[str, Any]) -> int:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from toolkit import crosswise, forced, k_ary, kuk, warner
-from toolkit.analysis.reading.cells import STRANGE, Reader, checked_designs
+from toolkit.analysis.reading.cells import STRANGE, Reader
 from toolkit.local import numeric, oracles
 
 DIE = Reader("report", forced("1/6", "1/6"), (9, "refused"))
@@ -73,22 +73,3 @@ def test_a_missing_code_must_not_be_a_report() -> None:
     for code in (0, "Yes", "n"):
         with pytest.raises(ValueError, match="it would be a report and none"):
             Reader("report", warner("3/4"), (code,))
-
-
-@pytest.mark.parametrize(
-    ("designs", "words"),
-    [
-        ({"report": "warner"}, "write warner\\('3/4'\\) and not 'warner'"),
-        ({"report": 0.75}, "must be a randomizer, or what its to_dict wrote, got float"),
-        ({}, "`designs` must be randomizers by column"),
-        ([warner("3/4")], "`designs` must be randomizers by column, got list"),
-        ({1: warner("3/4")}, "named by text"),
-    ],
-)
-def test_what_is_no_design_is_refused(designs, words: str) -> None:
-    with pytest.raises(TypeError, match=words):
-        checked_designs(designs)
-
-
-def test_a_saved_design_is_as_good_as_itself() -> None:
-    assert checked_designs({"report": warner("3/4").to_dict()}) == {"report": warner("3/4")}

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from toolkit import Estimate, Gaussian, Laplace, crosswise, forced, k_ary, kuk, mangat, warner
-from toolkit.central.ratio import quotient
+from toolkit.central.tables.found import Limits
 from toolkit.core.inference.intervals import Affine, Interval, Shares, Student
 from toolkit.core.inference.significance import Significance, adjusted, significance
 from toolkit.local.numeric import one_bit
@@ -138,9 +138,8 @@ def test_a_vector_of_noisy_counts_is_tested_entry_by_entry() -> None:
 
 def test_a_ratio_of_noisy_numbers_agrees_and_claims_no_half_for_one_side() -> None:
     """Its interval guarantees both sides together; which side misses more often is not known."""
-    rng = np.random.default_rng(4)
-    parts = (Laplace.for_epsilon(1).release(50, rng), Laplace.for_epsilon(1).release(20, rng))
-    estimate = quotient(parts, factor=1.0, offset=0.0, limits=(0.0, 1.0))
+    limits = Limits(lambda level: (np.array([0.4 - level / 4]), np.array([0.4 + level**2 / 3])), scalar=True)
+    estimate = Estimate(0.4, 0.1, ("value",), None, None, None, "noise", basis=limits)
     for null in (0.2, 0.3, 0.38, 0.45, 0.6):
         p = estimate.test(null).p
         for level in (0.3, 0.8, 0.95):

@@ -11,8 +11,9 @@ def test_two_coins_in_plain_words() -> None:
     assert warner("3/4").describe() == (
         "If your answer is “yes”, we receive “yes” 3 times in 4; if it is “no”, we still receive “yes” 1 "
         "time in 4. Whatever we receive is at most 3 times as likely if the truth is one answer as if it is "
-        "another. It proves no answer: where two answers seem equally likely, a guess from it is right up to "
-        "75 times in 100, and without it 50 times in 100. Epsilon is at most 1.1."
+        "another. So it proves no answer. Take two answers that seem equally likely: a guess between them is "
+        "right 50 times in 100. With what we receive, it is right up to 75 times in 100. Epsilon is at most "
+        "1.1."
     )
 
 

@@ -115,7 +115,7 @@ def test_still_is_said_only_where_it_fits() -> None:
 def test_reports_are_told_in_rows_or_at_once() -> None:
     assert told(k_ary(["a", "b", "c"], epsilon=1.0)).count("If your answer is") == 3
     assert told(k_ary(4, epsilon=1.0)).startswith(
-        "We receive your real answer about 48 times in 100, and otherwise one of the 3 other answers"
+        "We receive your real answer about 48 times in 100. Otherwise we receive one of the 3 other answers"
     )
     assert (
         "“a” 3 times in 4, “e” 1 time in 10, “b” 1 time in 20 and one of 2 others the rest of the time"
@@ -142,8 +142,8 @@ def test_noise_of_any_size_is_told_in_plain_digits(high: int) -> None:
 
 
 def test_the_stretch_around_a_number_has_its_width_in_the_unit_of_the_answers() -> None:
-    assert "from a stretch 24.3 wide around yours" in told(piecewise((0, 40), 1.0))
-    assert "from a stretch 38 wide around yours" in told(piecewise((0, 40), 0.1))
+    assert "in a stretch 24.3 wide around yours" in told(piecewise((0, 40), 1.0))
+    assert "in a stretch 38 wide around yours" in told(piecewise((0, 40), 0.1))
 
 
 def test_a_small_deck_is_told_card_by_card() -> None:

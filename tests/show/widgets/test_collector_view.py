@@ -23,7 +23,7 @@ def collector(tmp_path, monkeypatch):
 
 
 def answer(collector, count):
-    rng, question = np.random.default_rng(count), collector.survey["cheated"]
+    rng, question = np.random.default_rng([count, collector.status().reports]), collector.survey["cheated"]
     bodies = [
         f'{{"answers":{{"faculty":{i % 2},"cheated":{report(question, "yes", rng)}}},"understood":true}}'
         for i in range(count)
@@ -138,3 +138,19 @@ def test_the_saved_picture_holds_no_link(collector):
     bundle, _ = watch(collector)._repr_mimebundle_()
     assert bundle["image/png"]
     assert "http" not in bundle["text/plain"] + bundle["text/html"].partition("base64,")[0]
+
+
+def test_what_was_shown_step_by_step_is_kept_and_drawn(collector):
+    view = CollectorView(collector)
+    assert (view.grown, view.table["grown"], len(view.picture().axes)) == ([], [], 1)
+    for _ in range(2):
+        answer(collector, 25)
+        view.refresh()
+    view.refresh()
+    assert [step[0] for step in view.grown] == [20, 50]
+    estimate = collector.results()["cheated"]
+    assert view.grown[-1][2] == pytest.approx(100 * estimate.value)
+    assert view.grown[-1][1] <= view.grown[-1][2] <= view.grown[-1][3]
+    assert view.table["grown"] == view.grown
+    assert len(view.picture().axes[1].collections[0].get_segments()) == 2
+    assert view.table["asked"] == "Exams"

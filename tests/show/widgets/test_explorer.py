@@ -100,7 +100,7 @@ def test_the_browser_code_is_the_widgets_own_file_after_what_it_imports():
     assert show.DesignExplorer._esm == browser_code("design_explorer.js")
     files = [
         (STATIC / name).read_text(encoding="utf-8")
-        for name in ("elements.js", "kit.js", "pictures.js", "design_explorer.js")
+        for name in ("elements.js", "guess.js", "tools.js", "kit.js", "pictures.js", "design_explorer.js")
     ]
     plain = "\n".join(re.sub(r"^import .*\n", "", file, flags=re.MULTILINE) for file in files)
     assert browser_code("design_explorer.js") == plain
@@ -144,3 +144,57 @@ def test_ends_that_are_not_strict_are_taken_and_settings_are_synced():
     assert (small.size, small.people, small.way) == (2.0, 50, "other")
     assert Small(size=0.1).size == 0.1  # a float a little above one tenth, which is meant
     assert {"share", "size", "people", "way", "table", "row"} < set(small.get_state())
+
+
+GUESSED = {
+    "explore_design": "You guessed 3 points; at this setting it is 6.2.",
+    "explore_budget": "You guessed 3 of 100; at this setting it is 74.",
+    "explore_tradeoff": "You guessed 3 people; at this setting it is 4,310.",
+    "explore_mechanism": "You guessed 3 units; at this setting it is 3.00.",
+    "explore_composition": "You guessed 3 as total ε; at this setting it is 3.25.",
+    "reconstruction_game": "You guessed 3 of 100; at this setting it is 85.",
+    "explore_outlier": "You guessed 3 thousand; at this setting it is 2.82.",
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("maker", GUESSED)
+def test_a_guess_is_held_against_the_number_that_the_sentences_say(maker):
+    widget = getattr(show, maker)(guess=True)
+    assert (widget.guess, widget.verdict()) == (True, "")
+    widget.prediction = 3
+    assert widget.verdict() == GUESSED[maker]
+    truth = widget.truth()[1]
+    assert any(
+        re.search(rf"(?<![\d.,]){re.escape(truth)}(?![\d,])", said) for said in widget.describe().values()
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("maker", GUESSED)
+def test_the_code_that_is_copied_makes_the_same_widget(maker):
+    widget = getattr(show, maker)()
+    changed = {"epsilon": 0.75} if widget.has_trait("epsilon") else {"noise": 10.0}
+    for name, value in changed.items():
+        setattr(widget, name, value)
+    first, second = widget.code().split("\n")
+    assert first == "from toolkit import show"
+    assert repr(eval(second, {"show": show})) == repr(widget)  # noqa: S307 — made a line before
+
+
+def test_a_widget_that_asks_for_no_number_cannot_be_guessed_and_has_no_code():
+    with pytest.raises(ValueError, match="`guess` needs a widget that asks for a number"):
+        Small(guess=True)
+    assert Small().codes == {} == Small().asked
+
+
+def test_the_picture_that_is_saved_is_that_of_the_setting_in_the_browser(monkeypatch):
+    widget, sent = show.explore_design(), []
+    monkeypatch.setattr(widget, "send", lambda content, buffers: sent.append((content, *buffers)))
+    widget._wanted(widget, {"kind": "refresh"}, [])
+    widget._wanted(widget, {"kind": "picture", "setting": {"epsilon": 2.0, "table": {}}}, [])
+    ((content, bits),) = sent
+    assert content == {"kind": "picture", "name": "explore_design.png"}
+    assert bits.startswith(b"\x89PNG")
+    assert widget.epsilon == 2.0
+    assert widget.table

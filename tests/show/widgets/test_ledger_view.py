@@ -57,6 +57,21 @@ def test_many_charges_are_shown_by_the_latest_and_the_sum_of_the_earlier():
     assert table["head"] == ["", "for what", "ε", "δ"]
 
 
+def test_ninety_charges_for_one_thing_are_one_line():
+    ledger = Ledger(Pure(1))
+    ledger.charge(Pure("1/10"), "mean of age by region (4)")
+    for _ in range(90):
+        ledger.charge(Pure("1/1000"), "a look")
+    ledger.charge(Pure("1/10"), "count by sex (2)")
+    table = ledger_table(ledger)
+    assert table["rows"] == [
+        ["1", "mean of age by region (4)", "0.1"],
+        ["2–91", "a look, 90 times", "0.09"],
+        ["92", "count by sex (2)", "0.1"],
+    ]
+    assert (table["count"], table["earlier"], table["measures"][0]["segments"]) == (92, 0, [0.1, 0.09, 0.1])
+
+
 def test_the_scarcer_measure_decides_how_many_more_fit():
     ledger = Ledger(Approx(1, 1e-5))
     ledger.charge(Approx(0.01, 4e-6))

@@ -33,7 +33,7 @@ def test_beyond_this_machine_all_but_a_way_back_must_be_said() -> None:
     asked = survey(cheated())
     check_reach(asked, "127.0.0.1", None)
     check_reach(asked.as_rehearsal(), "0.0.0.0", None)  # noqa: S104
-    assert missing(asked.stated) == [name for name in STATED if name != "withdrawal"]
+    assert missing(asked.stated) == [name for name in STATED if name not in ("withdrawal", "hashes")]
     for host, url in (("0.0.0.0", None), ("127.0.0.1", "https://survey.example/")):  # noqa: S104
         with pytest.raises(ValueError, match="must say controller, contact, purpose, retention, publication"):
             check_reach(asked, host, url)
@@ -45,6 +45,13 @@ def test_a_way_to_take_it_back_replaces_the_sentence_that_there_is_none() -> Non
     text = survey(cheated(), **SAID, withdrawal="Write to us within a week.").consent_text()
     assert "If you want to take it back: Write to us within a week." in text
     assert "nothing can be taken back" not in text
+
+
+def test_where_the_hashes_of_the_page_are_published_is_said_on_the_page_and_not_on_paper() -> None:
+    made = survey(cheated(), **SAID, hashes="example.org/study")
+    said = "Where the two numbers that this page shows at the end (SHA-256) are published: example.org/study"
+    assert said in made.for_page()["consent"]["own"]["en"]
+    assert said not in made.consent_text(paper=True)
 
 
 def test_it_is_kept_in_files_and_in_the_hash(tmp_path: Path) -> None:

@@ -162,6 +162,25 @@ def test_what_is_stored_is_told() -> None:
     assert all(("anonymous ticket" in text) == (access == "blind") for (_, access), text in stored.items())
 
 
+@pytest.mark.parametrize("paper", [False, True])
+def test_who_would_rather_not_say_is_told_what_that_means_in_this_design(paper: bool) -> None:
+    """An answer of the design is hidden as all are; where there is none, the only way is to send nothing."""
+    options = ["no", "yes", "prefer not to say"]
+    told = {
+        epsilon: survey(cheated(design=k_ary(options, epsilon=epsilon)), ceiling=9).consent_text(paper=paper)
+        for epsilon in (1.0, 5.0)
+    }
+    offered = "Where you can choose “prefer not to say”, that is an answer like any other."
+    hidden = "So nobody can be sure from what we receive that you chose it."
+    assert all(offered in text for text in told.values())
+    assert (hidden in told[1.0], hidden in told[5.0]) == (True, False)
+    both = [Question(name, f"{name}?", design=k_ary(options, epsilon=2.0)) for name in ("stole", "lied")]
+    assert hidden not in survey(*both, ceiling=9).consent_text(paper=paper), "together they may tell"
+    without = survey(cheated()).consent_text(paper=paper)
+    assert offered not in without
+    assert ("do not hand in the sheet" if paper else "stop before you send: then none of") in without
+
+
 def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons() -> None:
     text = survey(cheated(), consent="We study exams.").consent_text()
     parts = text.split("\n\n")

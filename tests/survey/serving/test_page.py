@@ -1,5 +1,7 @@
 """The page as bytes: what is in it, what cannot be in it, and how small it stays."""
 
+import base64
+import hashlib
 import json
 import re
 
@@ -112,13 +114,20 @@ def test_the_headers_allow_the_page_its_own_files_and_nothing_else():
         == policy["frame-ancestors"]
         == "'none'"
     )
-    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["script-src"] == policy["connect-src"] == "'self'"
     assert "unsafe" not in HEADERS["content-security-policy"]
     assert (HEADERS["referrer-policy"], HEADERS["x-content-type-options"], HEADERS["cache-control"]) == (
         "no-referrer",
         "nosniff",
         "no-store",
     )
+
+
+def test_the_only_style_that_is_allowed_is_the_one_that_stands_in_the_page():
+    (style,) = re.findall(rb"<style>(.*?)</style>", page(survey()), re.DOTALL)
+    assert style == client.asset("style.css")
+    allowed = base64.b64encode(hashlib.sha256(style).digest()).decode()
+    assert f"style-src 'sha256-{allowed}';" in HEADERS["content-security-policy"]
 
 
 @pytest.mark.parametrize("name", client.NAMES)

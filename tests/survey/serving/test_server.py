@@ -3,6 +3,7 @@ logged.
 """
 
 import asyncio
+import gzip
 import json
 import logging
 import re
@@ -215,7 +216,7 @@ def test_errors_are_one_sentence_of_json(app, survey):
 def test_the_policy_lets_the_page_load_its_own_files_and_nothing_else():
     policy = dict(part.split(" ", 1) for part in HEADERS["content-security-policy"].split("; "))
     assert policy["default-src"] == "'none'"
-    assert policy["script-src"] == policy["style-src"] == policy["connect-src"] == "'self'"
+    assert policy["script-src"] == policy["connect-src"] == "'self'"
     assert "unsafe" not in HEADERS["content-security-policy"]
     assert "http" not in HEADERS["content-security-policy"]
     assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
@@ -227,11 +228,11 @@ def test_the_page_is_the_survey_and_its_files_are_served_by_name(app, survey):
     assert survey.hash.encode() in page.body
     for name in client.NAMES:
         answer = asked(app, "GET", f"/{name}")
-        if name.endswith(".html") or name == "blind.js":
-            assert answer.status == 404  # the template is no page, and this survey has no blind tokens
+        if not name.endswith(".js") or name == "blind.js":
+            assert answer.status == 404  # template and style make the page; this survey has no blind tokens
         else:
             assert answer.body == client.asset(name)
-            assert answer["content-type"].startswith(("text/javascript", "text/css"))
+            assert answer["content-type"].startswith("text/javascript")
 
 
 def test_the_page_asks_for_no_file_that_is_not_there(app):
@@ -269,6 +270,23 @@ def test_head_says_what_get_would_say_without_its_body(app):
         got, head = asked(app, "GET", path), asked(app, "HEAD", path)
         assert (head.status, head.headers, head.body) == (got.status, got.headers, b"")
         assert head["content-length"] == str(len(got.body))
+
+
+@pytest.mark.parametrize("taken", ["gzip", "deflate, gzip, br", "br,gzip"])
+def test_page_and_scripts_are_packed_for_whoever_unpacks_them(app, taken):
+    for path in ("/", "/screens.js"):
+        packed = asked(app, "GET", path, headers=[(b"accept-encoding", taken.encode())])
+        plain = asked(app, "GET", path)
+        assert packed["content-encoding"] == "gzip"
+        assert gzip.decompress(packed.body) == plain.body
+        assert len(packed.body) < 0.5 * len(plain.body)
+
+
+@pytest.mark.parametrize("taken", ["", "br", "gzip;q=0", "identity", "x-gzip2"])
+def test_whoever_does_not_say_that_it_unpacks_gets_plain_bytes(app, taken):
+    answer = asked(app, "GET", "/screens.js", headers=[(b"accept-encoding", taken.encode())])
+    assert answer.body == client.asset("screens.js")
+    assert "content-encoding" not in dict(answer.headers)
 
 
 def test_health_tells_whether_the_last_report_could_be_stored_and_nothing_else(app, memory, survey):
@@ -405,7 +423,7 @@ def test_an_answer_that_breaks_off_is_not_followed_by_a_second_one(app, caplog):
         if len(sent_out) == 2:
             raise RuntimeError("in the midst")
 
-    asyncio.run(app({"type": "http", "method": "GET", "path": "/"}, None, breaks_off))
+    asyncio.run(app({"type": "http", "method": "GET", "path": "/", "headers": []}, None, breaks_off))
     assert sent_out == ["http.response.start", "http.response.body"]
     assert [record.message.partition(" in ")[0] for record in caplog.records] == ["RuntimeError"]
 
@@ -518,5 +536,5 @@ def test_nothing_of_the_researcher_is_on_this_address(app):
         "/",
         "/report",
         "/health",
-        *(f"/{name}" for name in client.NAMES if not name.endswith(".html") and name != "blind.js"),
+        *(f"/{name}" for name in client.NAMES if name.endswith(".js") and name != "blind.js"),
     }

@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.analysis.reading.asked import Asked
 from toolkit.core.checks import is_missing, refuse
-from toolkit.local.catalogue import restore
-from toolkit.local.protocol import Randomizer
 
 YES = frozenset({"yes", "y", "true", "t", "1", "ja", "oui", "si", "sí", "x"})
 NO = frozenset({"no", "n", "false", "f", "0", "nein", "non"})
@@ -24,50 +23,32 @@ STRANGE = object()
 """What is no report of the design."""
 
 
-def checked_designs(designs: Any) -> dict[str, Randomizer]:
-    """A randomizer for each column: the object itself, or the data that its `to_dict` wrote."""
-    if not isinstance(designs, dict) or not designs:
-        refuse(
-            "`designs` must be randomizers by column", type(designs).__name__, "{'report': design}", TypeError
-        )
-    found = {}
-    for name, design in designs.items():
-        if not isinstance(name, str):
-            refuse("columns must be named by text", type(name).__name__, "{'report': design}", TypeError)
-        if isinstance(design, str):
-            rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
-            refuse(rule, "a word", "write warner('3/4') and not 'warner': its numbers matter", TypeError)
-        made = restore(design) if isinstance(design, dict) else design
-        if not isinstance(made, Randomizer):
-            rule = f"the design of {name!r} must be a randomizer, or what its to_dict wrote"
-            refuse(rule, type(design).__name__, "see toolkit.local", TypeError)
-        found[name] = made
-    return found
-
-
 @dataclass(frozen=True, eq=False)
 class Reader:
-    """Reads the cells of one column. `missing` : what stands for no answer, besides empty cells."""
+    """Reads the cells of one column. `missing` : what stands for no answer, besides empty cells. `advice` :
+    what to do with cells that are no reports.
+    """
 
     name: str
-    design: Randomizer
+    design: Asked
     missing: tuple[Any, ...] = ()
+    advice: str = "say what stands for no answer with missing=(…)"
 
     def __post_init__(self) -> None:
         for code in self.missing:
-            if self._labels.get(_key(_plain(code))) is not None or self._by_word(_plain(code)) is not None:
+            if self._labels.get(cell_key(code)) is not None or self._by_word(_plain(code)) is not None:
                 rule = f"`missing` must not name a report of {self.name!r}"
                 refuse(rule, repr(code)[:40], "it would be a report and none")
 
     @cached_property
     def _missing(self) -> frozenset[Any]:
-        return frozenset(_key(_plain(code)) for code in self.missing) | {""}
+        return frozenset(cell_key(code) for code in self.missing) | {""}
 
     @cached_property
     def _labels(self) -> dict[Any, int]:
         """Codes by label; where two labels differ in their case only, as they are written."""
         exact = {label: code for code, label in enumerate(self.design.report_options)}
-        keys = [_key(label) for label in exact]
+        keys = [cell_key(label) for label in exact]
         return {key: code for key, code in zip(keys, exact.values(), strict=True) if keys.count(key) == 1}
 
     @cached_property
@@ -87,13 +68,13 @@ class Reader:
         if is_missing(cell):
             return None
         value = _plain(cell)
-        if not isinstance(value, bool) and _key(value) in self._missing:
+        if not isinstance(value, bool) and cell_key(value) in self._missing:
             return None
         if not self.design.report_options:
             return self._sent(value)
         if isinstance(value, str) and value in self.design.report_options:
             return self.design.report_options.index(value)
-        found = None if isinstance(value, bool) else self._labels.get(_key(value))
+        found = None if isinstance(value, bool) else self._labels.get(cell_key(value))
         return found if found is not None else self._by_word(value, STRANGE)
 
     def _by_word(self, value: Any, otherwise: Any = None) -> Any:
@@ -124,10 +105,8 @@ class Reader:
         labels = self.design.report_options
         known = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
         rule = f"the column {self.name!r} must hold reports of its design{f' ({known})' if known else ''}"
-        advice = "say what stands for no answer with missing=(…)"
-        if labels and self._says_yes is None:
-            advice = f"map them to these labels, and {advice}"
-        refuse(rule, f"{strange:,} of {rows:,} rows with something else", advice)
+        map_them = "map them to these labels, and " if labels and self._says_yes is None else ""
+        refuse(rule, f"{strange:,} of {rows:,} rows with something else", f"{map_them}{self.advice}")
 
 
 def _plain(cell: Any) -> Any:
@@ -140,6 +119,10 @@ def _plain(cell: Any) -> Any:
     )
 
 
-def _key(value: Any) -> Any:
-    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1."""
-    return str(value).strip().casefold()
+def cell_key(cell: Any) -> str:
+    """What two cells have in common that mean the same: "Yes " and "yes", "1" and 1.
+
+    >>> cell_key("Yes ") == cell_key("yes"), cell_key("1") == cell_key(1.0)
+    (True, True)
+    """
+    return str(_plain(cell)).strip().casefold()

@@ -14,8 +14,7 @@ def covered(people: People) -> str:
     """What the errors account for, in words."""
     if not people.complex:
         return "sampling and randomization"
-    parts = [name for name in ("weights", "strata", "clusters") if getattr(people, name) is not None]
-    return f"sampling ({', '.join(parts)}; {people.df:,} df) and randomization"
+    return f"sampling ({', '.join(people.described)}; {people.df:,} df) and randomization"
 
 
 def as_estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Rows, method: str) -> Estimate:

@@ -9,10 +9,10 @@ from toolkit.analysis.regression.coefficients import as_estimate, footing_of
 from toolkit.analysis.regression.errors import covariance, kind_of_error
 from toolkit.analysis.regression.links import Link, link_named
 from toolkit.analysis.regression.logistic_fit import LogisticFit
+from toolkit.analysis.regression.penalised import penalised_maximum
 from toolkit.analysis.regression.reading.covariates import standardised
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
-from toolkit.analysis.regression.scoring import Climb, climb, inner_maximum, newton
-from toolkit.core.arrays import Array
+from toolkit.analysis.regression.scoring import climb, inner_maximum
 from toolkit.core.checks import choice, refuse
 
 Error = Literal["observed", "expected", "opg", "robust"]
@@ -32,7 +32,7 @@ def logistic(
     strata: Any = None,
     clusters: Any = None,
     times: Any = None,
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: Any = "refuse",
 ) -> LogisticFit:
     """Regression of a yes/no truth on covariates, from reports that a design has randomized.
 
@@ -45,7 +45,9 @@ def logistic(
     ----------
     formula : "reports ~ covariates" in the grammar of formulaic; or the reports themselves: `data` is then a
         table of numbers, to which an intercept is added.
-    data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays.
+    data : a frame of pandas, polars or pyarrow, or a mapping of names to arrays. Of DuckDB, Dask, Ibis,
+        PySpark or a lazy one of polars the rows stay where they are: how often each combination of values
+        comes is counted there, so covariates should be categories or bands.
     design : the design; or several by name, and `design_by` says which is whose: a column or an array.
     link : "logit", "probit" or "cloglog".
     se : "observed" (the default), "expected", "opg", or "robust", the default with a complex sample.
@@ -53,7 +55,8 @@ def logistic(
     sample : how people were drawn, as a `Sample`; or, as columns or arrays,
     weights, strata, clusters : of a complex sample.
     times : how many people a row stands for.
-    missing : "refuse", or "drop" to leave out rows with missing values; `.rows` counts them.
+    missing : "refuse", or "drop" to leave out rows with missing values, which `.rows` counts; or what stands
+        for no answer, (9, "refused"), and they are left out, too.
 
     >>> from toolkit import forced
     >>> rng, die = np.random.default_rng(0), forced("1/6", "1/6")
@@ -77,7 +80,7 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     model = BinaryModel(columns, link, rows.channel, rows.people, jeffreys)
     found = climb(model.point, np.zeros(columns.shape[1]))
     at = (
-        _penalised(model, found)
+        penalised_maximum(model.point, found)
         if jeffreys
         else inner_maximum(model.observed, found, "use penalty='jeffreys'")
     )
@@ -88,23 +91,9 @@ def _fit(rows: Rows, link: Link, kind: str, jeffreys: bool) -> LogisticFit:
     return LogisticFit(
         as_estimate(back @ at, back @ cov @ back.T, rows.covariates.labels, rows, method),
         model.log_likelihood(at),
-        {"used": rows.people.rows, **rows.dropped},
+        {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer ({form})",
         footing_of(rows, link.name, kind, jeffreys),
         rows,
         link,
     )
-
-
-def _penalised(model: BinaryModel, found: Climb) -> Array:
-    """The maximum of the penalised likelihood: it falls to minus infinity in every direction."""
-    point, arrived = found.point, found.arrived
-    if not arrived:
-        point, arrived = newton(model.point, point)
-    if not arrived:
-        refuse(
-            "the penalised likelihood must lead to its maximum",
-            "none within 60 steps",
-            "rescale or leave out covariates",
-        )
-    return point.at

@@ -11,6 +11,7 @@ from toolkit.analysis.regression.errors import covariance, kind_of_error
 from toolkit.analysis.regression.fitted import Fitted
 from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
 from toolkit.analysis.regression.options import OptionsModel, option_shares
+from toolkit.analysis.regression.penalised import penalised_maximum, with_penalty
 from toolkit.analysis.regression.reading.covariates import standardised
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import climb, inner_maximum
@@ -20,6 +21,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal
 
 Error = Literal["observed", "expected", "opg", "robust"]
+_ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -92,23 +94,24 @@ def multinomial(
     base: str | int | None = None,
     design_by: Any = None,
     se: Error | None = None,
+    penalty: Literal["jeffreys"] | None = None,
     sample: Any = None,
     weights: Any = None,
     strata: Any = None,
     clusters: Any = None,
     times: Any = None,
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: Any = "refuse",
 ) -> MultinomialFit:
     """Regression of a truth among k options on covariates, from reports that a design has randomized.
 
     Each option but the base has coefficients of its own, the logarithms of odds against the base. The
     likelihood is climbed by Fisher scoring from zero to an inner maximum; where it rises towards infinity,
-    the fit is refused.
+    the fit is refused; with penalty="jeffreys" the maximum is always finite.
 
     Parameters
     ----------
     base : the option that the others are compared with; the first one without it.
-    formula, data, design, design_by, se, sample, weights, strata, clusters, times, missing : as for
+    formula, data, design, design_by, se, penalty, sample, weights, strata, clusters, times, missing : as for
     `logistic`.
 
     >>> from toolkit import k_ary
@@ -126,21 +129,29 @@ def multinomial(
         refuse("`base` must be one of the options", repr(base), f"they are {', '.join(map(str, options))}")
     first = 0 if base is None else options.index(base)
     order = (first, *(place for place in range(len(options)) if place != first))
-    kind = kind_of_error(se, rows.people, False)
+    jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
+    return _fit(rows, order, kind_of_error(se, rows.people, jeffreys), jeffreys)
+
+
+def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> MultinomialFit:
+    """The maximum, its errors, and both in the units of the covariates."""
+    options = rows.channel.options
     columns, back = standardised(rows.covariates)
     model = OptionsModel(columns, rows.channel, rows.people, order)
-    found = climb(model.point, np.zeros(model.width))
-    at = inner_maximum(model.observed, found, "join rare options, or leave out covariates")
-    cov = covariance(model, at, kind, found.point.information)
+    point = with_penalty(model.point) if jeffreys else model.point
+    found = climb(point, np.zeros(model.width))
+    at = penalised_maximum(point, found) if jeffreys else inner_maximum(model.observed, found, _ADVICE)
+    cov = covariance(model, at, kind, model.point(at).information)
     wide = np.kron(np.eye(len(order) - 1), back)
     labels = tuple(f"{options[place]}: {name}" for place in order[1:] for name in rows.covariates.labels)
-    method = f"{rows.channel.described}, maximum likelihood, {kind} errors"
+    method = f"{rows.channel.described}, {'penalised' if jeffreys else 'maximum'} likelihood, {kind} errors"
+    against = f"against {options[order[0]]!r}{', Jeffreys penalty' if jeffreys else ''}"
     return MultinomialFit(
         as_estimate(wide @ at, wide @ cov @ wide.T, labels, rows, method),
         model.log_likelihood(at),
-        {"used": rows.people.rows, **rows.dropped},
-        f"multinomial regression through a randomized answer (against {options[first]!r})",
-        footing_of(rows, f"against {options[first]!r}", kind, False),
+        {"used": rows.people.n, **rows.dropped},
+        f"multinomial regression through a randomized answer ({against})",
+        footing_of(rows, f"against {options[order[0]]!r}", kind, jeffreys),
         rows,
         order,
     )

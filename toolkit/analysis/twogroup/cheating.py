@@ -14,6 +14,7 @@ from toolkit.analysis.twogroup.groups import (
     read_groups,
     standard_errors,
 )
+from toolkit.analysis.twogroup.kinds import Kinds
 from toolkit.core.arrays import Array
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
@@ -29,28 +30,32 @@ class Cheating:
     ----------
     estimate : shares of carriers who follow the instructions, of non-carriers who do, and of cheaters, who
         always say no; unbiased.
-    groups : the counts.
+    kinds : the model, with the counts.
     """
 
     estimate: Estimate
-    groups: Groups
+    kinds: Kinds
+
+    @property
+    def groups(self) -> Groups:
+        """The counts."""
+        return self.kinds.groups
 
     @property
     def likeliest(self) -> Array:
         """The three shares, inside what is possible."""
-        return _likeliest(self.groups, np.asarray(self.estimate.value))[0]
+        return self.kinds.likeliest[0]
 
     @property
     def without_cheating(self) -> float:
         """The share of carriers if there are no cheaters."""
-        return self.groups.likeliest(self.groups.p, (1.0, 1.0))[0]
+        return self.kinds.without_the_last()[0]
 
     @property
     def test(self) -> Tested:
         """Whether there are cheaters at all: likelihood ratio, on the edge."""
-        highest = _likeliest(self.groups, np.asarray(self.estimate.value))[1]
-        without = self.groups.likeliest(self.groups.p, (1.0, 1.0))[1]
-        return boundary_test(2 * (highest - without), "there are no cheaters")
+        ratio = 2 * (self.kinds.likeliest[1] - self.kinds.without_the_last()[1])
+        return boundary_test(ratio, "there are no cheaters")
 
     @property
     def range(self) -> tuple[float, float]:
@@ -87,48 +92,24 @@ def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
     (array([0.247, 0.726, 0.027]), Interval(low=0.2151, high=0.324, level=0.95, method='imbens-manski'))
     """
     groups = read_groups(reports, p, by)
-    first, second = groups.p
-    gap = second - first
-    solve = np.array([[second, -first], [-1, 1], [1 - second, first - 1]]) / gap
-    value = solve @ groups.seen + np.array([0.0, 0.0, 1.0])
-    cov = solve @ np.diag(groups.variance) @ solve.T
-    highest = _likeliest(groups, value)[1]
-    se = standard_errors(cov)
+    kinds = Kinds(groups, groups.p)
+    se = standard_errors(kinds.cov)
     estimate = Estimate(
-        value=value,
+        value=kinds.value,
         se=se,
         labels=("carriers", "honest non-carriers", "cheaters"),
-        cov=cov,
+        cov=kinds.cov,
         n=groups.n,
         loss=Pure(float("inf")),
         covers="sampling and randomization",
         method="cheater detection, unbiased",
         notes=(
             "the true share lies between carriers and carriers plus cheaters",
-            *outside_notes(groups, highest, "three shares"),
+            *outside_notes(groups, kinds.likeliest[1], "three shares"),
         ),
-        basis=Normal(value, se),
+        basis=Normal(kinds.value, se),
     )
-    return Cheating(estimate, groups)
-
-
-def _likeliest(groups: Groups, value: Array) -> tuple[Array, float]:
-    """The likeliest shares: the unbiased ones where these are possible, else the best point of the three
-    edges.
-    """
-    if value.min() >= 0:
-        return value, groups.best
-    corners = np.array(
-        [[1.0, 1.0], groups.p, [0.0, 0.0]]
-    )  # Pr(yes) of carriers, of honest others, of cheaters
-    found = []
-    for one, other in ((0, 1), (0, 2), (1, 2)):
-        at, height = groups.likeliest(corners[one], corners[other])
-        shares = np.zeros(3)
-        shares[one], shares[other] = 1 - at, at
-        found.append((height, shares))
-    height, shares = max(found, key=lambda pair: pair[0])
-    return shares, height
+    return Cheating(estimate, kinds)
 
 
 def imbens_manski(width: float, level: float) -> float:

@@ -14,6 +14,7 @@ from toolkit.analysis.twogroup.groups import (
     read_groups,
     standard_errors,
 )
+from toolkit.analysis.twogroup.kinds import Kinds
 from toolkit.core.arrays import Array
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
@@ -70,18 +71,17 @@ def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
     (array([0.1, 0.7]), array([0.04 , 0.145]))
     """
     groups = read_groups(reports, p, by)
-    first, second = groups.p
-    gap = second - first
-    others = float(groups.seen[0] - groups.seen[1]) / gap
-    carriers, admit = 1 - others, float(groups.seen[0]) - others * (1 - first)
-    # of carriers, and of those who admit it, by the shares of yes
-    slope = np.array([[-1.0, 1.0], [gap - (1 - first), 1 - first]]) / gap
-    # nobody, exactly: then nobody's honesty can be told
-    slope[1] = slope[1] / carriers - admit / carriers**2 * slope[0] if carriers != 0 else np.nan
-    value = np.array([carriers, admit / carriers if carriers != 0 else np.nan])
-    cov = slope @ np.diag(groups.variance) @ slope.T
-    shares, highest = _likeliest(groups, others, admit)
-    alone, honest = _profile(groups, 1.0)
+    kinds = Kinds(groups, (1 - groups.p[0], 1 - groups.p[1]))  # who admit it, non-carriers, who deny it
+    admit, others, _ = (float(share) for share in kinds.value)
+    carriers = 1 - others
+    # of carriers, and of the honest among them; of nobody, exactly, the honesty cannot be told
+    honest = admit / carriers if carriers != 0 else np.nan
+    slope = np.array([[0.0, -1.0, 0.0], [1.0, honest, 0.0]])
+    slope[1] = slope[1] / carriers if carriers != 0 else np.nan
+    value = np.array([carriers, honest])
+    cov = slope @ kinds.cov @ slope.T
+    shares, highest = kinds.likeliest
+    alone, without = kinds.without_the_last()
     se = standard_errors(cov)
     estimate = Estimate(
         value=value,
@@ -98,24 +98,14 @@ def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
         ),
         basis=Normal(value, se),
     )
-    test = boundary_test(2 * (highest - honest), "all carriers are honest")
-    return Lying(estimate, shares, test, alone, groups, highest)
+    test = boundary_test(2 * (highest - without), "all carriers are honest")
+    inside = np.array([1 - shares[1], shares[0] / (1 - shares[1]) if shares[1] < 1 else 1.0])
+    return Lying(estimate, inside, test, alone, groups, highest)
 
 
 def _profile(groups: Groups, honest: float) -> tuple[float, float]:
     """The likeliest share of carriers if this share of them is honest, and how likely."""
     return groups.likeliest([1 - p for p in groups.p], (honest, honest))
-
-
-def _likeliest(groups: Groups, others: float, admit: float) -> tuple[Array, float]:
-    """Carriers and honesty inside what is possible."""
-    if others >= 0 and admit >= 0 and 1 - others - admit >= 0:
-        return np.array([1 - others, admit / (1 - others) if others < 1 else 1.0]), groups.best
-    found = [(*_profile(groups, honest), honest) for honest in (0.0, 1.0)]
-    everybody, height = groups.likeliest((0.0, 0.0), (1.0, 1.0))
-    found.append((1.0, height, everybody))
-    carriers, height, honest = max(found, key=lambda one: one[1])
-    return np.array([carriers, honest]), height
 
 
 def _crossing(fits: Any, inside: float, end: float) -> float:

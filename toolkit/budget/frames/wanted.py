@@ -45,13 +45,19 @@ _WORDS = {
 
 @dataclass(frozen=True, repr=False)
 class Range:
-    """From low to high, both included."""
+    """From low to high; `below` leaves the upper end out, as all bands but the last do."""
 
     low: Value
     high: Value
+    below: bool = False
+
+    @property
+    def words(self) -> str:
+        """What a row of a table is called: "18 to under 30"."""
+        return f"{said(self.low)} to {'under ' if self.below else ''}{said(self.high)}"
 
     def __repr__(self) -> str:
-        return f"between({said(self.low)}, {said(self.high)})"
+        return f"between({said(self.low)}, {said(self.high)})" if not self.below else f"<{self.words}>"
 
 
 def value_of(wanted: object, name: str) -> Value:
@@ -157,7 +163,7 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
 
 def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     """The two ends of a range as the column holds them, the next ones inside where it cannot hold them
-    exactly.
+    exactly; both are then included, whichever was not before. Python objects are compared with the range.
     """
     if kind.name in ("text", "truth", "other"):
         refuse(
@@ -166,16 +172,20 @@ def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
     if kind.name == "object":
         return asked.low, asked.high
     if kind.name == "number":
-        return _as_float(asked.low, kind), _as_float(asked.high, kind)  # type: ignore[arg-type]
-    low, high = math.ceil(_in_ticks(asked.low, kind)), math.floor(_in_ticks(asked.high, kind))
-    if low > high or low > kind.limits[1] or high < kind.limits[0]:
-        received = f"{said(asked.low)} to {said(asked.high)}"
+        low, high = _as_float(asked.low, kind), _as_float(asked.high, kind)  # type: ignore[arg-type]
+        if asked.below:
+            high = float(np.nextafter(np.array(high, f"f{kind.bits // 8}"), -np.inf))
+        limits: tuple[float, float] = (-math.inf, math.inf)
+    else:
+        low, top, limits = math.ceil(_in_ticks(asked.low, kind)), _in_ticks(asked.high, kind), kind.limits
+        high = math.ceil(top) - 1 if asked.below else math.floor(top)
+    if low > high or low > limits[1] or high < limits[0]:
         refuse(
             f"a range for {name} must hold a value of its type",
-            received,
+            asked.words,
             f"it holds {kind.words}, and none lies between",
         )
-    return max(low, kind.limits[0]), min(high, kind.limits[1])
+    return max(low, limits[0]), min(high, limits[1])
 
 
 def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
@@ -198,14 +208,25 @@ def matches(column: Column, targets: Sequence[Any], *, days: bool) -> Mask:
     return column.has(targets) if column.kind.name == "text" else codes(column, targets, days=days) >= 0
 
 
-def within(column: Column, low: Any, high: Any, *, days: bool) -> Mask:
-    """Which values of a column lie between the ends, both included."""
+def within(column: Column, ranges: Sequence[Range], held: Sequence[tuple[Any, Any]], *, days: bool) -> Codes:
+    """The place of the first range that holds each value of a column, -1 where none does; `held` are their
+    ends, as `ends` gave them. Ranges that do not overlap are searched all at once.
+    """
     if column.kind.name == "object":
-        return np.array(
-            [_between(cells.key(cell, days=days), low, high) for cell in column.cells()], dtype=bool
-        )
+        keys = [cells.key(cell, days=days) for cell in column.cells()]
+        return np.array([_first(key, ranges) for key in keys], dtype=np.int64)
     values, missing = numeric(column, days=days)
-    return np.asarray((values >= low) & (values <= high) & ~missing)
+    order = np.array(sorted(range(len(held)), key=lambda place: held[place]), dtype=np.int64)
+    lows, highs = (np.array([held[place][end] for place in order], dtype=values.dtype) for end in (0, 1))
+    if np.all(lows[1:] > highs[:-1]):
+        near = np.searchsorted(lows, values, side="right") - 1
+        found = np.where((near >= 0) & (values <= highs[near]), order[near], -1)
+    else:
+        found = np.full(len(values), -1, dtype=np.int64)
+        for place, (low, high) in reversed(list(enumerate(held))):
+            np.copyto(found, place, where=(values >= low) & (values <= high))
+    np.copyto(found, -1, where=missing)
+    return found
 
 
 def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
@@ -265,9 +286,13 @@ def _key(value: Value) -> Any:
     return value
 
 
-def _between(key: Any, low: Any, high: Any) -> bool:
-    if isinstance(low, Fraction):
-        return isinstance(key, int | float) and low <= key <= high
-    return (
-        type(key) is type(low) and low <= key <= high and getattr(key, "zoned", 0) == getattr(low, "zoned", 0)
-    )
+def _first(key: Any, ranges: Sequence[Range]) -> int:
+    return next((place for place, asked in enumerate(ranges) if _between(key, asked)), -1)
+
+
+def _between(key: Any, asked: Range) -> bool:
+    low, high = asked.low, asked.high
+    same = isinstance(key, int | float) if isinstance(low, Fraction) else type(key) is type(low)
+    if not same or getattr(key, "zoned", 0) != getattr(low, "zoned", 0):
+        return False
+    return bool(low <= key <= high) and not (asked.below and key == high)

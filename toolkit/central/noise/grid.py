@@ -36,7 +36,9 @@ _SMALLEST, _LARGEST = Fraction(1, 10**300), Fraction(10**300)
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """A private number or vector, read: `entries` is an int, a Fraction, or an array of int64 or float64."""
+    """A private number or vector, read: `entries` is an int, a Fraction, or an array of int64, of float64, or
+    of Python's integers.
+    """
 
     entries: Any
     whole: bool
@@ -168,11 +170,13 @@ def sensible(value: Number, name: str, consequence: str) -> Fraction:
 
 
 def add_whole(answer: Answer, noise: Integers) -> int | npt.NDArray[np.int64]:
-    """Whole number plus whole noise; in an array a sum beyond 64 bits is cut to the nearest 64-bit
-    integer.
+    """Whole number plus whole noise; in an array a sum beyond 64 bits is cut to the nearest 64-bit integer,
+    unless it is one of Python's integers.
     """
     if answer.scalar:
         return int(answer.entries) + int(noise[0])
+    if answer.entries.dtype == object:
+        return np.asarray(answer.entries + noise.astype(object))
     if noise.dtype == object:
         sums = [
             min(max(a + n, _INT64.min), _INT64.max)

@@ -74,7 +74,7 @@ def unary(options: Options, epsilon: Number) -> Unary:
     >>> unary(["bus", "car", "bike"], 2.0).describe()
     'For each of the 3 possible answers we receive a yes or a no of its own. For your answer it is a yes about
     73 times in 100; for every other answer it is a yes about 27 times in 100. Whatever we receive is at most
-    7.39 times as likely if the truth is one answer as if it is another. It proves no answer: ...'
+    7.39 times as likely if the truth is one answer as if it is another. So it proves no answer. ...'
 
     References: Ú. Erlingsson, V. Pihur and A. Korolova, RAPPOR (2014).
     """

@@ -38,9 +38,9 @@ def sentences(design: Any, voice: Voice, name: Name) -> list[str]:
     >>> for sentence in sentences(warner(p="2/3"), Voice(odds_phrases()), str):
     ...     print(sentence)
     If your answer is “yes”, we receive “yes” 2 times in 3; if it is “no”, we still receive “yes” 1 time in 3.
-    Whatever we receive is at most 2 times as likely if the truth is one answer as if it is another. It proves
-    no answer: where two answers seem equally likely, a guess from it is right up to 67 times in 100, and
-    without it 50 times in 100.
+    Whatever we receive is at most 2 times as likely if the truth is one answer as if it is another. So it
+    proves no answer. Take two answers that seem equally likely: a guess between them is right 50 times in
+    100. With what we receive, it is right up to 67 times in 100.
     """
     if design.matrix is None:
         return [_DRAWN[design.name](design, voice), epsilon_bound(design.epsilon, voice)]
@@ -58,7 +58,7 @@ def epsilon_bound(epsilon: float, voice: Voice | None = None) -> str:
     """What anything of this epsilon can prove at most.
 
     >>> epsilon_bound(20.0)
-    'Whatever we receive proves no answer, but it can as good as tell yours: ... 9,999 times in 10,000.'
+    'What we receive proves no answer, but it can as good as tell yours. ... 9,999 times in 10,000.'
     """
     spoken = voice or Voice(odds_phrases())
     if math.isinf(epsilon):

@@ -19,6 +19,7 @@ from toolkit.local.questions import warner
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.kit.asking import QUESTION, Asked
 from toolkit.show.widgets.kit.still import icons, say
 from toolkit.show.widgets.kit.words import at_least, at_most, bound, figure, fill, short
 
@@ -62,22 +63,41 @@ class BudgetExplorer(Explorer):
     questions : answers that a person gives in a year; up to 50.
     years : for how many years; up to 10.
     prior : how strongly an observer believed in the secret before, strictly between 0 and 1.
+    guess : whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("budget_explorer.js")
+    maker, as_question = "explore_budget", QUESTION
+    asks = Asked(
+        "Of 100 guesses between two equally likely secrets, at most how many come out right on average?",
+        "of 100",
+    )
 
     epsilon = Between(_LEAST, _MOST, "below it nothing is learned, above it nothing is hidden")
     questions = Whole(1, QUESTIONS[-1])
     years = Whole(1, YEARS[-1])
     prior = Between(0, 1, "at the ends no evidence counts", strict=True)
 
-    def __init__(self, epsilon: float = 1.0, questions: int = 1, years: int = 1, prior: float = 0.1) -> None:
-        super().__init__(table=budget_table(), epsilon=epsilon, questions=questions, years=years, prior=prior)
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        questions: int = 1,
+        years: int = 1,
+        prior: float = 0.1,
+        *,
+        guess: bool = False,
+    ) -> None:
+        settings = {"epsilon": epsilon, "questions": questions, "years": years, "prior": prior}
+        super().__init__(table=budget_table(), guess=guess, **settings)
 
     @property
     def loss(self) -> Pure:
         """What all answers cost together."""
         return _totals(self.epsilon, self.questions * self.years)[-1]
+
+    def truth(self) -> tuple[float, str]:
+        right = 100 * believed(0.5, self.row["factor"][self.years - 1])
+        return math.ceil(right - 1e-9), at_most(right)
 
     def setting(self) -> str:
         return (
@@ -97,14 +117,14 @@ class BudgetExplorer(Explorer):
 
 
 def explore_budget(
-    epsilon: float = 1.0, *, questions: int = 1, years: int = 1, prior: float = 0.1
+    epsilon: float = 1.0, *, questions: int = 1, years: int = 1, prior: float = 0.1, guess: bool = False
 ) -> BudgetExplorer:
-    """The budget explorer in one call.
+    """The budget explorer in one call; with `guess` it asks for a prediction first.
 
     >>> explore_budget(0.5, questions=3)
     <BudgetExplorer: epsilon 0.5, questions 3, years 1, prior 0.1>
     """
-    return BudgetExplorer(epsilon, questions, years, prior)
+    return BudgetExplorer(epsilon, questions, years, prior, guess=guess)
 
 
 @lru_cache(maxsize=1)

@@ -5,9 +5,10 @@ far.
 from typing import Any
 from urllib.parse import urlsplit
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from toolkit.show.canvas import GREY, INK, new_figure
+from toolkit.show.canvas import BLUE, GREY, INK, new_figure
 from toolkit.show.widgets.explorer import Explorer, browser_code
 from toolkit.show.widgets.kit.still import say
 from toolkit.survey.collector import Collector, Status
@@ -37,7 +38,8 @@ class CollectorView(Explorer):
 
     The view asks again every two seconds while it is on the screen. Estimates appear when the survey's
     minimum is reached, as before they would mislead, and move in steps, so that nobody who looks on can tell
-    one person's report. Do not stop a collection because you like the number.
+    one person's report. What was shown of the first hidden yes/no question is kept in `grown` and drawn step
+    by step. Do not stop a collection because you like the number.
 
     Parameters
     ----------
@@ -48,14 +50,23 @@ class CollectorView(Explorer):
 
     def __init__(self, collector: Collector) -> None:
         self._collector, self._status = collector, collector.status()
-        super().__init__(table=collector_table(collector, self._status))
+        self.grown: list[list[float]] = []
+        super().__init__(table=self._look())
         self.on_msg(self._asked)
 
     def refresh(self) -> None:
         """Look at the collection again; where nothing has come there is nothing to read."""
         status = self._collector.status()
         if status != self._status:
-            self._status, self.table = status, collector_table(self._collector, status)
+            self._status = status
+            self.table = self._look()
+
+    def _look(self) -> dict[str, Any]:
+        results = self._collector.results()
+        found = _yes(results)
+        if found and found not in self.grown:
+            self.grown.append(found)
+        return {**collector_table(self._collector, self._status, results), "grown": list(self.grown)}
 
     def setting(self) -> str:
         return f"{self.table['title']!r}, {self.table['state']}, reports: {self.table['count']:,}"
@@ -68,8 +79,11 @@ class CollectorView(Explorer):
         """The count in words. The link is left out: it would lead nowhere when somebody reads the saved
         notebook.
         """
-        canvas = new_figure(width=8.2, height=1.9)
-        ax = canvas.add_subplot()
+        canvas = new_figure(width=8.2, height=4.2 if self.grown else 1.9)
+        parts = canvas.subplots(2, 1, height_ratios=[1, 1.3]) if self.grown else [canvas.add_subplot()]
+        if self.grown:
+            _growth(parts[1], self.grown)
+        ax = parts[0]
         ax.axis("off")
         ax.set(xlim=(0, 1), ylim=(1, 0))
         ax.text(0, 0.06, f"{self.table['count']:,} reports", fontsize=20, va="top", color=INK)
@@ -92,11 +106,12 @@ def watch(collector: Collector) -> CollectorView:
     return CollectorView(collector)
 
 
-def collector_table(collector: Collector, status: Status) -> dict[str, Any]:
+def collector_table(collector: Collector, status: Status, results: Results) -> dict[str, Any]:
     """What is shown now: plain text and numbers."""
-    survey, results = collector.survey, collector.results()
+    survey = collector.survey
     return {
         "title": survey.name,
+        "asked": _only_question(survey),
         "state": status.state,
         "count": status.reports,
         "url": status.url or "",
@@ -105,6 +120,38 @@ def collector_table(collector: Collector, status: Status) -> dict[str, Any]:
         "rows": _rows(results),
         "sentences": _sentences(status, collector, results),
     }
+
+
+def _only_question(survey: Survey) -> str:
+    """What stands on the projector: the question if there is one only, else the title."""
+    text = survey.questions[0].text
+    if len(survey.questions) > 1:
+        return survey.name
+    return text if isinstance(text, str) else text[survey.languages[0]]
+
+
+def _yes(results: Results) -> list[float]:
+    """Reports, lower end, estimate and upper end of the first hidden yes/no question, in per cent; nothing
+    where there is none.
+    """
+    for question in results.estimated:
+        rows = results.rows(question.name) if question.randomized else ()
+        if len(rows) == 1 and rows[0].option != "mean":
+            found = results[question.name]
+            interval = found.interval()
+            return [rows[0].n, *(100 * float(end) for end in (interval.low, found.value, interval.high))]
+    return []
+
+
+def _growth(ax: Axes, grown: list[list[float]]) -> None:
+    """The estimate and its interval, step by step."""
+    counts, low, middle, high = zip(*grown, strict=True)
+    places = range(len(grown))
+    ax.vlines(places, low, high, color=BLUE, linewidth=8, alpha=0.55)
+    ax.plot(places, middle, "o", color=INK, markersize=5, clip_on=False)
+    ax.set_xticks(places, [f"{count:,.0f}" for count in counts])
+    ax.set(ylim=(0, 100), xlim=(-0.6, len(grown) - 0.4), ylabel="%, 95 % interval", xlabel="reports")
+    ax.spines[["top", "right"]].set_visible(False)
 
 
 def _code(url: str | None) -> dict[str, int | str]:

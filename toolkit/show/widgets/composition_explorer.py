@@ -16,6 +16,7 @@ from toolkit.core.composition import compose
 from toolkit.core.loss import Approx, Pure
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.kit.asking import Asked
 from toolkit.show.widgets.kit.still import icons, say
 from toolkit.show.widgets.kit.words import at_most, bound, figure, fill, short
 from toolkit.show.widgets.stored.composed_totals import DELTAS, EPSILONS, RELEASES, stored, totals
@@ -46,22 +47,32 @@ class CompositionExplorer(Explorer):
     releases : how many are published from the same data; up to 365, one a day.
     epsilon : what each costs, from 0.01 to 2; small is private.
     delta : how often the best total may fail, from 1e-12 to 0.01; small is private.
+    guess : whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("composition_explorer.js")
+    maker = "explore_composition"
+    asks = Asked("What is the epsilon of all releases together, by the best rule?", "as total ε")
 
     releases = Whole(1, RELEASES[-1])
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it a release is blind, above it bare")
     delta = Between(1e-12, 0.01, "it must be far below one in the number of people, and above nothing")
 
-    def __init__(self, releases: int = 52, epsilon: float = 0.1, delta: float = 1e-6) -> None:
-        super().__init__(table=composition_table(), releases=releases, epsilon=epsilon, delta=delta)
+    def __init__(
+        self, releases: int = 52, epsilon: float = 0.1, delta: float = 1e-6, *, guess: bool = False
+    ) -> None:
+        settings = {"releases": releases, "epsilon": epsilon, "delta": delta}
+        super().__init__(table=composition_table(), guess=guess, **settings)
 
     @property
     def loss(self) -> Pure | Approx:
         """What all releases cost by the best rule."""
         found = compose([Pure(self.epsilon)] * self.releases, self.delta)
         return found if isinstance(found, Pure | Approx) else found.to_approx(self.delta)
+
+    def truth(self) -> tuple[float, str]:
+        best = min(self.row["cell"][:4])
+        return best, bound(best)
 
     def setting(self) -> str:
         return f"{self.releases:,} releases, epsilon {self.epsilon:.4g} each, delta {self.delta:.3g}"
@@ -79,14 +90,14 @@ class CompositionExplorer(Explorer):
 
 
 def explore_composition(
-    releases: int = 52, *, epsilon: float = 0.1, delta: float = 1e-6
+    releases: int = 52, *, epsilon: float = 0.1, delta: float = 1e-6, guess: bool = False
 ) -> CompositionExplorer:
-    """The composition explorer in one call.
+    """The composition explorer in one call; with `guess` it asks for a prediction first.
 
     >>> explore_composition(52, epsilon=0.1)
     <CompositionExplorer: 52 releases, epsilon 0.1 each, delta 1e-06>
     """
-    return CompositionExplorer(releases, epsilon, delta)
+    return CompositionExplorer(releases, epsilon, delta, guess=guess)
 
 
 @lru_cache(maxsize=1)

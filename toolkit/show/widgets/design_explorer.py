@@ -16,9 +16,10 @@ from scipy.special import ndtri
 
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
-from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure, percent
+from toolkit.show.canvas import BLUE, GREY, INK, new_figure, percent
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
-from toolkit.show.widgets.kit.still import icons, say
+from toolkit.show.widgets.kit.asking import QUESTION, Asked
+from toolkit.show.widgets.kit.still import icons, point, say
 from toolkit.show.widgets.kit.words import bound, chance, figure, fill, short, three_digits
 
 Row: TypeAlias = dict[str, Any]
@@ -55,22 +56,32 @@ class DesignExplorer(Explorer):
     epsilon : the privacy loss of one report, from 0.1 to 5; small is private.
     n : number of respondents.
     prevalence : a guess of the share of yes, strictly between 0 and 1.
+    guess : whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("design_explorer.js")
+    maker, as_question = "explore_design", QUESTION
+    asks = Asked("With this epsilon and so many people: how wide is the 95 % margin, to each side?", "points")
 
     epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
     n = Whole()
     prevalence = Between(0, 1, "at the ends nothing is left to ask", strict=True)
     limits = traitlets.Dict(default_value={"least": _LEAST, "most": _MOST}, read_only=True).tag(sync=True)
 
-    def __init__(self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1) -> None:
-        super().__init__(epsilon=epsilon, n=n, prevalence=prevalence)
+    def __init__(
+        self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, *, guess: bool = False
+    ) -> None:
+        super().__init__(epsilon=epsilon, n=n, prevalence=prevalence, guess=guess)
 
     @property
     def design(self) -> Design:
         """The design that is shown now."""
         return warner(epsilon=self.epsilon)
+
+    def truth(self) -> tuple[float, str]:
+        column = self.table["prevalences"].index(self.prevalence)
+        margin = 100 * self.row["margin"][column] / math.sqrt(self.n)
+        return margin, figure(margin, 1)
 
     def setting(self) -> str:
         return f"epsilon {self.epsilon:.4g}, {self.n:,} respondents, prevalence {self.prevalence:.4g}"
@@ -92,13 +103,15 @@ class DesignExplorer(Explorer):
         self.row = table_row(self.epsilon, tuple(self.table["prevalences"]))
 
 
-def explore_design(epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1) -> DesignExplorer:
-    """The design explorer in one call.
+def explore_design(
+    epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, guess: bool = False
+) -> DesignExplorer:
+    """The design explorer in one call; with `guess` it asks for a prediction first.
 
     >>> explore_design(epsilon=0.7)
     <DesignExplorer: epsilon 0.7, 1,000 respondents, prevalence 0.1>
     """
-    return DesignExplorer(epsilon, n, prevalence)
+    return DesignExplorer(epsilon, n, prevalence, guess=guess)
 
 
 def explorer_table(prevalences: Iterable[float], *, words: dict[str, str] = WORDS) -> dict[str, Any]:
@@ -191,12 +204,12 @@ def _margins(ax: Axes, table: dict[str, Any], row: Row, column: int, n: int) -> 
     )
     ax.axhline(direct, color=GREY, linestyle="--", linewidth=1.5)
     ax.text(5, direct + 1, "asking directly", ha="right", va="bottom", color=INK, fontsize=9)
-    ax.plot([row["epsilon"]], [points * row["margin"][column]], "o", color=VERMILLION, markersize=9)
     ax.set(
         ylim=(0, _TALLEST),
         ylabel="95 % margin, ± points",
         xlabel="epsilon (left: more private; right: more precise)",
     )
+    point(ax, row["epsilon"], points * row["margin"][column])
     ax.spines[["top", "right"]].set_visible(False)
 
 

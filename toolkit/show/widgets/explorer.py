@@ -3,14 +3,15 @@ still picture.
 """
 
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anywidget
 import traitlets
 from matplotlib.figure import Figure
 
 from toolkit.core.checks import choice, exact, refuse, whole
-from toolkit.show.canvas import png_bundle
+from toolkit.show.canvas import png, png_bundle
+from toolkit.show.widgets.kit.asking import VERDICT, Asked, call, filled, verdict
 from toolkit.show.widgets.kit.modules import joined
 
 STATIC = Path(__file__).parent / "static"
@@ -36,12 +37,76 @@ class Explorer(anywidget.AnyWidget):
     A subclass has `_esm = browser_code("its_name.js")`, its own synced traits (`Between`, `Whole`, `OneOf`),
     and the three methods below. It fills `table` once; `row` is for what was typed exactly and stands in no
     table. Neither may hold more than plain numbers, text, lists and dicts, because both go to the browser.
+
+    With `guess=True` the live widget asks for a prediction before it shows the answer, and draws both beside
+    each other; what was predicted is found again in `prediction`. The still picture of a saved notebook shows
+    the answer: nobody can guess there. Where `asks` is set, `truth` has the number that is asked for; `maker`
+    is the function of `toolkit.show` that makes such a widget, for the code that can be copied.
     """
 
     _css = browser_style("kit.css")
 
+    asks: ClassVar[Asked | None] = None
+    maker: ClassVar[str] = ""
+    as_question: ClassVar[str] = ""
+
     table = traitlets.Dict().tag(sync=True)
     row = traitlets.Dict().tag(sync=True)
+    guess = traitlets.Bool(default_value=False).tag(sync=True)
+    prediction = traitlets.Float(default_value=None, allow_none=True).tag(sync=True)
+    asked = traitlets.Dict(read_only=True).tag(sync=True)
+    codes = traitlets.Dict(read_only=True).tag(sync=True)
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        self.on_msg(self._wanted)
+
+    @traitlets.default("asked")
+    def _what_is_asked(self) -> dict[str, str]:
+        return (
+            {"question": self.asks.question, "unit": self.asks.unit, "verdict": VERDICT} if self.asks else {}
+        )
+
+    @traitlets.default("codes")
+    def _what_can_be_copied(self) -> dict[str, str]:
+        codes = {"code": self.maker and call(self.maker, self.settings()), "question": self.as_question}
+        return {kind: code for kind, code in codes.items() if code}
+
+    @traitlets.validate("guess")
+    def _can_be_guessed(self, proposal: Any) -> bool:
+        if proposal["value"] and self.asks is None:
+            refuse("`guess` needs a widget that asks for a number", True, "this one has nothing to predict")
+        return bool(proposal["value"])
+
+    @classmethod
+    def settings(cls) -> list[str]:
+        """The names of what the sliders set, as the function takes them."""
+        kinds = Between, Whole, OneOf
+        return [name for name, trait in cls.class_traits().items() if isinstance(trait, kinds)]
+
+    def code(self, kind: str = "code") -> str:
+        """The code that makes what is shown now; "question": the same epsilon as a `Question` of a survey."""
+        choice(kind, "kind", tuple(self.codes))
+        return filled(self.codes[kind], {name: getattr(self, name) for name in self.settings()})
+
+    def truth(self) -> tuple[float, str]:
+        """The number that a guess is compared with, and how the sentences write it."""
+        raise NotImplementedError
+
+    def verdict(self) -> str:
+        """What was guessed and what it is, in a sentence; nothing where nothing was guessed."""
+        if self.asks is None or self.prediction is None:
+            return ""
+        return verdict(self.asks, self.prediction, self.truth()[1])
+
+    def _wanted(self, _widget: object, content: Any, _buffers: object) -> None:
+        """Draw the setting that the browser shows, which Python may not have heard of yet, and send it."""
+        if not isinstance(content, dict) or content.get("kind") != "picture":
+            return
+        setting = content.get("setting") or {}
+        for name in set(self.settings()) & set(setting):
+            setattr(self, name, setting[name])
+        self.send({"kind": "picture", "name": f"{self.maker or 'picture'}.png"}, [png(self.picture())])
 
     def setting(self) -> str:
         """What is set now, in a few words, the same each time: the repr of the widget says it."""

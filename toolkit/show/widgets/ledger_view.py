@@ -3,6 +3,7 @@ up to date.
 """
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -25,7 +26,17 @@ WORDS = {
     "state": "Charges: {count}. {neighbors}. A charge is never taken back.",
 }
 _NOTHING = "Nothing has been charged yet."
-_ROWS = 8  # charges that are told apart; all earlier ones are one
+_ROWS = 8  # lines that are told apart; all earlier ones are one
+
+
+@dataclass(frozen=True)
+class Line:
+    """Charges one after the other for the same thing: a line of the table and a segment of the bar."""
+
+    first: int
+    last: int
+    what: str
+    amounts: tuple[Fraction, ...]
 
 
 class LedgerView(Explorer):
@@ -90,24 +101,41 @@ def show_ledger(ledger: Ledger) -> LedgerView:
 
 
 def ledger_table(ledger: Ledger) -> dict[str, Any]:
-    """A bar for each measure of the ceiling, with a segment a charge, and the latest charges as rows."""
+    """A bar for each measure of the ceiling, with a segment a line, and the latest lines as rows: a table is
+    one charge, and charges for the same thing one after the other are one line.
+    """
     entries = ledger.entries()
+    lines = _lines(entries)
     spent, ceiling, remaining = ledger.spent, ledger.ceiling, ledger.remaining
     return {
         "summary": f"spent {spent} of {ceiling}, remaining {remaining}",
         "count": len(entries),
-        "earlier": max(0, len(entries) - _ROWS),
-        "measures": [_measure(entries, ledger, place) for place in range(len(parts(ceiling)))],
+        "earlier": sum(line.last - line.first + 1 for line in lines[:-_ROWS]),
+        "measures": [_measure(lines, ledger, place) for place in range(len(parts(ceiling)))],
         "head": ["", "for what", *symbols(ceiling)],
-        "rows": [_row(entry) for entry in entries[-_ROWS:]],
+        "rows": [_row(line) for line in lines[-_ROWS:]],
         "sentences": _sentences(entries, ledger),
     }
 
 
-def _measure(entries: Sequence[Entry], ledger: Ledger, place: int) -> dict[str, Any]:
+def _lines(entries: Sequence[Entry]) -> list[Line]:
+    lines: list[Line] = []
+    for entry in entries:
+        what = f"{entry.label or 'no label'}{f' ({entry.mechanism})' if entry.mechanism else ''}"
+        amounts = parts(entry.charged)
+        if lines and lines[-1].what == what:
+            before = lines.pop()
+            amounts = tuple(a + b for a, b in zip(before.amounts, amounts, strict=True))
+            lines.append(Line(before.first, entry.number, what, amounts))
+        else:
+            lines.append(Line(entry.number, entry.number, what, amounts))
+    return lines
+
+
+def _measure(lines: Sequence[Line], ledger: Ledger, place: int) -> dict[str, Any]:
     """One bar: shares of the ceiling, the earliest charge first."""
     limit = parts(ledger.ceiling)[place]
-    charged = [parts(entry.charged)[place] for entry in entries]
+    charged = [line.amounts[place] for line in lines]
     early, latest = sum(charged[:-_ROWS], Fraction(0)), charged[-_ROWS:]
     return {
         "symbol": symbols(ledger.ceiling)[place],
@@ -117,9 +145,11 @@ def _measure(entries: Sequence[Entry], ledger: Ledger, place: int) -> dict[str, 
     }
 
 
-def _row(entry: Entry) -> list[str]:
-    what = f"{entry.label or 'no label'}{f' ({entry.mechanism})' if entry.mechanism else ''}"
-    return [str(entry.number), what, *(shown(part) for part in parts(entry.charged))]
+def _row(line: Line) -> list[str]:
+    several = line.last - line.first + 1
+    number = str(line.last) if several == 1 else f"{line.first}–{line.last}"
+    what = line.what if several == 1 else f"{line.what}, {several:,} times"
+    return [number, what, *(shown(part) for part in line.amounts)]
 
 
 def _sentences(entries: Sequence[Entry], ledger: Ledger) -> dict[str, str]:

@@ -21,6 +21,7 @@ from toolkit.core.arrays import Array
 from toolkit.planning.disclosure import bet
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, OneOf, browser_code
+from toolkit.show.widgets.kit.asking import Asked
 from toolkit.show.widgets.kit.still import say
 from toolkit.show.widgets.kit.words import bound, figure, fill, short, significant
 
@@ -64,9 +65,12 @@ class MechanismExplorer(Explorer):
     sensitivity : how far one person can move the statistic.
     delta : for Gaussian noise, the chance that the bound may fail.
     level : how often the noise is to stay within the error that is shown.
+    guess : whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("mechanism_explorer.js")
+    maker = "explore_mechanism"
+    asks = Asked("How far off is a release, at most, as often as is chosen?", "units")
 
     law = OneOf(*LAWS)
     epsilon = Between(_LEAST, _MOST, "below it noise drowns everything, above it it hides nobody")
@@ -81,9 +85,12 @@ class MechanismExplorer(Explorer):
         sensitivity: float = 1.0,
         delta: float = 1e-6,
         level: float = 0.95,
+        *,
+        guess: bool = False,
     ) -> None:
         super().__init__(
             table=mechanism_table(),
+            guess=guess,
             law=law,
             epsilon=epsilon,
             sensitivity=sensitivity,
@@ -95,6 +102,9 @@ class MechanismExplorer(Explorer):
     def mechanism(self) -> Mechanism:
         """The mechanism that is shown now."""
         return _mechanism(self.law, self.row["epsilon"], self.delta, self.sensitivity)
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["error"], significant(self.row["error"])
 
     def setting(self) -> str:
         delta = "" if self.law == "laplace" else f", delta {self.delta:.4g}"
@@ -121,13 +131,14 @@ def explore_mechanism(
     sensitivity: float = 1.0,
     delta: float = 1e-6,
     level: float = 0.95,
+    guess: bool = False,
 ) -> MechanismExplorer:
-    """The mechanism explorer in one call.
+    """The mechanism explorer in one call; with `guess` it asks for a prediction first.
 
     >>> explore_mechanism(epsilon=0.5)
     <MechanismExplorer: laplace, epsilon 0.5, sensitivity 1, level 0.95>
     """
-    return MechanismExplorer(law, epsilon, sensitivity, delta, level)
+    return MechanismExplorer(law, epsilon, sensitivity, delta, level, guess=guess)
 
 
 @lru_cache(maxsize=1)
@@ -315,5 +326,13 @@ def _dots(ax: Axes, values: list[float], error: float) -> None:
         stacks[column] = stacks.get(column, 0) + 1
         ax.plot([column * size], [stacks[column] - 0.5], "o", color=BLUE, markersize=8)
     ax.axvspan(-error, error, color=GREY, alpha=0.18, linewidth=0)
+    for side, words in ((-1, "← {} beyond"), (1, "{} beyond →")):
+        if beyond := sum(side * value > reach for value in values):
+            ax.annotate(
+                words.format(beyond),
+                (0.5 + side / 2, 0.9),
+                ha=("right", "left")[side < 0],
+                xycoords="axes fraction",
+            )
     ax.set(xlim=(-reach, reach), ylim=(0, max(8, max(stacks.values()) + 1)), yticks=[], xlabel="noise")
     ax.spines[["top", "right", "left"]].set_visible(False)

@@ -18,6 +18,7 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, location
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, browser_code
+from toolkit.show.widgets.kit.asking import Asked
 from toolkit.show.widgets.kit.still import say
 from toolkit.show.widgets.kit.words import figure, fill, short
 
@@ -49,15 +50,18 @@ class OutlierExplorer(Explorer):
     ----------
     salary : of the one, in thousands, from 0 to 1000.
     epsilon : of each release, from 0.25 to 4; small is private.
+    guess : whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("outlier_explorer.js")
+    maker = "explore_outlier"
+    asks = Asked("How large is the typical noise that the mean needs?", "thousand")
 
     salary = Between(0.0, TOP, "salaries are clamped to the bounds")
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it 501 people are too few, above it little is hidden")
 
-    def __init__(self, salary: float = 30.0, epsilon: float = 1.0) -> None:
-        super().__init__(table=outlier_table(), salary=salary, epsilon=epsilon)
+    def __init__(self, salary: float = 30.0, epsilon: float = 1.0, *, guess: bool = False) -> None:
+        super().__init__(table=outlier_table(), salary=salary, epsilon=epsilon, guess=guess)
 
     @property
     def statistics(self) -> dict[str, float]:
@@ -68,6 +72,9 @@ class OutlierExplorer(Explorer):
     def noise(self) -> dict[str, float]:
         """The root mean square of what privacy adds to each."""
         return dict(zip(NAMES, self.row["noise"], strict=True))
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["noise"][0], figure(self.row["noise"][0], 2)
 
     def setting(self) -> str:
         return f"one salary of {self.salary:.4g}, epsilon {self.epsilon:.4g}"
@@ -83,13 +90,13 @@ class OutlierExplorer(Explorer):
         self.row = outlier_row(self.salary, self.epsilon)
 
 
-def explore_outlier(salary: float = 30.0, *, epsilon: float = 1.0) -> OutlierExplorer:
-    """The outlier explorer in one call.
+def explore_outlier(salary: float = 30.0, *, epsilon: float = 1.0, guess: bool = False) -> OutlierExplorer:
+    """The outlier explorer in one call; with `guess` it asks for a prediction first.
 
     >>> explore_outlier(1000, epsilon=1)
     <OutlierExplorer: one salary of 1000, epsilon 1>
     """
-    return OutlierExplorer(salary, epsilon)
+    return OutlierExplorer(salary, epsilon, guess=guess)
 
 
 @lru_cache(maxsize=1)

@@ -16,6 +16,7 @@ from toolkit.core.loss import Pure
 from toolkit.planning.disclosure import guess_rate
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.kit.asking import Asked
 from toolkit.show.widgets.kit.still import say
 from toolkit.show.widgets.kit.words import at_most, bound, figure, fill, short
 from toolkit.show.widgets.stored.played_games import NOISES, SUMS, played, stored
@@ -44,15 +45,18 @@ class ReconstructionGame(Explorer):
     ----------
     sums : how many sums are published, each of a random half of the people; few are private.
     noise : the scale of the Laplace noise on each, from 0 to 1600; much is private.
+    guess : whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("reconstruction_game.js")
+    maker = "reconstruction_game"
+    asks = Asked("How many of 100 secrets has the attacker right, on average over the games?", "of 100")
 
     sums = Whole(1, SUMS[-1])
     noise = Between(0, NOISES[-1], "beyond it nothing is left to publish")
 
-    def __init__(self, sums: int = 400, noise: float = 3.0) -> None:
-        super().__init__(table=game_table(), sums=sums, noise=noise)
+    def __init__(self, sums: int = 400, noise: float = 3.0, *, guess: bool = False) -> None:
+        super().__init__(table=game_table(), sums=sums, noise=noise, guess=guess)
 
     @property
     def found(self) -> int:
@@ -65,6 +69,9 @@ class ReconstructionGame(Explorer):
         without noise.
         """
         return _loss(self.sums, self.noise)
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["mean"], figure(self.row["mean"], 0)
 
     def setting(self) -> str:
         return f"{self.sums:,} sums, noise {self.noise:.4g}"
@@ -80,14 +87,14 @@ class ReconstructionGame(Explorer):
         self.row = game_row(self.sums, self.noise)
 
 
-def reconstruction_game(sums: int = 400, *, noise: float = 3.0) -> ReconstructionGame:
-    """The game in one call.
+def reconstruction_game(sums: int = 400, *, noise: float = 3.0, guess: bool = False) -> ReconstructionGame:
+    """The game in one call; with `guess` it asks for a prediction first.
 
     >>> game = reconstruction_game(400, noise=1)
     >>> game, game.found
     (<ReconstructionGame: 400 sums, noise 1>, 100)
     """
-    return ReconstructionGame(sums, noise)
+    return ReconstructionGame(sums, noise, guess=guess)
 
 
 @lru_cache(maxsize=1)

@@ -23,6 +23,7 @@ from toolkit.planning.planner import plan
 from toolkit.planning.solution import Plan
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.kit.asking import QUESTION, Asked
 from toolkit.show.widgets.kit.still import say
 from toolkit.show.widgets.kit.words import figure, fill, short, three_digits
 from toolkit.show.widgets.stored.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, stored
@@ -63,9 +64,14 @@ class TradeoffExplorer(Explorer):
     n : number of respondents, from 100 to 100,000.
     prevalence : a guess of the share of yes: one of 0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5.
     margin : the margin to plan for: one of 0.01, 0.02, 0.03, 0.05, 0.1.
+    guess : whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("tradeoff_explorer.js")
+    maker, as_question = "explore_tradeoff", QUESTION
+    asks = Asked(
+        "For the wanted margin: how many people must be asked locally, each with their own noise?", "people"
+    )
 
     epsilon = Between(_LEAST, _MOST, "below it a survey is blind, above it bare")
     n = Whole(SIZES[0], SIZES[-1])
@@ -73,14 +79,25 @@ class TradeoffExplorer(Explorer):
     margin = Between(0, 1, "it is a share", strict=True)
 
     def __init__(
-        self, epsilon: float = 1.0, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03
+        self,
+        epsilon: float = 1.0,
+        n: int = 1000,
+        prevalence: float = 0.1,
+        margin: float = 0.03,
+        *,
+        guess: bool = False,
     ) -> None:
-        super().__init__(table=tradeoff_table(), epsilon=epsilon, n=n, prevalence=prevalence, margin=margin)
+        settings = {"epsilon": epsilon, "n": n, "prevalence": prevalence, "margin": margin}
+        super().__init__(table=tradeoff_table(), guess=guess, **settings)
 
     @property
     def plan(self) -> Plan:
         """The plan that is shown now: `plan.compare()` has all its numbers."""
         return plan(warner, prevalence=self.prevalence, epsilon=self.epsilon, n=self.n)
+
+    def truth(self) -> tuple[float, str]:
+        needed = three_digits(self.row["needed"]["local"])
+        return needed, figure(needed, 0)
 
     def setting(self) -> str:
         guess = f"prevalence {self.prevalence:.4g}, margin {self.margin:.4g}"
@@ -110,14 +127,19 @@ class TradeoffExplorer(Explorer):
 
 
 def explore_tradeoff(
-    epsilon: float = 1.0, *, n: int = 1000, prevalence: float = 0.1, margin: float = 0.03
+    epsilon: float = 1.0,
+    *,
+    n: int = 1000,
+    prevalence: float = 0.1,
+    margin: float = 0.03,
+    guess: bool = False,
 ) -> TradeoffExplorer:
-    """The tradeoff explorer in one call.
+    """The tradeoff explorer in one call; with `guess` it asks for a prediction first.
 
     >>> explore_tradeoff(0.5, n=2000)
     <TradeoffExplorer: epsilon 0.5, 2,000 respondents, prevalence 0.1, margin 0.03>
     """
-    return TradeoffExplorer(epsilon, n, prevalence, margin)
+    return TradeoffExplorer(epsilon, n, prevalence, margin, guess=guess)
 
 
 @lru_cache(maxsize=1)

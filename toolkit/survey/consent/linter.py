@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
 from toolkit.local.design import has_matrix
-from toolkit.survey.consent.statement import hangs_on_somebody, loss
+from toolkit.survey.consent.statement import declining, hangs_on_somebody, loss
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.language.labels import speaks_for_itself
 from toolkit.survey.language.phrases import Own, phrases
@@ -138,28 +138,13 @@ def _check_condition(
             "required = false",
             evade,
         )
-    if question.randomized and (way_out := _declining(other)) is not None:
+    if question.randomized and (way_out := declining(other)) is not None:
         evade = 'who declines tells something; make "prefer not to say" an option of the design instead'
         refuse(
             "a randomized question must not depend on a question that can be declined",
             f"{name!r} with {way_out!r}",
             evade,
         )
-
-
-def _declining(question: Question) -> str | int | None:
-    """The option by which people say that they would rather not answer, if there is one."""
-    parts = tuple(part for language in known_languages() for part in phrases(language)["refusing"].split("|"))
-    for option in question.options:
-        shown = question.labels.get(option, "")
-        words = (
-            " ".join([str(option), *([shown] if isinstance(shown, str) else shown.values())])
-            .lower()
-            .replace("_", " ")
-        )
-        if any(part in words for part in parts):
-            return option
-    return None
 
 
 def check_leaks(questions: Sequence[Question]) -> None:

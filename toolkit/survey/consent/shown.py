@@ -62,18 +62,20 @@ def shown_question(
         "required": question.required,
         "bounds": None if question.bounds is None else [_number(bound) for bound in question.bounds],
         "warning": words(question.warning),
-        "scale": _scale(question.design) if question.kind == "number" else None,
+        "scale": _scale_of(question),
     }
 
 
-def _scale(design: Randomizer | None) -> dict[str, Any] | None:
+def _scale_of(question: Question) -> dict[str, Any] | None:
+    return scale(question.design) if question.design is not None and question.kind == "number" else None
+
+
+def scale(design: Randomizer) -> dict[str, Any]:
     """How a report of a number is read on the scale that was asked for: `zero` plus so many times `step`,
     with so many `decimals`. With `bits`, the reports 0 and 1 are a no and a yes.
 
     A window of reports lies around the answer that it belongs to, half of it on either side.
     """
-    if design is None:
-        return None
     data = design.browser_data()
     span, unit = Fraction(*data["span"]), getattr(design, "unit", None)  # a deck's reports have a unit
     if unit is not None:

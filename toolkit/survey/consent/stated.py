@@ -10,8 +10,10 @@ from toolkit.local.wording import Voice
 from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.language.text import Text
 
-OPTIONAL = ("withdrawal",)
-"""What need not be said: without it people are told that nothing can be taken back."""
+OPTIONAL = ("withdrawal", "hashes")
+"""What need not be said: without the first people are told that nothing can be taken back; the second is
+where they can compare what their page shows at its end.
+"""
 
 THIS_MACHINE = "127.0.0.1"
 _OWN = (THIS_MACHINE, "localhost", "::1")
@@ -25,10 +27,15 @@ def missing(stated: Stated) -> list[str]:
     return [name for name, text in stated.items() if text is None and name not in OPTIONAL]
 
 
-def paragraphs(stated: Stated, language: str, own: Own | None = None) -> list[str]:
-    """One paragraph for each statement; that this is a demonstration while any is missing."""
+def paragraphs(stated: Stated, language: str, own: Own | None = None, *, paper: bool = False) -> list[str]:
+    """One paragraph for each statement; that this is a demonstration while any is missing. Paper has no
+    hashes.
+    """
     voice = Voice(phrases(language, own))
-    told = [voice.say(name, words=text[language]) for name, text in stated.items() if text is not None]
+    said = {
+        name: text for name, text in stated.items() if text is not None and not (paper and name == "hashes")
+    }
+    told = [voice.say(name, words=text[language]) for name, text in said.items()]
     return [*told, *([voice.say("demonstration")] if missing(stated) else [])]
 
 

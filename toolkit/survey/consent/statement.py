@@ -10,6 +10,7 @@ from toolkit.core.loss import Pure
 from toolkit.local.wording import USUAL, Voice, sentences
 from toolkit.local.wording.odds import ON_SOMEBODY
 from toolkit.survey.language.phrases import OWN, Own, phrases
+from toolkit.survey.language.phrases import languages as known_languages
 from toolkit.survey.language.text import in_language
 from toolkit.survey.question import Question
 from toolkit.survey.writing.dates import Day
@@ -49,7 +50,10 @@ def promise(
     if plain:
         paragraphs.append(voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain)))
     trust = [] if paper else [_trust(randomized, voice)]
-    return [*paragraphs, voice.say("no_skip"), *trust, *end, *until(last, language, own)]
+    left_out = " ".join(
+        [voice.say("no_skip_paper" if paper else "no_skip"), *_declined(randomized, language, voice)]
+    )
+    return [*paragraphs, left_out, *trust, *end, *until(last, language, own)]
 
 
 def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
@@ -143,6 +147,19 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice) -> 
     return [voice.say("total_rest", questions=named, guess=guess)]
 
 
+def _declined(randomized: Sequence[Question], language: str, voice: Voice) -> list[str]:
+    """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
+    offering = [
+        (question, way_out) for question in randomized if (way_out := declining(question)) is not None
+    ]
+    if not offering:
+        return []
+    labels = [one.in_language(language).label(way_out, language, voice.phrases) for one, way_out in offering]
+    named = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
+    hidden = loss(randomized).epsilon <= USUAL  # one wish to say nothing may stand behind all of them
+    return [voice.say("may_decline", answers=named), *([voice.say("decline_hidden")] if hidden else [])]
+
+
 def _trust(randomized: Sequence[Question], voice: Voice) -> str:
     modes = {question.mode for question in randomized}
     told = [voice.say("trust_phone")] if modes != {"physical"} else []
@@ -168,3 +185,18 @@ def _final(voice: Voice, withdrawal: bool, paper: bool) -> list[str]:
 def _short(question: Question, language: str) -> str:
     words = " ".join(in_language(question.text, language)[language].split())
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST].rstrip()}…"
+
+
+def declining(question: Question) -> str | int | None:
+    """The option by which people say that they would rather not answer, if there is one."""
+    parts = tuple(part for language in known_languages() for part in phrases(language)["refusing"].split("|"))
+    for option in question.options:
+        shown = question.labels.get(option, "")
+        words = (
+            " ".join([str(option), *([shown] if isinstance(shown, str) else shown.values())])
+            .lower()
+            .replace("_", " ")
+        )
+        if any(part in words for part in parts):
+            return option
+    return None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from toolkit.analysis.findings import Findings
 from toolkit.core.above import above
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
@@ -47,6 +48,7 @@ class Finding:
 class Results:
     """All findings of a survey, and how far they can be trusted.
 
+    `analysis` : the same estimates, with their designs, as `toolkit.analysis.estimates` makes them.
     `understood` : how many passed the comprehension check, and how many took it. `attention` : for each
     anchor question the share of people who did not answer at random. `groupless` : how many people are in no
     group, as their answer to the plain question that they are sorted by is missing. `remarks` : sentences
@@ -54,12 +56,17 @@ class Results:
     """
 
     survey: Survey
-    by: tuple[str, ...]
+    analysis: Findings
     findings: tuple[Finding, ...]
     understood: tuple[int, int] | None
     attention: Mapping[str, Estimate]
     groupless: int = 0
     remarks: tuple[str, ...] = ()
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """The plain questions that people are sorted by."""
+        return self.analysis.by
 
     def __getitem__(self, name: str) -> Any:
         """The estimate of a question; if there are groups, one for each of them."""
@@ -91,7 +98,43 @@ class Results:
             f"{left:,} of {len(self.findings):,} estimates are not shown before the end, as fewer than "
             f"{minimum:,} answered."
         )
-        return replace(self, findings=kept, remarks=(*self.remarks, told))
+        shown = self.analysis.from_minimum(minimum)
+        return replace(self, analysis=shown, findings=kept, remarks=(*self.remarks, told))
+
+    def differences(
+        self, reference: Any, *, adjust: str | None = None, level: float = 0.95
+    ) -> "pd.DataFrame":
+        """Every group less the reference, for each question and option, with a test of no difference.
+
+        `reference` : a group, as `by` has it; of several questions a tuple. `adjust` : "holm" or
+        "bonferroni", for all tests of the table together.
+        """
+        return self.analysis.differences(reference, adjust=adjust, level=level)
+
+    def joint(self, first: str, second: str) -> Any:
+        """Two hidden questions together: a share for each pair of answers; if there are groups, for each."""
+        return self.analysis.joint(first, second)
+
+    @property
+    def missing(self) -> "pd.DataFrame":
+        """What became of every row, for each question and group; the counts add up to `rows`.
+
+        Rows without a group are a row of their own.
+        """
+        pd = extra("pandas")
+        told = [
+            {"question": one.question, **dict(zip(self.by, one.group, strict=True))}
+            | {"rows": sum(_people(one.turnout).values()), **_people(one.turnout), "missing group": 0}
+            for one in self.findings
+        ]
+        if self.groupless:
+            nobody = _people(Turnout("", (), 0, 0, 0, 0))
+            told += [
+                {"question": name, **dict.fromkeys(self.by), "rows": self.groupless, **nobody}
+                | {"missing group": self.groupless}
+                for name in dict.fromkeys(one.question for one in self.findings)
+            ]
+        return pd.DataFrame(told)
 
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """One row for each question, group and option: estimate, standard error, interval, fit, people, and
@@ -156,7 +199,7 @@ class Results:
 
     def rows(self, name: str, level: float = 0.95) -> list[Row]:
         """The lines of one question's table, as text."""
-        found = [(finding.group, finding.estimate) for finding in self._of(name)]
+        found = [one for one in self.analysis.found if one.question == name]
         return rows_of(self.survey, self.survey[name], self.by, found, checked_level(level))
 
     def plot(self, level: float = 0.95) -> Any:

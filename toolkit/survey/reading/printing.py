@@ -7,10 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
-from toolkit.core.estimate import Estimate
-from toolkit.core.inference.digits import decimals_of, fixed, fixed_between
+from toolkit.analysis.found import Found
+from toolkit.analysis.printing import lines_of
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
@@ -50,48 +48,20 @@ def label_of(survey: Survey, name: str, option: Any) -> str:
 
 
 def rows_of(
-    survey: Survey,
-    question: Question,
-    by: Sequence[str],
-    found: Iterable[tuple[tuple[Any, ...], Estimate]],
-    level: float = 0.95,
+    survey: Survey, question: Question, by: Sequence[str], found: Iterable[Found], level: float = 0.95
 ) -> list[Row]:
-    """The lines of one question's table, for each group and option, with decimals that two digits of the
-    least error reach.
-    """
-    scale = 100.0 if question.is_share else 1.0
-    lines = [
-        (group, option, tuple(scale * float(number) for number in numbers), empty, estimate)
-        for group, estimate in found
-        for option, numbers, empty in _entries(estimate, level)
-    ]
-    decimals = decimals_of([numbers for _, _, numbers, empty, _ in lines if not empty])
-    unit = " %" if question.is_share else ""
+    """The lines of one question's table, for each group and option, in the words that people read."""
     return [
         Row(
-            tuple(label_of(survey, name, value) for name, value in zip(by, group, strict=True)),
-            label_of(survey, question.name, option),
-            fixed(numbers[0], decimals, unit),
-            fixed(numbers[1], decimals, " points" if unit else ""),
-            _none(estimate) if empty else fixed_between(numbers[2], numbers[3], decimals, unit),
-            estimate.n or 0,
+            tuple(label_of(survey, name, value) for name, value in zip(by, line.found.group, strict=True)),
+            label_of(survey, question.name, line.option),
+            line.estimate,
+            line.se,
+            line.interval,
+            line.found.used,
         )
-        for group, option, numbers, empty, estimate in lines
+        for line in lines_of(found, level, share=question.is_share)
     ]
-
-
-def _entries(estimate: Estimate, level: float) -> Iterable[tuple[Any, Sequence[float], bool]]:
-    """Label; value, standard error and limits; and whether there are no limits because no share fits."""
-    interval = estimate.interval(level)
-    columns = [np.atleast_1d(part) for part in (estimate.value, estimate.se, interval.low, interval.high)]
-    empty = np.broadcast_to(interval.empty, len(estimate.labels))
-    return [
-        (label, [column[i] for column in columns], bool(empty[i])) for i, label in enumerate(estimate.labels)
-    ]
-
-
-def _none(estimate: Estimate) -> str:
-    return f"no {'value' if estimate.fit is None else estimate.fit.of} fits"
 
 
 def html_table(rows: Sequence[Row], by: Mapping[str, str], level: float) -> str:

@@ -91,6 +91,7 @@ def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> I
         "legend": _legend(shown, words),
         "given": "you_tapped" if tapped else "you_answered",
         "screens": [f"ask:{name}", *([f"{_AFTER[mode]}:{name}"] if mode in _AFTER else [])],
+        "odds": _odds(shown),
         "before": _before(shown, _texts(words, f"{mode}_note" if note is None else note)),
         "sets": randomizer.get("kind") in _SETS,
         "truths": shown["bounds"]
@@ -158,15 +159,21 @@ def _before(shown: Item, note: Mapping[str, str]) -> list[tuple[str, Mapping[str
     """What stands between a question and its field, in order: the kind of each paragraph, and its words by
     language.
     """
-    odds = shown.get("odds")
-    lines = None if odds is None else {code: "\n".join(odds[code]) for code in odds}
     parts = (
         ("note", shown.get("help")),
         ("note", note),
         ("lead", shown.get("instructions")),
         ("lead", shown.get("warning")),
     )
-    return [(kind, text) for kind, text in (*parts, ("odds", lines)) if text is not None]
+    return [(kind, text) for kind, text in (*parts, ("odds", _odds(shown))) if text is not None]
+
+
+def _odds(shown: Item) -> dict[str, str] | None:
+    """What is received how often, and what it proves: on the question's own screen, and on that of the
+    consent for whoever asks.
+    """
+    odds = shown.get("odds")
+    return None if odds is None else {code: "\n".join(odds[code]) for code in odds}
 
 
 def verifying(asked: Sequence[Item]) -> list[str]:

@@ -40,6 +40,7 @@ def page(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str] = 
         "direction": words["direction"],
         "title": html.escape(data["title"][first]),
         "modules": _MODULES,
+        "style": client.asset("style.css").decode(),
         **{name: html.escape(words[name]) for name in ("moment", "loading", "cut")},
         "data": as_block(data),
     }

@@ -1,10 +1,9 @@
 // The way through the survey: which screen is shown, what comes next, how it ends.
 
 import { sheet } from "./answers.js";
-import { appear, fill, make, say, speech } from "./elements.js";
 import { answered, send, shelf } from "./queue.js";
 import { hex } from "./randomizer.js";
-import { footer, screens } from "./screens.js";
+import { appear, fill, footer, make, say, screens, speech } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
 const kept = shelf(survey, "localStorage");

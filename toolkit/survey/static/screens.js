@@ -1,10 +1,90 @@
-// What each screen shows: a list of elements, with a heading. An item is a question.
+// What each screen shows: a list of elements, with a heading. An item is a question. Texts become text nodes, never HTML.
 
 import { randomized } from "./answers.js";
-import { appear, back, button, code, details, entitle, fact, figure, fill, heading } from "./elements.js";
-import { key, lead, make, note, p, row, say, speech, wheel } from "./elements.js";
 import { readings, written } from "./numbers.js";
 import { cell, words } from "./randomizer.js";
+
+// The language that is spoken: its code, its words, the survey's title.
+export const speech = {};
+
+// A word by its name, or a text of the survey, with values put in.
+export function say(text, values = {}) {
+  const found = typeof text === "string" ? speech.words[text] : text[speech.code];
+  return found.replace(/\{(\w+)\}/g, (all, name) => (values.hasOwnProperty(name) ? values[name] : all));
+}
+
+const figure = (value, decimals = 12) => written(value, decimals, speech.words);
+
+// An element with attributes (functions are listeners) and children (elements, strings, or nothing).
+export function make(tag, attributes, ...children) {
+  const space = /^(svg|path|line|text)$/.test(tag) ? "2000/svg" : "1999/xhtml";
+  const element = document.createElementNS("http://www.w3.org/" + space, tag);
+  Object.entries(attributes).forEach(([name, value]) => {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (name === "style") Object.assign(element.style, value);
+    else if (value !== undefined) element.setAttribute(name, value);
+  });
+  return fill(element, children);
+}
+
+export function fill(element, children) {
+  element.textContent = "";
+  element.append(...children.filter(Boolean));
+  return element;
+}
+
+const p = (words, kind) => make("p", { class: kind }, words);
+const note = (word) => p(say(word), "note");
+const lead = (word) => p(say(word), "lead");
+const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
+const back = (word) => button(word, () => history.back(), "quiet");
+const row = (...children) => make("div", { class: "row" }, ...children);
+const code = (words) => make("pre", { dir: "ltr" }, words);
+const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
+const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
+
+const heading = (...children) => make("h1", { tabindex: -1 }, ...children);
+
+// Browsers keep titles in their history: the screen, but no question; and whether something is wrong.
+function entitle(wrong) {
+  const { textContent } = document.querySelector("h1 .count") || document.querySelector("h1");
+  const parts = new Set([textContent, say(speech.title)]);
+  document.title = (wrong ? say("error") + ": " : "") + [...parts].join(" – ");
+}
+
+// The second half of a double tap meets what nobody has seen: for 350 milliseconds a tap means nothing.
+let appeared;
+export function appear() {
+  appeared = performance.now();
+  entitle();
+}
+addEventListener("click", (event) => {
+  if (!event.detail || event.timeStamp - appeared > 350) return; // a key has no second half
+  event.preventDefault();
+  event.stopPropagation();
+}, true);
+
+// A wheel with sectors of these sizes, its hand at the drawn number. Words beside it say all of it.
+function wheel({ randomizer }, sizes, parts, drawn) {
+  const whole = randomizer.denominator;
+  const at = (turn, far) => [Math.sin(turn) * far, -Math.cos(turn) * far].map((x) => x.toFixed(2));
+  const arc = (turn) => "A48 48 0 0 1 " + at(turn, 48);
+  let end = 0;
+  const sectors = sizes.map((size, i) => {
+    const [from, middle, to] = [end, end + size / 2, (end += size)].map((x) => (2 * Math.PI * x) / whole);
+    const [x, y] = at(middle, 41);
+    return [
+      size && make("path", { style: { fill: `var(--s${parts[i].colour})` }, d: "M0 0L" + at(from, 48) + arc(middle) + arc(to) + "Z" }),
+      size > 0.08 * whole && make("text", { x, y }, parts[i].mark),
+    ];
+  });
+  const transform = `rotate(${1080 + (360 * (drawn + 0.5)) / whole}deg)`;
+  const hand = make("line", { class: "hand", y2: -33, style: { transform } });
+  return make("svg", { class: "wheel", viewBox: "-50 -50 100 100", "aria-hidden": true }, ...[].concat(...sectors), hand);
+}
+
+const key = (parts) =>
+  row(...parts.map(({ named, colour }) => make("span", { style: { background: `var(--s${colour})` } }, say(named))));
 
 const quoted = (option) => say(option.quoted);
 const listed = (item, codes) => codes.map((one) => quoted(item.options[one])).join(", ") || say("none");
@@ -39,11 +119,15 @@ function path(sheet, item) {
 export const screens = {
   consent({ survey, speak, takePart, anew, keeps }) {
     const others = survey.languages.filter((code) => code !== speech.code);
+    const asked = {}; // by their odds
+    survey.questions.forEach(({ text, odds }) => odds && (asked[say(odds)] = (asked[say(odds)] || "") + say(text) + "\n"));
+    const chances = Object.entries(asked).map(([odds, texts]) => p(texts + odds, "odds"));
     return [
       heading(say(survey.title)),
       row(...others.map((lang) => make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
       anew && lead("anew"),
       ...survey.consent[speech.code].map((text, i) => p(text, i ? undefined : "lead")),
+      chances.length && details("odds_each", ...chances),
       !keeps && p(say("keeps_nothing")),
       note("decline"),
       button("take_part", takePart),
@@ -83,7 +167,7 @@ export const screens = {
       item.heading === "practice" && p(say("practice"), "count"),
       heading(say("sent_title")),
       ...(reports.length ? [wheel(item, randomizer.weights[sheet.answer(item)], reports, sheet.draw(item)), key(reports)] : []),
-      make("div", { class: "after" }, path(sheet, item), item.deniable && lead("deniable")),
+      make("div", { class: reports.length && "after" }, path(sheet, item), item.deniable && lead("deniable")),
       trial(item),
       note("no_reroll"),
       row(back("change"), button("next", next)),

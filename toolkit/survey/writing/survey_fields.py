@@ -17,9 +17,10 @@ from toolkit.survey.language.text import (
     in_language,
 )
 
-STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval")
+STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval", "hashes")
 """What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
-answers are kept, what is published, how to take something back, who approved it.
+answers are kept, what is published, how to take something back, who approved it, where the page's two
+hashes can be compared.
 """
 
 STEP = 10

@@ -1,7 +1,6 @@
 """Bad input: each is refused with a sentence that names the column or counts the rows, and quotes nobody."""
 
 import traceback
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,9 +9,9 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.analysis.reference_survey import COINS, DIE, survey
+from tests.analysis.reference_survey import BIRTHDAY, COINS, DIE, survey
 from toolkit import k_ary
-from toolkit.analysis import logistic, multinomial, predictor
+from toolkit.analysis import Sample, logistic, multinomial, predictor
 from toolkit.analysis.regression.reading.channel import through
 from toolkit.analysis.regression.reading.columns import absent, column, groups
 from toolkit.analysis.regression.reading.covariates import from_arrays, sides, standardised
@@ -117,6 +116,10 @@ def test_polars_pyarrow_and_mappings_give_the_fit_of_pandas(kind: Any) -> None:
         pd.Series(np.where(DATA.forced, "yes", "no"), dtype="category"),
         DATA.forced.astype("Int64"),
         DATA.forced.astype(float),
+        np.where(DATA.forced, " YES", "No"),
+        np.where(DATA.forced, "1", "0"),
+        DATA.forced.astype("boolean"),
+        DATA.forced.map({0: "nein", 1: 1}),
     ],
 )
 def test_reports_of_any_kind_are_read(reports: Any) -> None:
@@ -160,7 +163,7 @@ def test_rows_of_lists_are_read() -> None:
 
 def test_no_message_quotes_a_person() -> None:
     """Labels of the design may be in a message; the answers that people gave may not."""
-    with pytest.raises(ValueError, match="reports must be among the options") as problem:
+    with pytest.raises(ValueError, match="must hold reports of its design") as problem:
         logistic("forced ~ female", DATA.assign(forced="I did it"), DIE)
     assert "I did it" not in str(problem.value)
     secret = "-".join(["a", "secret"])
@@ -169,23 +172,12 @@ def test_no_message_quotes_a_person() -> None:
     assert secret not in "".join(traceback.format_exception(problem.value))
 
 
-@dataclass(frozen=True)
-class Drawn:
-    """What a model reads of a `Sample`."""
-
-    weights: Any = None
-    strata: Any = None
-    clusters: Any = None
-    population: Any = None
-    lonely: str = "refuse"
-
-
 def test_a_sample_is_its_weights_strata_and_clusters() -> None:
     data = survey()
     given = logistic("forced ~ female", data, DIE, weights="weight", strata="stratum", clusters="psu")
-    drawn = Drawn(data.weight, data.stratum, data.psu)
+    drawn = Sample(data.weight, data.stratum, data.psu)
     found = logistic("forced ~ female", data, DIE, sample=drawn)
-    assert np.array_equal(found.se, given.se)
+    assert np.allclose(found.se, given.se, rtol=1e-12)
     assert np.array_equal(found.value, given.value)
     assert multinomial("forced ~ female", data, DIE, sample=drawn).interval().method == "t"
     assert predictor("outcome ~ forced", data, {"forced": DIE}, sample=drawn).interval().method == "t"
@@ -194,13 +186,47 @@ def test_a_sample_is_its_weights_strata_and_clusters() -> None:
 @pytest.mark.parametrize(
     ("options", "sentence"),
     [
-        ({"sample": Drawn(DATA.weight), "weights": DATA.weight}, "`sample` must be given alone"),
+        ({"sample": Sample(DATA.weight), "weights": DATA.weight}, "`sample` must be given alone"),
         ({"sample": DATA.weight.to_numpy()}, "`sample` must be a Sample, got ndarray"),
-        ({"sample": Drawn(DATA.weight, population=10)}, "`sample` must have no population here"),
-        ({"sample": Drawn(DATA.weight, lonely="centre")}, "`sample` must have no lonely here"),
-        ({"sample": Drawn(DATA.weight[:9].to_numpy())}, "one value for each row of the data"),
+        ({"sample": Sample(DATA.weight[:9].to_numpy())}, "must have 9 rows, as the sample has, got 400"),
     ],
 )
-def test_what_a_model_cannot_use_of_a_sample_is_refused(options: dict[str, Any], sentence: str) -> None:
+def test_a_sample_of_other_rows_or_beside_its_parts_is_refused(
+    options: dict[str, Any], sentence: str
+) -> None:
     with pytest.raises((ValueError, TypeError), match=sentence):
         logistic("forced ~ female", DATA, DIE, **options)
+
+
+def test_empty_text_is_no_report_and_other_words_are_refused_without_being_quoted() -> None:
+    words = DATA.assign(word=np.where(DATA.forced, "Yes", "no")).assign(
+        word=lambda one: one.word.where(DATA.index % 40 > 0, " ")
+    )
+    assert logistic("word ~ female", words, DIE, missing="drop").rows["reports"] == 10
+    with pytest.raises(ValueError, match="10 in reports"):
+        logistic("word ~ female", words, DIE)
+    with pytest.raises(ValueError, match=r"must hold reports of its design \(no, yes\), got 10") as problem:
+        logistic("word ~ female", words.replace(" ", "I did it"), DIE, missing="drop")
+    assert "I did it" not in str(problem.value)
+
+
+def test_what_crosswise_ones_and_zeros_mean_is_what_the_design_makes_and_words_are_not_guessed() -> None:
+    codes = logistic("crosswise ~ female", DATA, BIRTHDAY)
+    labels = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "Same", "different"))
+    assert np.array_equal(codes.value, logistic("crosswise ~ female", labels, BIRTHDAY).value)
+    guessed = DATA.assign(crosswise=np.where(DATA.crosswise == 1, "yes", "no"))
+    with pytest.raises(ValueError, match=r"\(different, same\), got 400 of 400 rows with something else"):
+        logistic("crosswise ~ female", guessed, BIRTHDAY)
+
+
+def test_codes_for_no_answer_are_left_out_of_models_as_of_estimates() -> None:
+    coded = DATA.assign(forced=DATA.forced.where(DATA.index % 50 > 0, 9))
+    for kind in (int, float, str):
+        frame = coded.assign(forced=coded.forced.astype(kind).astype(object) if kind is str else coded.forced)
+        fit = logistic("forced ~ female", frame, DIE, missing=(9, "refused"))
+        assert fit.rows == {"used": 392, "reports": 8, "covariates": 0}
+        assert np.array_equal(fit.value, logistic("forced ~ female", DATA[DATA.index % 50 > 0], DIE).value)
+    hidden = predictor("outcome ~ forced", coded, {"forced": DIE}, missing=9)
+    assert hidden.rows["forced"] == 8
+    with pytest.raises(ValueError, match="`missing` must not name a report"):
+        logistic("forced ~ female", DATA, DIE, missing=(1,))

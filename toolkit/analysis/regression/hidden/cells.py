@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.channel import Channel, through
+from toolkit.analysis.regression.reading.channel import Channel, missing_codes, through, unsaid
 from toolkit.analysis.regression.reading.columns import (
-    absent,
     as_frame,
     column,
     numbers,
@@ -24,8 +23,9 @@ from toolkit.analysis.regression.reading.covariates import (
     terms_without,
     variables,
 )
-from toolkit.analysis.regression.reading.people import People, people
-from toolkit.analysis.regression.reading.rows import SAMPLING, complete, dropped_notes, sampling_columns
+from toolkit.analysis.regression.reading.people import People
+from toolkit.analysis.regression.reading.pushed import counted_rows, stays_away
+from toolkit.analysis.regression.reading.rows import complete, gaps_in, sampling_columns, who
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
@@ -45,6 +45,7 @@ class Hidden:
     channels: tuple[Channel, ...]
     people: People
     dropped: Mapping[str, int]
+    said: tuple[str, ...] = ()
 
     @property
     def cells(self) -> list[tuple[int, ...]]:
@@ -68,7 +69,7 @@ class Hidden:
     @property
     def notes(self) -> tuple[str, ...]:
         assumed = "given the truth, the outcome is taken to be independent of the report"
-        return (assumed, *dropped_notes(self.dropped, self.people.rows))
+        return (assumed, *self.said)
 
 
 def combinations(items: tuple[str, ...]) -> list[tuple[int, ...]]:
@@ -77,10 +78,14 @@ def combinations(items: tuple[str, ...]) -> list[tuple[int, ...]]:
 
 
 def read_hidden(
-    formula: str, data: Any, designs: Any, truth: str | None, sampling: Mapping[str, Any], missing: str
+    formula: str, data: Any, designs: Any, truth: str | None, sampling: Mapping[str, Any], missing: Any
 ) -> Hidden:
     """A formula with randomized answers on its right side, and a frame."""
-    frame, (left, right) = as_frame(data), sides(formula)
+    left, right = sides(formula)
+    if stays_away(data):
+        told = variables(truth.strip().removeprefix("~").strip(), data) if truth is not None else ()
+        data, sampling = counted_rows(data, [left, *variables(right, data), *told], sampling)
+    frame = as_frame(data)
     items = _items(designs, variables(right, frame))
     truth_side = terms_without(right, items) if truth is None else truth.strip().removeprefix("~").strip()
     covariates = tuple(set(variables(right, frame)) | set(variables(truth_side, frame)) - set(items))
@@ -89,9 +94,13 @@ def read_hidden(
     columns = {"outcome": column(frame, left, "the outcome")}
     columns |= {item: column(frame, item, "reports") for item in items}
     columns |= sampling_columns(frame, sampling)
-    gaps = {what: absent(values) for what, values in columns.items()}
+    gaps = gaps_in(columns, sampling)
+    way, codes = missing_codes(missing)
+    for item in items:
+        gaps[item] |= unsaid(columns[item], codes)
     gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
-    kept, dropped = complete(gaps, missing)
+    kept, dropped = complete(gaps, way, columns.get("times"))
+    drawn, said = who(columns, kept, sampling, dropped)
     used, columns = some_rows(frame, kept), {what: values[kept] for what, values in columns.items()}
     count = int(kept.sum())
     empty = _with_truths(used, items, (0,) * len(items), count)
@@ -102,9 +111,10 @@ def read_hidden(
         labels=made.labels,
         truths=from_formula(truth_side, empty),
         items=items,
-        channels=tuple(through(columns[item], designs[item], None) for item in items),
-        people=people(count, *(columns.get(name) for name in SAMPLING)),
+        channels=tuple(through(columns[item], designs[item], None, codes) for item in items),
+        people=drawn,
         dropped=dropped,
+        said=said,
     )
 
 

@@ -55,7 +55,7 @@ def predictor(
     strata: Any = None,
     clusters: Any = None,
     times: Any = None,
-    missing: Literal["refuse", "drop"] = "refuse",
+    missing: Any = "refuse",
 ) -> PredictorFit:
     """Regression of an outcome on truths that are seen through randomized reports, one or several.
 
@@ -150,7 +150,7 @@ def _as_fit(
     return PredictorFit(
         _estimate(value, outcome_cov, rows.labels, rows, method),
         model.log_likelihood(at) - float(mass.sum()) * np.log(scale),
-        {"used": rows.people.rows, **rows.dropped},
+        {"used": rows.people.n, **rows.dropped},
         f"{family} regression on {'a randomized answer' if len(rows.items) == 1 else 'randomized answers'}",
         _footing(rows, family, kind),
         _estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows, f"model of the truth; {method}"),

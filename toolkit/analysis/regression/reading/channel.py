@@ -1,6 +1,7 @@
 """The designs that reports came through, row by row: one for all people, or one for each way of asking."""
 
-from collections.abc import Iterator, Mapping
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -8,13 +9,17 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.analysis.reading.asked import Asked, with_matrix
+from toolkit.analysis.reading.cells import Reader, cell_key
 from toolkit.analysis.regression.reading.columns import Column
-from toolkit.core.arrays import Array, Labels
-from toolkit.core.checks import refuse
+from toolkit.core.arrays import Array, Labels, Mask
+from toolkit.core.checks import choice, refuse
 from toolkit.core.loss import Pure
+from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import encode
 
+_ADVICE = "leave empty what is no answer, or say what stands for it with missing=(…)"
 _LEAST = 1e-150  # and its square is still a float
 
 
@@ -85,14 +90,17 @@ class Channel:
         return kappa, slope
 
 
-def through(reports: Column, design: Any, ways: Column | None) -> Channel:
-    """Reports read by their designs; `ways` says for each row which one of a mapping of designs it is."""
+def through(reports: Column, design: Any, ways: Column | None, missing: tuple[Any, ...] = ()) -> Channel:
+    """Reports read by their designs; `ways` says for each row which one of a mapping of designs it is.
+
+    `missing` : what stood for no answer, and must not be a report.
+    """
     if ways is None:
         if isinstance(design, Mapping) and "weights" not in design:
             refuse("`design_by` must say which design is whose", "none", f"there are {len(design)} designs")
         found = (_with_matrix(design),)
-        codes = encode(reports, found[0].report_options, "reports").codes
-        return Channel(found, np.zeros(len(codes), dtype=np.intp), codes.astype(np.intp))
+        codes = _codes(reports, found[0], missing)
+        return Channel(found, np.zeros(len(codes), dtype=np.intp), codes)
     if not isinstance(design, Mapping):
         refuse(
             "`design_by` needs a mapping of designs",
@@ -113,18 +121,53 @@ def through(reports: Column, design: Any, ways: Column | None) -> Channel:
         mine = np.flatnonzero(ways == key)
         which[mine] = place
         if len(mine):
-            found_codes[mine] = encode(reports[mine], one.report_options, "reports").codes
+            found_codes[mine] = _codes(reports[mine], one, missing)
     if unknown := int(np.count_nonzero(which < 0)):
         rule = f"`design_by` must hold the keys of `design` ({', '.join(map(str, design))})"
         refuse(rule, f"{unknown} of {len(ways)} rows that do not", "their reports cannot be read")
     return Channel(designs, which, found_codes)
 
 
+def unsaid(reports: Column, codes: tuple[Any, ...] = ()) -> Mask:
+    """Which reports are nobody's answer: empty text, or what was said to stand for none."""
+    if reports.dtype.kind not in "OUT" and not codes:
+        return np.zeros(len(reports), dtype=bool)
+    keys, given = {"", *map(cell_key, codes)}, reports.tolist()
+    none = {report for report in set(given) if cell_key(report) in keys}
+    return np.fromiter((report in none for report in given), dtype=bool, count=len(given))
+
+
+def missing_codes(missing: Any) -> tuple[str, tuple[Any, ...]]:
+    """What becomes of rows with missing values, and what stands for a missing report, besides empty cells.
+
+    >>> missing_codes("refuse"), missing_codes((9, "refused"))
+    (('refuse', ()), ('drop', (9, 'refused')))
+    """
+    if isinstance(missing, str):
+        return choice(missing, "missing", ("refuse", "drop")), ()
+    return "drop", tuple(missing) if isinstance(missing, Iterable) else (missing,)
+
+
+def _codes(reports: Column, design: Design, missing: tuple[Any, ...]) -> npt.NDArray[np.intp]:
+    """Reports as codes. Numbers and truth values are those that the design itself makes; text is read as
+    everywhere in an analysis: labels in any case, and the usual words for yes and no.
+    """
+    reader = Reader("reports", design, missing, _ADVICE)
+    if reports.dtype.kind == "O" and not any(isinstance(report, str) for report in reports):
+        reports = np.asarray(reports.tolist())
+    if reports.dtype.kind not in "OUT":
+        return encode(reports, design.report_options, "reports").codes.astype(np.intp)
+    given = reports.tolist()
+    counts = Counter(given)
+    read = reader.read_all(counts.items())
+    code = dict(zip(counts, (code for code, _ in read), strict=True))
+    return np.fromiter((code[report] for report in given), dtype=np.intp, count=len(given))
+
+
 def _with_matrix(design: Any) -> Design:
-    """A design, or what its `to_dict` wrote."""
-    if isinstance(design, dict):
-        return Design.from_dict(design)
-    if not isinstance(design, Design):
+    """What has a table of probabilities, or the data that its `to_dict` wrote."""
+    made = restore(design) if isinstance(design, dict) else design
+    if not isinstance(made, Asked) or isinstance(made, type) or not with_matrix(made):
         consequence = "give a design such as warner('3/4'); a bare name leaves its probabilities open"
         refuse("`design` must be a Design", type(design).__name__, consequence, TypeError)
-    return design
+    return made

@@ -31,6 +31,8 @@ def column(data: Any, given: Any, what: str) -> Column:
 
 def names(data: Any) -> tuple[str, ...]:
     """The columns' names: of pandas, polars and pyarrow, and of a mapping of names to arrays."""
+    if type(data).__name__ == "LazyFrame":  # of polars, whose own way to ask for them warns
+        return tuple(data.collect_schema().names())
     found = data if isinstance(data, dict) else getattr(data, "column_names", getattr(data, "columns", ()))
     return tuple(str(name) for name in found)
 

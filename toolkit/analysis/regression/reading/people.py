@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.reading.columns import Column, groups, numbers
+from toolkit.analysis.regression.reading.drawn import Drawn
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 
@@ -25,6 +26,7 @@ class People:
     weights : how much each person of a row weighs.
     times : how many persons a row stands for.
     strata, clusters : groups as codes; clusters are told apart within their strata.
+    drawn : a sample in their place, which knows all of this, and more.
     """
 
     rows: int
@@ -32,11 +34,19 @@ class People:
     times: Array | None = None
     strata: Groups | None = None
     clusters: Groups | None = None
+    drawn: Drawn | None = None
+
+    @property
+    def described(self) -> list[str]:
+        """What is known of how they were drawn, in words."""
+        if self.drawn is not None:
+            return self.drawn.described
+        return [name for name in ("weights", "strata", "clusters") if getattr(self, name) is not None]
 
     @property
     def complex(self) -> bool:
         """Whether the sample is more than independent persons who weigh the same."""
-        return self.weights is not None or self.strata is not None or self.clusters is not None
+        return bool(self.described)
 
     @cached_property
     def n(self) -> int:
@@ -63,6 +73,8 @@ class People:
     @property
     def df(self) -> int:
         """Degrees of freedom: sampling units minus strata."""
+        if self.drawn is not None:
+            return self.drawn.units.df
         sizes = self._units[2]
         return int(sizes.sum()) - len(sizes)
 
@@ -71,6 +83,8 @@ class People:
 
         `parts` is one row a person, weights in it already. A stratum with a single unit is refused.
         """
+        if self.drawn is not None:
+            return self.drawn.scatter(parts)
         unit, stratum, sizes = self._units
         if int(sizes.min()) < 2:
             count = int(np.count_nonzero(sizes < 2))

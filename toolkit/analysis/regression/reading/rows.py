@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.regression.reading.channel import Channel, through
-from toolkit.analysis.regression.reading.columns import Column, absent, as_frame, column, some_rows
+from toolkit.analysis.regression.reading.channel import Channel, missing_codes, through, unsaid
+from toolkit.analysis.regression.reading.columns import Column, absent, as_frame, column, floats, some_rows
 from toolkit.analysis.regression.reading.covariates import (
     Covariates,
     absent_in,
@@ -18,7 +18,9 @@ from toolkit.analysis.regression.reading.covariates import (
     sides,
     variables,
 )
+from toolkit.analysis.regression.reading.drawn import FINITE, Drawn, checked_sample
 from toolkit.analysis.regression.reading.people import People, people
+from toolkit.analysis.regression.reading.pushed import TIMES, counted_rows, stays_away
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import choice, refuse
 
@@ -33,83 +35,94 @@ class Rows:
     channel: Channel
     people: People
     dropped: Mapping[str, int]
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        return dropped_notes(self.dropped, self.people.rows)
+    notes: tuple[str, ...] = ()
 
 
 def dropped_notes(dropped: Mapping[str, int], used: int) -> tuple[str, ...]:
-    """How many rows were left out, and why."""
+    """How many rows were left out, and why; where a row stands for several people, how many of them."""
     reasons = ", ".join(f"{count:,} with missing {what}" for what, count in dropped.items() if count)
     total = used + sum(dropped.values())
     return (f"{used:,} of {total:,} rows were used: left out {reasons}",) if reasons else ()
 
 
 def read_rows(
-    formula: Any, data: Any, design: Any, design_by: Any, sampling: Mapping[str, Any], missing: str
+    formula: Any, data: Any, design: Any, design_by: Any, sampling: Mapping[str, Any], missing: Any
 ) -> Rows:
     """A formula and a frame, or reports and a table of numbers in their place."""
     by_formula = isinstance(formula, str)
-    frame = as_frame(data) if by_formula else data
     left, right = sides(formula) if by_formula else (formula, "")
+    if by_formula and stays_away(data):
+        others = {**sampling, "design_by": design_by}
+        data, sampling = counted_rows(data, [left, *variables(right, data)], others)
+    frame = as_frame(data) if by_formula else data
     columns = {"reports": column(frame, left, "reports")}
     if design_by is not None:
         columns["design_by"] = column(frame, design_by, "`design_by`")
     columns |= sampling_columns(frame, sampling)
     wanted = variables(right, frame) if by_formula else ()
-    gaps = {what: absent(values) for what, values in columns.items()}
+    gaps = gaps_in(columns, sampling)
+    way, codes = missing_codes(missing)
+    gaps["reports"] |= unsaid(columns["reports"], codes)
     if by_formula:
         gaps["covariates"] = absent_in(frame, wanted)
-    kept, dropped = complete(gaps, missing)
-    columns = {what: values[kept] for what, values in columns.items()}
+    kept, dropped = complete(gaps, way, columns.get("times"))
     used = some_rows(frame, kept)
+    drawn, notes = who(columns, kept, sampling, dropped)
+    columns = {what: values[kept] for what, values in columns.items()}
     return Rows(
         from_formula(right, used) if by_formula else from_arrays(used),
-        through(columns["reports"], design, columns.get("design_by")),
-        people(int(kept.sum()), *(columns.get(name) for name in SAMPLING)),
+        through(columns["reports"], design, columns.get("design_by"), codes),
+        drawn,
         dropped,
+        notes,
     )
 
 
 def sampling_columns(frame: Any, sampling: Mapping[str, Any]) -> dict[str, Column]:
-    """The columns of weights, times, strata and clusters that were given: by name, as arrays, or in a
-    sample.
-    """
+    """The columns of weights, times, strata and clusters that were given: by name, or as arrays."""
     given = {name: sampling[name] for name in SAMPLING if sampling.get(name) is not None}
-    if (sample := sampling.get("sample")) is not None:
-        given |= _drawn(sample, given)
     return {name: column(frame, value, f"`{name}`") for name, value in given.items()}
 
 
-def _drawn(sample: Any, given: Mapping[str, Any]) -> dict[str, Any]:
-    """Weights, strata and clusters of a `Sample`; what else it knows has no place in the errors of a
-    model.
-    """
-    if given.keys() & {"weights", "strata", "clusters"}:
-        refuse("`sample` must be given alone", "weights, strata or clusters as well", "it holds them already")
-    if not all(hasattr(sample, name) for name in ("weights", "strata", "clusters")):
-        refuse("`sample` must be a Sample", type(sample).__name__, "it says how people were drawn", TypeError)
-    more = [name for name in ("population", "calibration") if getattr(sample, name, None) is not None]
-    more += ["lonely"] if getattr(sample, "lonely", "refuse") != "refuse" else []
-    if more:
-        consequence = "the errors of a model know weights, strata and clusters; give these three as arguments"
-        refuse(f"`sample` must have no {' or '.join(more)} here", "one that has", consequence)
-    found = {name: getattr(sample, name) for name in ("weights", "strata", "clusters")}
-    return {name: value for name, value in found.items() if value is not None}
+def gaps_in(columns: Mapping[str, Column], sampling: Mapping[str, Any]) -> dict[str, Mask]:
+    """Where each column has no value; what an engine has counted is always there."""
+    counted = sampling.get("times") == TIMES if isinstance(sampling.get("times"), str) else False
+    return {what: absent(values) for what, values in columns.items() if not (counted and what == "times")}
 
 
-def complete(gaps: Mapping[str, Mask], missing: str) -> tuple[Mask, dict[str, int]]:
+def who(
+    columns: Mapping[str, Column], kept: Mask, sampling: Mapping[str, Any], dropped: Mapping[str, int]
+) -> tuple[People, tuple[str, ...]]:
+    """Who stands behind the rows that are kept, and what must be said of them."""
+    sample = sampling.get("sample")
+    parts = [columns[name][kept] if name in columns else None for name in SAMPLING]
+    found = people(int(kept.sum()), *parts)
+    finite: tuple[str, ...] = ()
+    if sample is not None:
+        known = checked_sample(sample, [name for name in SAMPLING if name in columns], len(kept))
+        if known is not None:
+            drawn = Drawn(known, kept)
+            found = People(found.rows, weights=drawn.weights, drawn=drawn)
+        finite = () if sample.population is None else (FINITE,)
+    return found, (*dropped_notes(dropped, found.n), *finite)
+
+
+def complete(
+    gaps: Mapping[str, Mask], missing: str, times: Column | None = None
+) -> tuple[Mask, dict[str, int]]:
     """Rows in which nothing is missing, and how many others there are: each counted once, by its first
-    gap.
+    gap; as many times as it stands for people, if that is said.
     """
+    each = np.ones(len(next(iter(gaps.values()))))
+    if times is not None and (known := floats(times)) is not None:
+        each = np.where(np.isnan(known), 1.0, known)
     some = np.logical_or.reduce(list(gaps.values()))
     if choice(missing, "missing", ("refuse", "drop")) == "refuse" and some.any():
-        which = ", ".join(f"{int(gap.sum())} in {what}" for what, gap in gaps.items() if gap.any())
+        which = ", ".join(f"{int(each[gap].sum())} in {what}" for what, gap in gaps.items() if gap.any())
         refuse("no value may be missing", which, "missing='drop' leaves those rows out and counts them")
     dropped, kept = {}, np.ones(len(some), dtype=bool)
     for what, gap in gaps.items():
-        dropped[what] = int(np.count_nonzero(gap & kept))
+        dropped[what] = int(each[gap & kept].sum())
         kept &= ~gap
     if not kept.any():
         refuse("there must be a row without missing values", "none", "there is nothing to fit")

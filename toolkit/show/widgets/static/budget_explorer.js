@@ -120,4 +120,5 @@ function panels(model) {
 }
 
 const question = "Budget explorer: what does epsilon mean to one person?";
-export default explorer({ question, controls, panels, read });
+const truth = { value: ({ numbers }) => numbers.right, text: (right) => atMost(right) };
+export default explorer({ question, controls, panels, read, truth });

@@ -1,6 +1,7 @@
 // A running collection: how many have answered, and what do they say so far? Asks the kernel again while it is on the screen.
 import { html, set, svg } from "./elements.js";
 import { explorer, figure, panel, said } from "./kit.js";
+import { picture, scale } from "./pictures.js";
 
 const EVERY = 2000; // milliseconds
 
@@ -23,25 +24,26 @@ function code() {
 /** The link and its QR code. */
 function invitation() {
   const link = html("a", { target: "_blank", rel: "noreferrer" });
-  const picture = code();
+  const scanned = code();
   return {
-    element: html("div", { class: "invitation" }, link, picture.element),
+    element: html("div", { class: "invitation" }, link, scanned.element),
     draw(reading) {
       link.textContent = reading.numbers.url;
       set(link, { href: reading.numbers.url });
-      picture.draw(reading);
+      scanned.draw(reading);
     },
   };
 }
 
-/** The same for a room: the code, the link and the count, as large as the screen is, and nothing else. */
+/** The same for a room: the question, the code, the link, the count, and how the estimate grew; as large as the screen is. */
 function projector() {
-  const [picture, count] = [code(), counter()];
+  const [scanned, count, grown] = [code(), counter(), growth()];
+  const asked = html("p", { class: "asked" });
   const link = html("p", { class: "link" });
   const reach = html("p", { class: "reach" });
   const close = html("button", { type: "button" }, "Close");
   const room = html("dialog", { class: "projector", "aria-label": "Answer here" },
-    picture.element, html("div", {}, link, reach, count.element, close));
+    scanned.element, html("div", {}, asked, link, reach, count.element, grown.element, close));
   const open = html("button", { type: "button" }, "Show large");
   open.addEventListener("click", () => {
     room.showModal();
@@ -52,11 +54,12 @@ function projector() {
   return {
     element: html("div", { class: "player" }, open, room),
     draw(reading) {
-      const { numbers: { url, state }, sentences } = reading;
+      const { numbers: { url, state, asked: text = "" }, sentences } = reading;
       open.disabled = !url || state === "closed";
+      asked.textContent = text;
       link.textContent = url;
       reach.textContent = sentences.reach;
-      [picture, count].forEach((part) => part.draw(reading));
+      [scanned, count, grown].forEach((part) => part.draw(reading));
     },
     stop: () => room.close(),
   };
@@ -88,6 +91,37 @@ function estimates() {
   };
 }
 
+const FRAME = { left: 34, right: 336, top: 16, bottom: 108 };
+
+/** The estimate and its interval as they were shown, step by step, from 0 to 100 %; the latest steps that find room. */
+function growth() {
+  const up = scale({ from: 0, to: 100, start: FRAME.bottom, end: FRAME.top });
+  const word = (x, y, anchor, text) => svg("text", { x, y, "text-anchor": anchor, class: "tick" }, text);
+  const axis = svg("path", { d: `M${FRAME.left},${FRAME.top} V${FRAME.bottom} H${FRAME.right}`, class: "axis" });
+  const ticks = [0, 50, 100].map((at) => word(FRAME.left - 5, up(at) + 4, "end", `${at}`));
+  const title = word(FRAME.left + 6, 11, "start", "estimate in %, with its 95 % interval, by reports");
+  const steps = svg("g", {});
+  const element = picture(126, axis, title, ...ticks, steps);
+  element.classList.add("growth");
+  function step([count, low, middle, high], place, { length }) {
+    const x = FRAME.left + ((place + 0.5) * (FRAME.right - FRAME.left)) / length;
+    const beyond = middle < 0 || middle > 100 ? "beyond" : "";
+    const bar = svg("rect", { x: x - 5, width: 10, y: up(high), height: Math.max(up(low) - up(high), 1), class: "yes pale" });
+    const dot = svg("circle", { cx: x, cy: up(middle), r: 4, class: "outcome", "data-beyond": beyond });
+    return [bar, dot, word(x, FRAME.bottom + 14, "middle", `${count}`)];
+  }
+  return {
+    element,
+    draw({ numbers: { grown = [] } }) {
+      element.style.display = grown.length ? "" : "none";
+      if (!grown.length) return;
+      steps.replaceChildren(...grown.slice(-12).flatMap(step));
+      const [count, low, middle, high] = grown[grown.length - 1].map((value) => figure(Math.max(value, 0), 0));
+      set(element, { "aria-label": `After ${count} reports: ${middle} %, between ${low} and ${high} %` });
+    },
+  };
+}
+
 /** Asks again every two seconds, as long as somebody can see it and there is something to come. */
 function watcher() {
   const button = html("button", { type: "button" }, "⟳ Look again");
@@ -110,7 +144,7 @@ function watcher() {
 function panels() {
   return [
     panel("Answer here", invitation(), said("reach"), said("access"), projector()),
-    panel("Who has answered?", counter(), said("state"), said("private"), said("so_far"), estimates()),
+    panel("Who has answered?", counter(), said("state"), said("private"), said("so_far"), estimates(), growth()),
   ];
 }
 

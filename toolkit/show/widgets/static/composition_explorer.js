@@ -125,4 +125,5 @@ function panels(model) {
 }
 
 const question = "Composition explorer: what do many releases cost together?";
-export default explorer({ question, controls, panels, read });
+const truth = { value: ({ numbers }) => numbers.best, text: (best) => bound(best) };
+export default explorer({ question, controls, panels, read, truth });

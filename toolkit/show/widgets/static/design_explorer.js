@@ -124,4 +124,5 @@ function panels(model) {
 }
 
 const question = "Design explorer: how private is each person, and how precise is the survey?";
-export default explorer({ question, controls, panels, read });
+const truth = { value: ({ numbers }) => numbers.margin, text: (margin) => figure(margin, 1) };
+export default explorer({ question, controls, panels, read, truth });

@@ -3,6 +3,8 @@
 //
 // A *part* is { element, draw(reading, shown, model), listen(choose)?, stop()? }. A reading is { numbers, sentences, shown? }.
 import { html, set, write } from "./elements.js";
+import { guessing } from "./guess.js";
+import { tools } from "./tools.js";
 
 // ---------------------------------------------------------------- numbers and words, as in words.py
 
@@ -216,22 +218,30 @@ const MOMENT = 100; // ms, from letting go to telling Python
 const REST = 5000; // ms, after which a slider that stands still counts as let go: where it began, it says no "change"
 
 /**
- * A widget from its parts. `controls(model)` and `panels(model)` make them, `read(model, chosen)` looks up what they show.
+ * A widget from its parts. `controls(model)` and `panels(model)` make them, `read(model, chosen)` looks up what they show;
+ * `truth` is what can be guessed before: { value(reading), text(value) }.
  * Every move is drawn at once; Python hears of it when a control is let go, a moment later, because keys come in quick
  * succession and every message makes JupyterLab paint, too. What Python changes is drawn; what is drawn already is not.
  * What was chosen and not told yet is ours: JupyterLab's echo of the move before must not undo it.
  */
-export function explorer({ question, controls, panels, read }) {
+export function explorer({ question, controls, panels, read, truth }) {
   function render({ model, el }) {
     const [inputs, answers, chosen] = [controls(model), panels(model), {}];
+    const settings = inputs.map(({ name }) => name).filter(Boolean);
+    const elements = (parts) => parts.map(({ element }) => element);
+    const panes = html("div", { class: "panels" }, ...elements(answers));
+    const below = settings.length ? [tools(model.get("codes") ?? {}, settings)] : [];
+    const hide = (hidden) => [panes, ...elements(below)].forEach((element) => (element.hidden = hidden));
+    if (truth && model.get("guess")) inputs.push(guessing(truth, model.get("asked"), hide));
     const names = inputs.map(({ name }) => name).filter(Boolean);
+    const parts = [...inputs, ...answers, ...below];
     let [drawn, ours, telling] = [[], {}, undefined];
     function draw() {
       const now = ["table", "row"].map((name) => model.get(name)).concat(names.map((name) => chosen[name]));
       if (now.every((value, i) => value === drawn[i])) return;
       drawn = now;
       const reading = read(model, chosen);
-      for (const part of [...inputs, ...answers]) part.draw(reading, reading.shown ?? chosen, model);
+      for (const part of parts) part.draw(reading, { ...chosen, ...reading.shown }, model);
     }
     function heard() {
       for (const name of names) chosen[name] = name in ours ? ours[name] : model.get(name);
@@ -250,16 +260,15 @@ export function explorer({ question, controls, panels, read }) {
       ours = {};
       model.save_changes();
     }
-    for (const input of inputs) input.listen(choose, model);
+    for (const part of [...inputs, ...below]) part.listen?.(choose, model);
     const events = ["table", "row", ...names].map((name) => `change:${name}`).join(" ");
     model.on(events, heard);
-    const elements = (parts) => parts.map(({ element }) => element);
-    const panes = html("div", { class: "panels" }, ...elements(answers));
-    el.append(html("div", { class: "toolkit-explorer", role: "group", "aria-label": question }, ...elements(inputs), panes));
+    const all = [...elements(inputs), panes, ...elements(below)];
+    el.append(html("div", { class: "toolkit-explorer", role: "group", "aria-label": question }, ...all));
     heard();
     return () => {
       model.off(events, heard);
-      for (const part of [...inputs, ...answers]) part.stop?.();
+      for (const part of parts) part.stop?.();
     };
   }
   return { render };

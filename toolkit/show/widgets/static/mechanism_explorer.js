@@ -167,4 +167,5 @@ function panels(model) {
 }
 
 const question = "Mechanism explorer: how does noise hide one person, and how far off is a release?";
-export default explorer({ question, controls, panels, read });
+const truth = { value: ({ numbers }) => numbers.error, text: (error) => significant(error) };
+export default explorer({ question, controls, panels, read, truth });

@@ -74,4 +74,5 @@ function panels() {
 }
 
 const question = "Outlier explorer: what does one salary do to each statistic, and what noise does each need?";
-export default explorer({ question, controls, panels, read });
+const truth = { value: ({ numbers }) => numbers.noise[0], text: (noise) => figure(noise, 2) };
+export default explorer({ question, controls, panels, read, truth });

@@ -104,6 +104,7 @@ export function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, 
   const title = svg("text", { x: left + 6, y: headroom > 12 ? headroom - 5 : headroom + 2, class: "tick" }, unit);
   const element = picture(bottom + 18, frame, title, ...heights, ...widths);
   const add = (shape) => element.appendChild(shape);
+  const notes = new Map();
   return {
     element,
     across,
@@ -117,7 +118,17 @@ export function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, 
       const visible = points.filter(([, value]) => value >= y.from && value <= y.to);
       set(path, { d: visible.length ? "M" + visible.map(([a, b]) => `${across(a)},${up(b)}`).join("L") : "" });
     },
-    put: (dot, a, b) => set(dot, { cx: across(a), cy: up(b) }),
+    /** A dot; one that leaves the axis stays at its edge, hollow, and says so. */
+    put(dot, a, b) {
+      const beyond = b > y.to ? "↑ off the axis" : b < y.from ? "↓ off the axis" : a > x.to ? "off the axis →" : a < x.from ? "← off the axis" : "";
+      const right = across(a) > left + width / 2;
+      set(dot, { cx: across(a), cy: up(b), "data-beyond": beyond });
+      if (beyond && !notes.has(dot)) notes.set(dot, add(svg("text", { class: "tick beyond" })));
+      if (!notes.has(dot)) return;
+      const below = b > y.to ? 17 : 4; // at the upper edge stands the unit
+      set(notes.get(dot), { x: across(a) + (right ? -9 : 9), y: up(b) + below, "text-anchor": right ? "end" : "start" });
+      write(notes.get(dot), beyond);
+    },
     fall: (line, a, b) => set(line, { x1: across(a), x2: across(a), y1: up(b) }),
   };
 }
@@ -129,7 +140,8 @@ export function dotplot({ values, reach, label, height = 96, size = 342 / 35 }) 
   const axis = svg("line", { x1: 0, x2: 342, y1: height, y2: height, class: "axis" });
   const anchors = ["start", "middle", "middle", "middle", "end"];
   const marks = anchors.map((anchor, i) => svg("text", { x: (342 * i) / 4, y: height + 14, "text-anchor": anchor, class: "tick" }));
-  const element = picture(height + 18, axis, dots, ...marks);
+  const sides = [[0, "start"], [342, "end"]].map(([x, anchor]) => svg("text", { x, y: 11, "text-anchor": anchor, class: "tick beyond" }));
+  const element = picture(height + 18, axis, dots, ...marks, ...sides);
   const plot = {
     element,
     height,
@@ -145,9 +157,11 @@ export function dotplot({ values, reach, label, height = 96, size = 342 / 35 }) 
       });
       while (dots.childNodes.length < places.length) dots.append(svg("circle", { r: 0.44 * size }));
       places.forEach(([cx, cy], i) => set(dots.childNodes[i], { cx, cy }));
+      const beyond = [values(numbers).filter((value) => value < -most).length, values(numbers).filter((value) => value > most).length];
       marks.forEach((mark, i) => {
         write(mark, i === 2 ? "0" : `${i < 2 ? "−" : "+"}${significant((Math.abs(i - 2) * most) / 2)}`);
       });
+      [sides[0], sides[1]].forEach((side, i) => write(side, beyond[i] ? `${i ? "" : "← "}${beyond[i]} beyond${i ? " →" : ""}` : ""));
       set(element, { "aria-label": label(sentences) });
     },
   };

@@ -114,4 +114,5 @@ function panels(model) {
 }
 
 const question = "Reconstruction game: how many secrets do published sums give away?";
-export default explorer({ question, controls, panels, read });
+const truth = { value: ({ numbers }) => numbers.row.mean, text: (mean) => figure(mean, 0) };
+export default explorer({ question, controls, panels, read, truth });

@@ -54,6 +54,7 @@ function read(model, { epsilon, n, prevalence, margin }) {
     curves: WAYS.map(curve), // of the nearest epsilon of the table; the dots are those of the very setting
     n: row.n,
     goal: 100 * row.goal,
+    needed: threeDigits(row.needed.local),
     outcomes: table.outcomes,
   };
   return { numbers, sentences: reading(table.words, row), shown: { epsilon: row.epsilon, n: row.n, prevalence, margin } };
@@ -65,18 +66,26 @@ function spreads(names) {
   const labels = WAYS.map((way, i) => svg("text", { x: left - 6, y: 16 + 24 * i, "text-anchor": "end" }, names[way]));
   const shapes = WAYS.map((way, i) => svg("rect", { y: 6 + 24 * i, height: 12, rx: 2, class: KINDS[way] }));
   const dots = WAYS.map((_, i) => svg("circle", { cy: 12 + 24 * i, r: 4.5, class: "outcome" }));
+  const notes = WAYS.map((_, i) => svg("text", { y: 16 + 24 * i, class: "tick beyond" }));
   const middle = (left + right) / 2;
   const truth = svg("line", { x1: middle, x2: middle, y1: 0, y2: floor, class: "guess" });
   const axis = svg("line", { x1: left, x2: right, y1: floor, y2: floor, class: "axis" });
   const tick = (x, anchor) => svg("text", { x, y: floor + 13, "text-anchor": anchor, class: "tick" });
   const ticks = [tick(left, "start"), tick(middle, "middle"), tick(right, "end")];
-  const element = picture(floor + 17, ...labels, axis, ...shapes, truth, ...ticks, ...dots);
-  let across = () => middle;
+  const element = picture(floor + 17, ...labels, axis, ...shapes, truth, ...ticks, ...dots, ...notes);
+  let [across, most] = [() => middle, 100];
   return {
     element,
-    mark: (places) => places.forEach((place, i) => set(dots[i], { cx: across(place) })),
+    mark(places) {
+      places.forEach((place, i) => {
+        const beyond = place > most ? "off the axis →" : place < -most ? "← off the axis" : "";
+        set(dots[i], { cx: across(place), "data-beyond": beyond });
+        set(notes[i], { x: across(place) + (place > 0 ? -8 : 8), "text-anchor": place > 0 ? "end" : "start" });
+        write(notes[i], beyond);
+      });
+    },
     draw({ numbers: { margins }, sentences }) {
-      const most = Math.min(niceAbove(Math.max(...margins)), 100);
+      most = Math.min(niceAbove(Math.max(...margins)), 100);
       across = scale({ from: -most, to: most, start: left, end: right });
       margins.map((margin) => [across(-margin), across(margin)]).forEach(([low, high], i) => {
         set(shapes[i], { x: low, width: Math.max(high - low, 1.5) });
@@ -144,4 +153,5 @@ function panels(model) {
 }
 
 const question = "Tradeoff explorer: what does the same promise cost when each person keeps it, a shuffler, or a curator?";
-export default explorer({ question, controls, panels, read });
+const truth = { value: ({ numbers }) => numbers.needed, text: (people) => figure(people, 0) };
+export default explorer({ question, controls, panels, read, truth });

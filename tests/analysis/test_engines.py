@@ -1,0 +1,145 @@
+"""The same findings from every engine that reports may lie in, to the last digit: counted where they are.
+
+One PySpark is really started, for all of its tests; it reads a file of Parquet, as it would in the field.
+"""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import dask.dataframe
+import duckdb
+import ibis
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+
+from tests.analysis.reference_survey import DIE, UNRELATED, WARNER, survey
+from tests.needs import program
+from tests.survey.samples import cheated, faculty
+from tests.survey.samples import survey as campus
+from toolkit.analysis import association, counted, estimates, logistic
+from toolkit.survey.results import estimate
+
+DATA = survey()
+FRAME = pd.DataFrame(
+    {
+        "forced": DATA.forced,
+        "warner": DATA.warner,
+        "unrelated": DATA.unrelated,
+        "gap": DATA.forced.where(DATA.index % 7 > 0).astype("Int64"),
+        "word": np.where(DATA.index % 5 == 0, None, np.where(DATA.forced == 1, "Yes", "no")),
+        "truth": DATA.forced == 1,
+        "sex": np.where(DATA.index % 11 == 0, None, np.where(DATA.female == 1, "f", "m")),
+        "band": DATA.age // 50,
+        "faculty": np.where(DATA.female == 1, "arts", "law"),
+        "cheated": np.where(DATA.warner == 1, "yes", "no"),
+    }
+)
+DESIGNS = {"forced": DIE, "warner": WARNER, "unrelated": UNRELATED, "gap": DIE, "word": DIE, "truth": DIE}
+ENGINES: dict[str, Callable[[Path], Any]] = {
+    "pandas": pd.read_parquet,
+    "polars": pl.read_parquet,
+    "lazy polars": pl.scan_parquet,
+    "pyarrow": pyarrow.parquet.read_table,
+    "duckdb": lambda path: duckdb.read_parquet(str(path)),
+    "dask": lambda path: dask.dataframe.from_pandas(pd.read_parquet(path), npartitions=3),
+    "ibis": lambda path: ibis.duckdb.connect().read_parquet(path),
+}
+OF_OTHERS = [  # what these packages say to themselves of the newest pandas
+    "ignore:PySpark does not yet fully support pandas:FutureWarning",
+    "ignore:The copy keyword is deprecated",
+    "ignore:fetch_arrow_table:DeprecationWarning",
+    "ignore:The 'future.infer_string' option is deprecated",
+]
+pytestmark = [pytest.mark.filterwarnings(one) for one in OF_OTHERS]
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    found = tmp_path_factory.mktemp("engines") / "reports.parquet"
+    pyarrow.parquet.write_table(pa.Table.from_pandas(FRAME, preserve_index=False), found)
+    return found
+
+
+@pytest.fixture(scope="module")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    program("java", "Java", "default-jre-headless")
+    from pyspark.sql import SparkSession
+
+    settings = {
+        "spark.ui.enabled": "false",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.memory": "512m",
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",  # starts sooner
+        "spark.sql.shuffle.partitions": "2",
+        "spark.sql.adaptive.enabled": "false",  # few rows need no plans that are made anew, nor compiled ones
+        "spark.sql.codegen.wholeStage": "false",
+        "spark.sql.codegen.factoryMode": "NO_CODEGEN",
+        "spark.local.dir": str(tmp_path_factory.mktemp("spark")),
+    }
+    os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    builder = SparkSession.builder.master("local[1]")
+    for name, value in settings.items():
+        builder = builder.config(name, value)
+    session = builder.getOrCreate()
+    yield session
+    gateway = session.sparkContext._gateway
+    session.stop()
+    gateway.shutdown()
+    gateway.proc.stdin.close()  # it waits for this to end
+    gateway.proc.wait(30)
+
+
+def told(frame: Any) -> dict[str, Any]:
+    """Everything that is made from counts, as plain numbers."""
+    found = estimates(frame, DESIGNS, by="sex")
+    numbers = {(one.question, *one.group): (one.rows, one.missing, one.estimate.value) for one in found.found}
+    pairs = association(frame, {"forced": DIE, "warner": WARNER})
+    asked = campus(faculty(), cheated(), check=False)
+    fit = logistic("gap ~ sex + C(band)", frame, DIE, missing="drop")
+    return {
+        "by sex": numbers,
+        "missing": found.missing["missing group"].sum(),
+        "gaps": found.differences("m").difference.tolist(),
+        "change": {sex: one.value for sex, one in found.difference("forced", "warner").items()},
+        "pairs": (pairs.table.value.tolist(), pairs.table.se.tolist()),
+        "survey": estimate(asked, frame, by="faculty").to_frame().round(12).to_csv(),
+        "fit": (fit.value.round(8).tolist(), fit.se.round(8).tolist(), fit.rows),
+    }
+
+
+@pytest.fixture(scope="module")
+def expected() -> dict[str, Any]:
+    return told(FRAME)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_tells_the_same_to_the_last_digit(engine: str, path: Path, expected: Any) -> None:
+    assert told(ENGINES[engine](path)) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_and_so_does_a_pyspark_that_runs(spark: Any, path: Path, expected: Any) -> None:
+    assert told(spark.read.parquet(str(path))) == expected
+
+
+def test_questions_with_few_reports_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five yes/no questions make at most 243 combinations, and one count; a sixth has a count of its own."""
+    asked = []
+
+    def watched(frame: Any, names: list[str]) -> Any:
+        asked.append(names)
+        return rows_by(frame, names)
+
+    rows_by = counted.rows_by
+    monkeypatch.setattr(counted, "rows_by", watched)
+    estimates(FRAME, DESIGNS, by="sex")
+    assert [len(names) for names in asked] == [6, 2]
+    assert all(names[0] == "sex" for names in asked)

@@ -1,0 +1,153 @@
+"""Values, ranges, bands, MISSING and OTHER, as a column's type can hold them."""
+
+import copy
+import datetime as dt
+import pickle
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from toolkit import MISSING, OTHER, bands, between
+from toolkit.budget.frames.asked import Asked
+from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames.rows import keys_of
+
+TABLE = {
+    "degree": ["law", "art", None, "law", "west"],
+    "age": [18, 30, 45, 65, None],
+    "pay": [18.0, 29.999, None, 65.0, 65.001],
+    "came": [*(dt.datetime(2020, 1, day, 23, 59) for day in (1, 2, 3)), dt.datetime(2020, 2, 1), None],
+    "born": [*(dt.date(2000, 1, day) for day in (1, 2, 3)), dt.date(2000, 2, 1), None],
+}
+ENGINES = {
+    "pandas": lambda: pd.DataFrame(TABLE).astype({"pay": "float64", "age": "Int64"}),
+    "pandas objects": lambda: pd.DataFrame({k: pd.Series(v, dtype=object) for k, v in TABLE.items()}),
+    "polars": lambda: pl.DataFrame(TABLE),
+    "pyarrow": lambda: pa.table(TABLE),
+}
+DAYS = bands(dt.date(2020, 1, 1), dt.date(2020, 1, 3), dt.date(2020, 2, 1))
+FOUND = [
+    ("degree", ["art", "law", OTHER], [1, 0, 2, 1, 2]),
+    ("degree", ["art", MISSING, OTHER], [2, 0, 1, 2, 2]),
+    ("degree", ["law", "nobody", MISSING], [0, -1, 2, 0, -1]),
+    ("age", bands(18, 30, 45, 65), [0, 1, 2, 2, -1]),
+    ("age", [*bands(18, 30.5), MISSING, 65], [0, 0, -1, 2, 1]),
+    ("pay", bands(18, 30, 65), [0, 0, -1, 1, -1]),
+    ("pay", [between(30, 70), 18, OTHER], [1, 2, 2, 0, 0]),
+    ("came", DAYS, [0, 0, 1, 1, -1]),
+    (
+        "came",
+        bands(dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2, 23, 59), dt.datetime(2021, 1, 1)),
+        [0, 1, 1, 1, -1],
+    ),
+    ("born", bands(dt.date(2000, 1, 1), dt.date(2000, 1, 3), dt.date(2000, 1, 31)), [0, 0, 1, -1, -1]),
+]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_each_row_has_the_first_of_the_items_that_holds_it(engine: str) -> None:
+    frame = Frame(ENGINES[engine]())
+    for column, keys, codes in FOUND:
+        asked = keys_of(frame, column, iter(keys), "by")
+        assert asked.codes(frame).tolist() == asked.codes(frame).tolist() == codes, (column, keys)
+        assert asked.mask(frame).tolist() == [code >= 0 for code in codes]
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_of_ranges_that_overlap_the_first_one_counts(engine: str) -> None:
+    """In a condition they may."""
+    frame = Frame(ENGINES[engine]())
+    asked = Asked.of(frame, "age", [between(30, 50), between(18, 40), 65])
+    assert asked.codes(frame).tolist() == [1, 0, 0, 2, -1]
+
+
+def test_bands_hold_their_lower_ends_and_the_last_one_its_upper() -> None:
+    assert [band.words for band in bands(0, 0.5, 1)] == ["0 to under 0.5", "0.5 to 1"]
+    assert [repr(band) for band in bands(0, 1, 2)] == ["<0 to under 1>", "between(1, 2)"]
+    for edges in ((), (1,), (1, 1), (2, 1), ("a", "b"), (1, dt.date(2020, 1, 1)), (True, False)):
+        with pytest.raises(ValueError, match="at least two increasing"):
+            bands(*edges)
+    with pytest.raises(ValueError, match=r"must hold a value of its type, got 0\.2 to under 1"):
+        keys_of(Frame(ENGINES["polars"]()), "age", bands(0.2, 1, 2), "by")
+
+
+@pytest.mark.parametrize(
+    ("column", "keys", "message"),
+    [
+        ("degree", "law", "`options` must be a list, got str"),
+        ("degree", {"law": 1}, "`options` must be a list, got dict"),
+        ("degree", 5, "`options` must be a list, got int"),
+        ("degree", [], "at least one, got none"),
+        ("degree", ["law", "law"], "repetitions"),
+        ("age", [1, 1.0], "repetitions"),
+        ("age", [1, True], "truth value|repetitions"),
+        ("age", [1, None], "write MISSING"),
+        ("age", [MISSING, MISSING], "repetitions"),
+        ("age", [OTHER, OTHER], "repetitions"),
+        ("age", [OTHER, 1], "OTHER must be the last"),
+        ("age", [between(1, 3), 3], "repetitions"),
+        ("age", [between(1, 9), between(5, 6)], "repetitions"),
+        ("age", [*bands(1, 5, 9), between(9, 10)], "repetitions"),
+        ("pay", [between(1, 3), 2.5], "repetitions"),
+    ],
+)
+def test_keys_are_a_list_of_distinct_ones_as_the_column_holds_them(
+    column: str, keys: object, message: str
+) -> None:
+    for engine in ENGINES.values():
+        with pytest.raises((ValueError, TypeError), match=message):
+            keys_of(Frame(engine()), column, keys, "options")
+
+
+def test_ranges_that_touch_are_apart_where_one_leaves_its_end_out() -> None:
+    for engine in ENGINES.values():
+        frame = Frame(engine())
+        assert keys_of(frame, "age", [*bands(1, 30, 45)[:1], 30], "by").codes(frame).tolist() == [
+            0,
+            1,
+            -1,
+            -1,
+            -1,
+        ]
+
+
+def test_labels_are_the_keys_in_words() -> None:
+    frame = Frame(ENGINES["pandas"]())
+    assert keys_of(frame, "degree", ["law", MISSING, OTHER], "by").labels == ("law", "missing", "other")
+    assert keys_of(frame, "age", [3, *bands(18, 30, 45)], "by").labels == (3, "18 to under 30", "30 to 45")
+    assert keys_of(frame, "came", [dt.date(2020, 1, 2)], "by").labels == ("2020-01-02",)
+    assert Asked.of(frame, "age", [*bands(18, 30, 45), MISSING]).words == (
+        "age from 18 to under 30 or between 30 and 45 or missing"
+    )
+
+
+def test_the_types_of_numpy_are_keys_as_well() -> None:
+    frame = Frame(ENGINES["pandas"]())
+    assert keys_of(frame, "age", np.array([30, 18]), "by").codes(frame).tolist() == [1, 0, -1, -1, -1]
+    assert keys_of(frame, "degree", pd.Series(["art"]), "by").labels == ("art",)
+
+
+def test_between_has_two_ends_of_one_sort_in_order() -> None:
+    assert repr(between(30, 39)) == "between(30, 39)"
+    for low, high in (
+        (1, "2"),
+        ("a", "b"),
+        (True, False),
+        (1, dt.date(2020, 1, 1)),
+        (dt.date(2020, 1, 1), dt.datetime(2020, 1, 1)),
+    ):
+        with pytest.raises(TypeError, match="two numbers, two dates or two datetimes"):
+            between(low, high)
+    with pytest.raises(TypeError, match="two numbers"):
+        between(dt.datetime(2020, 1, 1), dt.datetime(2020, 1, 2, tzinfo=dt.UTC))
+    with pytest.raises(ValueError, match="low at most high"):
+        between(40, 30)
+
+
+def test_missing_is_one_and_stays_one() -> None:
+    assert repr(MISSING) == "MISSING"
+    for mark in (MISSING, OTHER):
+        assert pickle.loads(pickle.dumps(mark)) is copy.deepcopy(mark) is mark  # noqa: S301

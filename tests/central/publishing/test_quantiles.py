@@ -1,0 +1,176 @@
+"""Recursive quantiles: exact laws of all cuts on a small grid, under both relations."""
+
+import itertools
+import math
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import chi2
+
+from toolkit.central.publishing.quantiles import RecursiveQuantiles, ranked, root_below
+from toolkit.core.loss import Pure, Zcdp
+
+AR, RP = "add_remove", "replace"
+GRID = 5
+THREE = [Fraction(1, 4), Fraction(1, 2), Fraction(3, 4)]
+FOUR = [Fraction(1, 10), Fraction(3, 10), Fraction(3, 5), Fraction(9, 10)]
+
+
+def law(
+    mechanism: RecursiveQuantiles, values: tuple[int, ...], most: int = GRID
+) -> dict[tuple[int, ...], float]:
+    """Of all cuts together: every part's own law, one after the other."""
+    ordered = np.sort(np.array(values, dtype=np.int64))
+    state: dict[tuple[tuple[int, int], ...], float] = {((-1, 0), (len(mechanism.quantiles), most)): 1.0}
+    for part in mechanism.parts:
+        following: dict[tuple[tuple[int, int], ...], float] = defaultdict(float)
+        for cuts, mass in state.items():
+            low, high = dict(cuts)[part.start - 1], dict(cuts)[part.stop]
+            inside = ordered[(ordered >= low) & (ordered < high)]
+            scores, widths = ranked(inside, part.share, low, high)
+            chances = mechanism.choice(part).probabilities(scores, widths)
+            for place, width in enumerate(widths.tolist()):
+                start = low if place == 0 else int(inside[place - 1]) + 1
+                for cut in range(start, start + width):
+                    following[(*cuts, (part.place, cut))] += mass * float(chances[place]) / width
+        state = following
+    found: dict[tuple[int, ...], float] = defaultdict(float)
+    for cuts, mass in state.items():
+        found[tuple(dict(cuts)[place] for place in range(len(mechanism.quantiles)))] += mass
+    return found
+
+
+def neighbours(n: int, relation: str) -> Iterator[tuple[tuple[int, ...], tuple[int, ...]]]:
+    for values in itertools.combinations_with_replacement(range(GRID), n):
+        for place in range(n):
+            rest = (*values[:place], *values[place + 1 :])
+            if relation == AR:
+                yield values, rest
+            else:
+                yield from ((values, tuple(sorted((*rest, new)))) for new in range(GRID))
+
+
+def largest(mechanism: RecursiveQuantiles, sizes: tuple[int, ...]) -> float:
+    seen: dict[tuple[int, ...], dict[tuple[int, ...], float]] = {}
+
+    def of(values: tuple[int, ...]) -> dict[tuple[int, ...], float]:
+        if values not in seen:
+            seen[values] = law(mechanism, values)
+        return seen[values]
+
+    worst = 0.0
+    for n in sizes:
+        for one, other in neighbours(n, mechanism.neighbors):
+            first, second = of(one), of(other)
+            assert first.keys() == second.keys()
+            worst = max(worst, *(abs(math.log(first[cuts] / second[cuts])) for cuts in first))
+    return worst
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("neighbors", [AR, RP])
+@pytest.mark.parametrize("listed", [THREE, FOUR], ids=["three", "four"])
+def test_no_cuts_become_more_than_e_to_epsilon_times_likelier(neighbors: str, listed: list[Fraction]) -> None:
+    found = largest(RecursiveQuantiles.for_epsilon(1, listed, neighbors=neighbors), (2,))
+    assert 0.3 < found <= 1
+
+
+@pytest.mark.slow
+def test_the_rate_of_add_remove_would_break_the_promise_about_replacing() -> None:
+    """Both parts of a level change: with rates for one part only the ratio passes e**epsilon."""
+
+    class OnePartOnly(RecursiveQuantiles):
+        def choice(self, part):
+            return RecursiveQuantiles(self.loss, self.quantiles, AR).choice(part)
+
+    wrong = OnePartOnly.for_epsilon(1, THREE, neighbors=RP)
+    assert largest(wrong, (4,)) > 1.1
+
+
+def test_moving_between_groups_is_paid_for_by_half_the_rate() -> None:
+    """Two tables, a person leaves one and enters the other: the product of both laws, exactly."""
+    mechanism = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors=RP, grouped=True)
+    both = [(0, 1, 2), (2, 3, 4)]
+    moved = [(0, 1), (2, 3, 4, 4)]
+    first, second = ([law(mechanism, table) for table in tables] for tables in (both, moved))
+    worst = max(
+        abs(math.log(first[0][a] * first[1][b] / (second[0][a] * second[1][b])))
+        for a in first[0] for b in first[1]
+    )  # fmt: skip
+    assert 0.3 < worst <= 1
+    alone = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors=RP)
+    assert alone.choice(alone.parts[0]).rate > mechanism.choice(mechanism.parts[0]).rate
+
+
+@pytest.mark.slow
+def test_what_is_drawn_follows_the_law() -> None:
+    """800 draws against 21 pairs of cuts; a statistic beyond the limit has probability 1e-6."""
+    mechanism = RecursiveQuantiles.for_epsilon(2, [Fraction(1, 3), Fraction(2, 3)], neighbors=AR)
+    values, rng = np.array([0, 1, 1, 4]), np.random.default_rng(11)
+    expected = law(mechanism, (0, 1, 1, 4))
+    seen = Counter(tuple(mechanism.choose(values, GRID, rng)) for _ in range(800))
+    assert set(seen) <= set(expected)
+    statistic = sum((seen[cuts] - 800 * p) ** 2 / (800 * p) for cuts, p in expected.items())
+    assert statistic < chi2.isf(1e-6, len(expected) - 1)
+
+
+def test_levels_costs_and_parts_of_deciles() -> None:
+    deciles = [Fraction(k, 10) for k in range(1, 10)]
+    mechanism = RecursiveQuantiles.for_epsilon(1, deciles, neighbors=RP)
+    assert mechanism.levels == 4
+    assert mechanism.zcdp == Zcdp(Fraction(1, 32))
+    assert [part.place for part in mechanism.parts][:2] == [4, 2]
+    assert mechanism.parts[1].share == Fraction(3, 5)
+    assert sorted(part.place for part in mechanism.parts) == list(range(9))
+
+
+def test_rho_buys_the_epsilon_whose_choices_cost_it() -> None:
+    mechanism = RecursiveQuantiles.for_rho("1/100", THREE, neighbors=AR)
+    assert mechanism.zcdp <= Zcdp("1/100")
+    assert float(mechanism.zcdp.amount) == pytest.approx(0.01, rel=1e-12)
+    assert root_below(Fraction(2)) ** 2 <= 2
+
+
+def test_rates_are_those_of_the_proof() -> None:
+    add, replace = (
+        RecursiveQuantiles.for_epsilon(1, [Fraction(1, 4), Fraction(1, 2)], neighbors=one) for one in (AR, RP)
+    )
+    second = add.parts[1]
+    assert second.share == Fraction(1, 2)
+    unit = second.share.denominator
+    assert add.choice(second).rate * unit == Fraction(1, 2)  # epsilon_level / (2 d), d = 1/2
+    assert replace.choice(second).rate * unit == Fraction(1, 4)
+    three = RecursiveQuantiles.for_epsilon(1, [Fraction(1, 2)], neighbors=AR, rows=3)
+    assert three.choice(three.parts[0]).rate * 2 == Fraction(1, 3)
+
+
+@pytest.mark.parametrize("neighbors", [AR, RP])
+def test_cuts_are_near_the_quantiles_and_never_decrease(neighbors: str) -> None:
+    deciles = [Fraction(k, 10) for k in range(1, 10)]
+    mechanism = RecursiveQuantiles.for_epsilon(1, deciles, neighbors=neighbors)
+    rng = np.random.default_rng(5)
+    values = rng.integers(0, 2**40, 10_000)
+    cuts = mechanism.choose(values, 2**40, rng)
+    assert cuts == sorted(cuts)
+    ranks = [int((values < cut).sum()) for cut in cuts]
+    assert max(abs(rank - 1000 * (k + 1)) for k, rank in enumerate(ranks)) <= mechanism.off_by(2**40)
+
+
+@pytest.mark.parametrize("values", [[], [3] * 50, [0, 4]])
+def test_empty_and_equal_values_have_cuts_too(values: list[int]) -> None:
+    mechanism = RecursiveQuantiles.for_epsilon(1, FOUR, neighbors=AR)
+    cuts = mechanism.choose(np.array(values, dtype=np.int64), GRID)
+    assert len(cuts) == 4
+    assert cuts == sorted(cuts)
+    assert 0 <= cuts[0] <= cuts[-1] <= GRID
+
+
+@pytest.mark.parametrize(
+    "listed", [[], [Fraction(1, 2), Fraction(1, 2)], [Fraction(3, 2)], [Fraction(-1, 2)]]
+)
+def test_lists_that_do_not_increase_are_refused(listed: list[Fraction]) -> None:
+    with pytest.raises(ValueError, match="increasing shares between 0 and 1"):
+        RecursiveQuantiles(Pure(1), tuple(listed), AR)

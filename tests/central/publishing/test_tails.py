@@ -1,0 +1,44 @@
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import norm
+
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
+from toolkit.central.publishing.tails import geometric_tail, least_reach, rounded_normal_tail, tail_of
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 3), Fraction(1), Fraction(20), Fraction(1000, 3)])
+def test_the_geometric_tail_is_its_formula_and_never_less(scale: Fraction) -> None:
+    q = math.exp(-1 / scale)
+    for k in (1, 2, 10, 40):
+        found = geometric_tail(scale)(k)
+        assert float(found) == pytest.approx(q**k / (1 + q), rel=1e-12)
+        assert found - Fraction(q) ** k / (1 + Fraction(q)) > -Fraction(1, 10**14)
+
+
+@pytest.mark.parametrize("variance", [Fraction(1), Fraction(7, 3), Fraction(10**6)])
+def test_the_normal_tail_is_that_of_rounded_noise_and_barely_more(variance: Fraction) -> None:
+    sigma = math.sqrt(variance)
+    for k in (1, 3, math.ceil(5 * sigma)):
+        assert float(rounded_normal_tail(variance)(k)) == pytest.approx(norm.sf((k - 0.5) / sigma), rel=1e-7)
+        assert float(rounded_normal_tail(variance)(k)) > norm.sf((k - 0.5) / sigma)
+
+
+def test_a_mechanism_has_the_tail_of_what_it_draws() -> None:
+    """200,000 draws each; a share is off by more than 4.5 standard errors with probability below 1e-5."""
+    rng = np.random.default_rng(3)
+    for noise, k in ((Laplace.for_epsilon(1), 3), (Gaussian.for_rho("1/8"), 4)):
+        drawn = np.asarray(noise.release(np.zeros(200_000, dtype=np.int64), rng=rng).value)
+        share = float(tail_of(noise)(k))
+        assert abs((drawn >= k).mean() - share) < 4.5 * math.sqrt(share / 200_000)
+
+
+def test_the_least_reach_is_found_from_either_side() -> None:
+    tail = geometric_tail(Fraction(5))
+    for limit in (Fraction(1, 3), Fraction(1, 100), Fraction(1, 10**9)):
+        found = least_reach(tail, lambda share, limit=limit: share <= limit)
+        assert tail(found) <= limit
+        assert found == 1 or tail(found - 1) > limit

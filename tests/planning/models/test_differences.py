@@ -1,0 +1,83 @@
+"""Two groups: power of the test that agrees with the default interval, by enumeration of both counts."""
+
+import numpy as np
+import pytest
+
+from toolkit import forced, kuk, mangat, warner
+from toolkit.planning import plan_difference
+from toolkit.planning.models.differences import difference_power
+
+DIE = forced("1/6", "1/6")
+
+
+@pytest.mark.parametrize(
+    ("shares", "sizes", "power"),
+    [
+        ((0.1, 0.2), (687, 687), 0.798828),
+        ((0.1, 0.2), (690, 690), 0.800858),
+        ((0.3, 0.0), (100, 100), 0.900308),
+        ((0.15, 0.05), (300, 300), 0.487871),
+        ((0.2, 0.1), (687, 1374), 0.900669),
+    ],
+)
+def test_power_is_counted(shares, sizes, power: float) -> None:
+    assert difference_power(DIE, shares, sizes) == pytest.approx(power, abs=1.5e-6)
+
+
+@pytest.mark.parametrize("design", [DIE, warner("3/4"), mangat("2/3")], ids=["die", "warner", "mangat"])
+def test_groups_that_are_equal_are_told_apart_no_oftener_than_said(design) -> None:
+    assert difference_power(design, (0.1, 0.1), (300, 300)) == pytest.approx(0.05, abs=0.004)
+
+
+def test_the_power_is_how_often_the_analysis_rejects() -> None:
+    """400 simulated surveys: 195 rejections on average, spread 10; 40 off is a false alarm of 1e-4."""
+    rng, found = np.random.default_rng(1), 0
+    for _ in range(400):
+        a, b = (rng.binomial(300, 1 / 6 + 2 / 3 * share) for share in (0.15, 0.05))
+        found += (DIE.estimate_counts([300 - a, a]) - DIE.estimate_counts([300 - b, b])).interval().low > 0
+    assert found == pytest.approx(400 * 0.4879, abs=40)
+
+
+def test_so_many_people_have_the_power_and_so_have_more() -> None:
+    planned = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8)
+    assert planned.n == (689, 689)
+    assert planned.power >= 0.8
+    assert all(difference_power(DIE, (0.1, 0.2), (n, n)) >= 0.8 for n in range(689, 700))
+    assert difference_power(DIE, (0.1, 0.2), (688, 688)) < 0.8
+    assert "counted" in planned.notes[0]
+    assert repr(planned).startswith("<DifferencePlan: 689 and 689 people, power 0.8001")
+
+
+def test_unequal_groups_margins_and_design_effects() -> None:
+    double = plan_difference(DIE, prevalence=(0.2, 0.1), n=687, ratio=2)
+    assert double.n == (687, 1374)
+    assert double.power == pytest.approx(0.900669, abs=1.5e-6)
+    wide = plan_difference(DIE, prevalence=(0.1, 0.2), margin=0.03)
+    assert wide.margin <= 0.03 < plan_difference(DIE, prevalence=(0.1, 0.2), n=wide.n[0] - 1).margin
+    clustered = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8, deff=1.95)
+    weighted = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8, weighting=1.2)
+    assert 689 < weighted.n[0] < 1.21 * 689
+    assert 689 < clustered.n[0] < 1.95 * 689  # randomization has no design effect
+    assert "normal approximation" in clustered.notes[0]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"prevalence": (0.1, 0.2)}, "exactly one of n, power and margin"),
+        ({"prevalence": (0.1, 0.2), "n": 5, "power": 0.8}, "exactly one of n, power and margin"),
+        ({"prevalence": (0.1, 0.1), "power": 0.8}, "the shares must differ"),
+        ({"prevalence": (0.1, 0.2), "power": 1}, "`power` must lie between"),
+        ({"prevalence": 0.1, "power": 0.8}, "the shares of two groups"),
+        ({"prevalence": (0.1, 1.2), "power": 0.8}, "between 0 and 1"),
+        ({"prevalence": (0.1, 0.2), "n": 5, "ratio": 0}, "`ratio` must be above 0"),
+    ],
+)
+def test_what_is_no_plan_is_refused(asked, words: str) -> None:
+    with pytest.raises((ValueError, TypeError), match=words):
+        plan_difference(DIE, **asked)
+
+
+def test_a_design_of_more_reports_is_refused() -> None:
+    with pytest.raises(TypeError, match="two answers and two reports"):
+        plan_difference(kuk("4/5", "1/5", draws=2), prevalence=(0.1, 0.2), power=0.8)

@@ -1,0 +1,66 @@
+"""What n a slope needs: variances by Gauss and Hermite with 200 points, computed independently."""
+
+import numpy as np
+import pytest
+from scipy.special import expit
+
+from toolkit import Design, forced, k_ary, warner
+from toolkit.planning import plan_slope
+from toolkit.planning.models.slopes import slope_variance
+
+DIE, WARNER, DIRECT = forced("1/6", "1/6"), warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes"))
+
+
+@pytest.mark.parametrize(
+    ("design", "intercept", "slope", "variance", "n"),
+    [
+        (DIE, -1, 0.5, 15.79937503, 497),
+        (DIE, -2, 0.5, 37.58173783, 1180),
+        (DIE, -1, 0.3, 14.08224616, 1229),
+        (WARNER, -1, 0.5, 29.5972337, 930),
+        (WARNER, -2, 0.5, 74.83142437, 2350),
+        (WARNER, -1, 0.3, 26.24012478, 2289),
+        (DIRECT, -1, 0.5, 5.73042937, 180),
+        (DIRECT, -2, 0.5, 9.71898087, 306),
+        (DIRECT, -1, 0.3, 5.31187770, 464),
+    ],
+)
+def test_reference_numbers(design, intercept: float, slope: float, variance: float, n: int) -> None:
+    planned = plan_slope(design, intercept=intercept, slope=slope, power=0.8)
+    assert planned.variance == pytest.approx(variance, rel=1e-8)
+    assert planned.n == n
+    assert planned.power >= 0.8
+    assert plan_slope(design, intercept=intercept, slope=slope, n=n - 1).power < 0.8
+
+
+def test_of_two_groups_asked_directly_it_is_the_variance_of_a_log_odds_ratio() -> None:
+    """1 / (n p (1 - p)) of each group, the groups being shares of all."""
+    shares = expit(np.array([-1.0, -0.2]))
+    found = slope_variance(DIRECT, -1.0, 0.8, np.array([0.0, 1.0]), np.array([0.7, 0.3]))
+    assert found == pytest.approx((1 / (np.array([0.7, 0.3]) * shares * (1 - shares))).sum())
+    assert plan_slope(DIRECT, intercept=-1, slope=0.8, n=400, covariate=0.3).se == pytest.approx(
+        np.sqrt(found / 400)
+    )
+
+
+def test_a_plan_says_that_it_is_approximate() -> None:
+    assert repr(plan_slope(DIE, intercept=-1, slope=0.5, power=0.8)).startswith(
+        "<SlopePlan: about 497 people"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"slope": 0, "n": 100}, "`slope` must differ from 0"),
+        ({"slope": 0.5}, "exactly one of n and power must be given, got none"),
+        ({"slope": 0.5, "n": 10, "power": 0.8}, "got both"),
+        ({"slope": 0.5, "power": 0.01}, "`power` must lie between"),
+        ({"slope": 0.5, "n": 10, "covariate": 1}, "strictly between 0 and 1"),
+    ],
+)
+def test_what_is_no_plan_is_refused(asked, words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        plan_slope(DIE, intercept=-1, **asked)
+    with pytest.raises(TypeError, match="two answers"):
+        plan_slope(k_ary(3, epsilon=1.0), intercept=-1, slope=0.5, n=10)

@@ -1,0 +1,137 @@
+"""`plain`: answers that nothing hides, estimated beside hidden ones: shares and means as every survey has
+them.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.arrays import Array, Counts, Labels
+from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Shares, Student
+from toolkit.local.design import Design
+from toolkit.local.protocol import AnswerKind
+from toolkit.local.reports import is_code, is_set
+
+_COVERS = "sampling"
+_PLAIN = "plain answers"
+_ALIKE = "all answers are equal, which says nothing about the error of their mean: there is no interval"
+
+
+@dataclass(frozen=True)
+class Plain:
+    """A question that is asked plainly, with the verbs that an analysis asks of a randomizer."""
+
+    asks: AnswerKind
+    options: Labels = ()
+    bounds: tuple[Fraction, Fraction] | None = None
+    name = "plain"
+    matrix = None
+    epsilon = float("inf")
+    loss = None
+
+    @property
+    def report_options(self) -> Labels:
+        return self.options if self.asks == "choice" else ()
+
+    def describe(self) -> str:
+        return "The answer is given as it is: nothing hides it."
+
+    def accepts(self, report: object) -> bool:
+        """Whether this is an answer: a code, a list of ticked codes, or a number within the bounds."""
+        if self.bounds is None:
+            return (is_set if self.asks == "ticks" else is_code)(report, len(self.options))
+        number = isinstance(report, int | float) and not isinstance(report, bool) and np.isfinite(report)
+        return bool(number) and self.bounds[0] <= exact(report, "answer") <= self.bounds[1]  # type: ignore[arg-type]
+
+    def scores(self, reports: Any, option: Any = None) -> Array:
+        """Each answer as it is: of two options whether it is the last one, of more a row of 0 and 1."""
+        if self.asks == "number":
+            return np.asarray(reports, dtype=np.float64)
+        if self.asks == "ticks":
+            rows = np.array([[float(code in one) for code in range(len(self.options))] for one in reports])
+        else:
+            rows = np.eye(len(self.options))[np.asarray(reports, dtype=np.intp)]
+        if option is not None:
+            return np.asarray(rows[:, self.options.index(option)])
+        return rows[:, 1] if self.asks == "choice" and len(self.options) == 2 else rows
+
+    def estimate_sent(
+        self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
+    ) -> Estimate:
+        """Shares of the options, or the mean of a number, whatever the method; there is no privacy claim."""
+        del method  # the unbiased estimate lies inside 0 to 1, and is the likeliest
+        counts = np.ones(len(reports), dtype=np.int64) if times is None else np.asarray(times, dtype=np.int64)
+        if self.asks == "number":
+            return _mean(self.scores(reports), counts)
+        if self.asks == "ticks" or len(self.options) == 1:
+            return _boxes(self.scores(reports), counts, self.options)
+        return _shares(np.asarray(reports, dtype=np.intp), counts, self.options)
+
+
+def plain(
+    options: Sequence[str | int] | None = None,
+    *,
+    bounds: tuple[Number, Number] | None = None,
+    multiple: bool = False,
+) -> Plain:
+    """A column of plain answers, for `estimates`: one of the options, several of them, or a number.
+
+    >>> import pandas as pd
+    >>> from toolkit.analysis import estimates
+    >>> frame = pd.DataFrame({"age": [20, 25, 30], "sex": ["f", "m", "m"]})
+    >>> found = estimates(frame, {"age": plain(bounds=(0, 99)), "sex": plain(["f", "m"])})
+    >>> found["age"].value, round(found["sex"].value, 3)
+    (25.0, 0.667)
+    """
+    if (options is None) == (bounds is None):
+        received = "none" if options is None else "both"
+        refuse("exactly one of options and bounds must be given", received, "answers are one or the other")
+    if bounds is not None:
+        low, high = (exact(limit, "bounds") for limit in bounds)
+        if low >= high:
+            refuse("`bounds` must be a lower and a higher number", bounds, "answers lie between them")
+        return Plain("number", (), (low, high))
+    labels = tuple(options or ())
+    if not labels or len({str(label) for label in labels}) < len(labels):
+        refuse("`options` must be different labels", f"{len(labels)} of them", "answers go by label")
+    return Plain("ticks" if multiple else "choice", labels)
+
+
+def _shares(codes: Any, times: Counts, options: Labels) -> Estimate:
+    """Through the design that hides nothing, whose intervals are those of a share."""
+    counts = np.zeros(len(options), dtype=np.int64)
+    np.add.at(counts, codes, times)
+    direct = Design(np.eye(len(counts), dtype=np.int64), 1, options, name="direct")
+    found = direct.estimate_counts(counts)
+    return Estimate(
+        found.value, found.se, found.labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis
+    )
+
+
+def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:
+    """The share of people who tick each box: each is counted, so its intervals are those of a share."""
+    n = int(counts.sum())
+    basis = Shares.from_support(counts @ rows, n, np.ones(len(labels)), np.zeros(len(labels)))
+    apart = rows - basis.value
+    cov = (apart * counts[:, None]).T @ apart / n / (n - 1) if n > 1 else np.full((len(labels),) * 2, np.nan)
+    value, se = (float(basis.value[0]), float(basis.se[0])) if len(labels) == 1 else (basis.value, basis.se)
+    return Estimate(value, se, labels, cov, n, None, _COVERS, _PLAIN, basis=basis)
+
+
+def _mean(numbers: Array, counts: Counts) -> Estimate:
+    """The mean of numbers that each occur several times, with a t interval: its error is estimated from the
+    same answers.
+    """
+    n = int(counts.sum())
+    mean = float(counts @ numbers / n)
+    se = float(np.sqrt(counts @ (numbers - mean) ** 2 / n / (n - 1))) if n > 1 else np.nan
+    notes = (_ALIKE,) if se == 0 else ()
+    method = f"{_PLAIN}, t with {n - 1} degrees of freedom" if n > 1 else _PLAIN
+    return Estimate(
+        mean, se, ("mean",), np.array([[se**2]]), n, None, _COVERS, method, notes, Student(mean, se, n - 1)
+    )

@@ -1,0 +1,226 @@
+"""What is asked of one column: values, ranges, MISSING and OTHER; which row has which of them.
+
+Values are read once, compared by the type of the column, and said in the ledger.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from toolkit.budget.frames import wanted
+from toolkit.budget.frames.cells import Day
+from toolkit.budget.frames.columns import Column
+from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames.wanted import Range, Value
+from toolkit.core.arrays import Codes, Mask
+from toolkit.core.checks import refuse
+
+
+class Mark:
+    """The type of `MISSING` and of `OTHER`."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+
+    def __repr__(self) -> str:
+        return self._name
+
+    def __reduce__(self) -> str:
+        return self._name
+
+
+MISSING = Mark("MISSING")
+"""Asks for missing values: in a condition, in a list of values, among the keys of a table."""
+OTHER = Mark("OTHER")
+"""The last key of a table: every row that has none of the other keys, a missing value too unless MISSING is
+one of them.
+"""
+Item = Value | Range | Mark
+
+
+def between(low: Any, high: Any) -> Range:
+    """From low to high, both included: numbers, dates, or datetimes. Between two dates lies all of the last
+    day.
+
+    >>> between(30, 39)
+    between(30, 39)
+    """
+    first, last = (wanted.value_of(end, "an end of between(low, high)") for end in (low, high))
+    if not _ordered(first, last):
+        refuse(
+            "between(low, high) must have two numbers, two dates or two datetimes",
+            "others",
+            "nothing lies between them",
+            TypeError,
+        )
+    if first > last:  # type: ignore[operator]
+        refuse(
+            "between(low, high) must have low at most high",
+            f"{wanted.said(first)} and {wanted.said(last)}",
+            "nothing lies there",
+        )
+    return Range(first, last)
+
+
+def bands(*edges: Any) -> list[Range]:
+    """Ranges side by side between increasing edges, numbers or dates: each holds its lower end, the last one
+    also its upper.
+
+    >>> [band.words for band in bands(18, 30, 45, 65)]
+    ['18 to under 30', '30 to under 45', '45 to 65']
+    """
+    found = [wanted.value_of(edge, "an edge of bands(…)") for edge in edges]
+    if len(found) < 2 or not all(_ordered(low, high) and low < high for low, high in pairwise(found)):  # type: ignore[operator]
+        refuse(
+            "bands(…) must have at least two increasing numbers, dates or datetimes",
+            f"{len(found)} edges",
+            "a band lies between two of them",
+        )
+    return [
+        Range(low, high, below=place + 2 < len(found)) for place, (low, high) in enumerate(pairwise(found))
+    ]
+
+
+@dataclass(frozen=True, eq=False)
+class Asked:
+    """Items that are asked of one column, as its type can hold them. What it says of rows is confidential,
+    all else public.
+    """
+
+    label: Any
+    name: str
+    items: tuple[Item, ...]
+    held: tuple[Any, ...]
+    days: bool
+
+    @classmethod
+    def of(cls, frame: Frame, label: Any, items: Iterable[object]) -> "Asked":
+        """Read once; refused if the column's type can never hold one of them."""
+        column, name = frame.column(label), frame.name(label)
+        told, kind = f"column {name}", column.kind
+        read = [
+            item if isinstance(item, Range | Mark) else wanted.value_of(item, f"a value for {told}")
+            for item in items
+        ]
+        compared = [end for item in read for end in _values_in(item)]
+        wanted.check_kinds(compared, kind, told)
+        days = kind.name in ("moment", "object") and any(isinstance(value, Day) for value in compared)
+        if days and kind.name == "moment":
+            wanted.check_clock(column, told)
+        return cls(label, name, tuple(read), tuple(_held(item, column, told) for item in read), days)
+
+    @property
+    def words(self) -> str:
+        values = [wanted.said(item) for item in self.items if not isinstance(item, Range | Mark)]
+        parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
+        ranges = [item for item in self.items if isinstance(item, Range)]
+        parts += [
+            f"from {item.words}"
+            if item.below
+            else f"between {wanted.said(item.low)} and {wanted.said(item.high)}"
+            for item in ranges
+        ]
+        return f"{self.name} {' or '.join([*parts, *['missing'] * (MISSING in self.items)])}"
+
+    @property
+    def labels(self) -> tuple[str | int, ...]:
+        """What the items are called, in their order."""
+        return tuple(_label(item) for item in self.items)
+
+    def codes(self, frame: Frame) -> Codes:
+        """The place among the items of what each row has, the first if several; -1 where it is none of
+        them.
+        """
+        column, items = frame.column(self.label), self.items
+        values = [place for place, item in enumerate(items) if not isinstance(item, Range | Mark)]
+        ranges = [place for place, item in enumerate(items) if isinstance(item, Range)]
+        found = np.full(0 if values else len(frame), -1, dtype=np.int64)
+        if values:
+            at = wanted.codes(column, [self.held[place] for place in values], days=self.days)
+            found = np.array([*values, -1], dtype=np.int64)[at]
+        if ranges:
+            asked, held = ([one[place] for place in ranges] for one in (items, self.held))
+            inside = wanted.within(column, asked, held, days=self.days)  # type: ignore[arg-type]
+            found = np.where(found < 0, np.array([*ranges, -1], dtype=np.int64)[inside], found)
+        if MISSING in items:
+            np.copyto(found, items.index(MISSING), where=column.missing())
+        return np.where(found < 0, items.index(OTHER), found) if OTHER in items else found
+
+    def mask(self, frame: Frame) -> Mask:
+        """Which rows have one of the items."""
+        column = frame.column(self.label)
+        if column.kind.name != "text" or any(isinstance(i, Range) or i is OTHER for i in self.items):
+            return self.codes(frame) >= 0
+        values = [
+            held for item, held in zip(self.items, self.held, strict=True) if not isinstance(item, Mark)
+        ]
+        if not values:
+            return column.missing()
+        met = wanted.matches(column, values, days=self.days)
+        return met | column.missing() if MISSING in self.items else met
+
+    def check_apart(self, name: str) -> "Asked":
+        """Itself, if no value could have two of the items: a row of a table is in one cell."""
+        whole = [(item, held) for item, held in zip(self.items, self.held, strict=True)]
+        spans = sorted(_span(item, held) for item, held in whole if not isinstance(item, Mark))
+        marks = [item for item in self.items if isinstance(item, Mark)]
+        twice = any(a[0] == b[0] and (b[1] < a[2] or (b[1] == a[2] and not a[3])) for a, b in pairwise(spans))
+        if not self.items or twice or len(set(marks)) < len(marks):
+            received = "none" if not self.items else "repetitions, as the column holds them"
+            refuse(f"`{name}` must be distinct, and at least one", received, "each row is counted once")
+        if OTHER in marks and self.items[-1] is not OTHER:
+            refuse(
+                f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave"
+            )
+        return self
+
+
+def listed_once(values: Any, name: str) -> list[Any]:
+    """Any iterable but a text or a mapping, as a list."""
+    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+        refuse(
+            f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError
+        )
+    return list(values)
+
+
+def _ordered(first: Value, last: Value) -> bool:
+    """Whether one of the two can lie below the other."""
+    alike = type(first) is type(last) and getattr(first, "zoned", 0) == getattr(last, "zoned", 0)
+    return alike and not isinstance(first, str | bool)
+
+
+def _values_in(item: Item) -> tuple[Value, ...]:
+    if isinstance(item, Range):
+        return (item.low, item.high)
+    return () if isinstance(item, Mark) else (item,)
+
+
+def _held(item: Item, column: Column, told: str) -> Any:
+    if isinstance(item, Range):
+        return wanted.ends(item, column.kind, told)
+    return item if isinstance(item, Mark) else wanted.fitted(item, column.kind, told)
+
+
+def _span(item: Item, held: Any) -> tuple[str, Any, Any, bool]:
+    """Sort, lower end, upper end, and whether that is left out, as it may be of Python objects."""
+    low, high = held if isinstance(item, Range) else (held, held)
+    low, high = (Fraction(end) if isinstance(end, bool) else end for end in (low, high))
+    number = isinstance(low, int | float | Fraction)
+    sort = "number" if number else f"{type(low).__name__} {getattr(low, 'zoned', '')}"
+    return sort, low, high, isinstance(item, Range) and item.below and high is item.high
+
+
+def _label(item: Item) -> str | int:
+    if isinstance(item, Range):
+        return item.words
+    if isinstance(item, Mark):
+        return repr(item).lower()
+    if isinstance(item, str):
+        return item
+    said = wanted.said(item)
+    return int(said) if isinstance(item, Fraction) and item.denominator == 1 else said

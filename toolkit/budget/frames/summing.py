@@ -1,0 +1,117 @@
+"""Integers of each cell: how many rows it has, and sums of powers of their steps, exactly, however many there
+are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames.rows import Rows
+from toolkit.central.steps import Bounds
+from toolkit.core.arrays import Array, Codes, Steps
+
+_EXACT = 53  # bits of a float, in which numpy adds up by cell
+
+
+@dataclass(frozen=True, eq=False)
+class Variable:
+    """A column of numbers, clamped to limits; a missing value counts as `fill`, or is left out."""
+
+    label: Any
+    limits: Bounds
+    fill: Fraction | None
+
+    def values(self, frame: Frame) -> Array:
+        return frame.column(self.label).floats()
+
+    def steps(self, frame: Frame) -> Steps:
+        """0 … span, and -1 for what is left out."""
+        steps = self.limits.steps(self.values(frame))
+        if self.fill is None:
+            return steps
+        return np.where(steps < 0, int(self.limits.steps(np.array([float(self.fill)]))[0]), steps)
+
+
+def counted(frame: Frame, rows: Rows) -> Steps:
+    """How many rows each cell has."""
+    found = np.zeros(rows.cells, dtype=np.int64)
+    for part in frame.parts(rows.columns, whole=rows.limited):
+        if not rows.axes and not rows.limited:
+            found += np.count_nonzero(rows.where.mask(part))
+            continue
+        found += np.bincount(rows.codes(part) + 1, minlength=rows.cells + 1)[1:]
+    return found
+
+
+def summed(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
+    """Of each cell the number of values, the sum of their steps, and with order 2 that of their squares."""
+    found = [[0] * (order + 1) for _ in range(rows.cells)]
+    for part in frame.parts((*rows.columns, variable.label), whole=rows.limited):
+        some = _of_one_cell if rows.cells == 1 else _of_cells
+        _add(found, some(part, rows, variable, order))
+    return found
+
+
+def summed_pairs(frame: Frame, rows: Rows, pair: tuple[Variable, Variable]) -> list[list[int]]:
+    """Of each cell the sums of x**i y**j up to squares, of rows that have both: 1, y, y**2, x, x y, …"""
+    found = [[0] * 9 for _ in range(rows.cells)]
+    for part in frame.parts((*rows.columns, pair[0].label, pair[1].label), whole=rows.limited):
+        x, y = (variable.steps(part) for variable in pair)
+        codes, both = rows.codes(part), (x >= 0) & (y >= 0)
+        powers = [
+            (x**i * y**j, pair[0].limits.span ** i * pair[1].limits.span ** j)
+            for i in range(3)
+            for j in range(3)
+        ]
+        _add(found, _by_cell(np.where(both, codes, -1), powers, rows.cells))
+    return found
+
+
+def _of_one_cell(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
+    """Rows that do not count are left out as missing values are."""
+    values, limits, fill = variable.values(frame), variable.limits, variable.fill
+    if rows.some or rows.limited:
+        filled = values if fill is None else np.where(np.isnan(values), float(fill), values)
+        values, fill = np.where(rows.codes(frame) < 0, np.nan, filled), None
+    sums = limits.sums(values, squares=order == 2, fill=fill)
+    return [[sums.number, sums.first, sums.second][: order + 1]]
+
+
+def _of_cells(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
+    steps, codes = variable.steps(frame), rows.codes(frame)
+    powers = [(steps**power, variable.limits.span**power) for power in range(1, order + 1)]
+    codes = np.where(steps < 0, -1, codes)
+    return [
+        [number, *sums]
+        for number, sums in zip(
+            np.bincount(codes + 1, minlength=rows.cells + 1)[1:].tolist(),
+            _by_cell(codes, powers, rows.cells),
+            strict=True,
+        )
+    ]
+
+
+def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> list[list[int]]:
+    """Sums by cell of integers from 0 up to a most: in parts so short that a float adds them up without
+    error.
+    """
+    bins, bits = codes + 1, _EXACT - len(codes).bit_length()
+    sums = []
+    for values, most in terms:
+        total = [0] * cells
+        for shift in range(0, most.bit_length(), bits):
+            part = (values >> shift) & (2**bits - 1)
+            added = np.bincount(bins, weights=part, minlength=cells + 1)[1:].tolist()
+            total = [before + (int(more) << shift) for before, more in zip(total, added, strict=True)]
+        sums.append(total)
+    return [list(cell) for cell in zip(*sums, strict=True)]
+
+
+def _add(found: list[list[int]], more: list[list[int]]) -> None:
+    for cell, other in zip(found, more, strict=True):
+        for place, number in enumerate(other):
+            cell[place] += number

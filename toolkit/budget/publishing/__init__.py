@@ -1,0 +1,1 @@
+"""Verbs of a curator for publishers: unknown keys, ranges, top k, many quantiles."""

@@ -1,0 +1,111 @@
+"""From the noisy sums of a table's cells to an `Estimate`: in the column's unit, with labels and axes."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from toolkit.budget.frames.rows import Rows
+from toolkit.central.steps import Bounds
+from toolkit.central.tables import found
+from toolkit.central.tables.coding import Coding
+from toolkit.central.tables.found import Found, Limits, Moments
+from toolkit.core.arrays import Array
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+
+_MOST_COVARIANCES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One column, or one pair, of what is asked for: how it is coded, read and found, and its unit."""
+
+    name: str
+    coding: Coding
+    read: Callable[[], list[list[int]]]
+    find: Callable[[Moments], Found]
+    factor: float
+    offset: float
+    limits: tuple[float, float]
+
+
+def estimated(parts: list[Part], released: list[Moments], rows: Rows) -> tuple[Estimate, Estimate]:
+    """Cells one after the other, in each the columns that were asked for; and how many values are behind
+    each.
+    """
+    several, scalar = len(parts) > 1, not rows.axes and len(parts) == 1
+    results = [part.find(moments) for part, moments in zip(parts, released, strict=True)]
+    value, se = (
+        _woven(
+            [np.clip(p.offset + p.factor * r.value, *p.limits) for p, r in zip(parts, results, strict=True)]
+        ),
+        _woven([p.factor * r.se for p, r in zip(parts, results, strict=True)]),
+    )
+
+    def limits(level: float) -> tuple[Array, Array]:
+        ends = [r.basis.of(level) for r in results]
+        low, high = (
+            _woven([np.clip(p.offset + p.factor * e[i], *p.limits) for p, e in zip(parts, ends, strict=True)])
+            for i in (0, 1)
+        )
+        return low, high
+
+    labels: tuple[Any, ...] = rows.labels if rows.axes else ("value",)
+    if several:
+        names = [part.name for part in parts]
+        keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
+        labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
+    axes = (*rows.names, "column") if several else rows.names
+    numbers = [found.counted(moments) for moments in released]
+    counts = _made(
+        _woven([one.value for one in numbers]),
+        _woven([one.se for one in numbers]),
+        Limits(lambda level: _both([one.basis.of(level) for one in numbers]), scalar),
+        labels,
+        axes,
+    )
+    made = _made(value, se, Limits(limits, scalar, results[0].basis.methods), labels, axes)
+    return made, counts
+
+
+def _made(value: Array, se: Array, basis: Limits, labels: tuple[Any, ...], axes: tuple[str, ...]) -> Estimate:
+    cov = np.diag(se**2) if len(se) <= _MOST_COVARIANCES else None
+    return Estimate(
+        value=float(value[0]) if basis.scalar else value,
+        se=float(se[0]) if basis.scalar else se,
+        labels=labels,
+        cov=cov,
+        n=None,
+        loss=None,
+        covers="noise",
+        basis=basis,
+        axes=axes,
+    )
+
+
+def _woven(columns: list[Array]) -> Array:
+    return np.stack(columns, axis=1).ravel()
+
+
+def _both(ends: list[tuple[Array, Array]]) -> tuple[Array, Array]:
+    return _woven([low for low, _ in ends]), _woven([high for _, high in ends])
+
+
+def unit(limits: Bounds) -> tuple[float, float]:
+    """Half the distance of the limits, and their middle, on the grid: what t = 1 and t = 0 stand for."""
+    half = limits.span * limits.step / 2
+    return float(half), float(limits.least * limits.step + half)
+
+
+def of_column(given: Any, label: Any, name: str) -> Any:
+    """What is given for one of several columns: bounds by name, what is missing by name or for all."""
+    if isinstance(given, Mapping):
+        if label not in given:
+            refuse(f"`{name}` must have an entry for each column", "fewer", "each column has its own")
+        return given[label]
+    if name == "bounds":
+        remedy = 'write bounds={"x": (0, 1), "y": (0, 100)}'
+        refuse("`bounds` of several columns must be given by name", type(given).__name__, remedy, TypeError)
+    return given

@@ -1,0 +1,206 @@
+"""`RecursiveQuantiles`: many quantiles of one column for little more than one, the middle one first.
+
+Values are whole numbers here, the places of a column on a public grid. A quantile is a cut: the values below
+it are on its left. After the middle quantile was chosen, those of smaller rank are sought among the values on
+its left, the others among those on its right, so that one person is in one part at a time.
+"""
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+
+from toolkit.central.noise.grid import NO_END
+from toolkit.central.selection import Exponential
+from toolkit.central.statistics import rank_unit
+from toolkit.core.arrays import Steps
+from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.randomness import Rng, big_below, check_rng
+
+
+@dataclass(frozen=True)
+class Part:
+    """A quantile that is sought between two others, or between the ends: its place in the list, its level
+    from 0 on, and the share of the part's values that should be on its left.
+    """
+
+    place: int
+    level: int
+    share: Fraction
+    start: int
+    stop: int
+
+
+@dataclass(frozen=True)
+class RecursiveQuantiles:
+    """All quantiles of a list, by the exponential mechanism: one choice for each, in parts of the data.
+
+    A cut that leaves r of a part's n values on its left has the score -|r - share n|. One person who enters
+    or leaves moves it by at most d = max(share, 1 - share), one who stays in the part by at most 1 <= 2 d. A
+    level of the recursion has epsilon / levels: under "add_remove" a person is in one part of a level, whose
+    odds then fall by e**(-epsilon_level / (2 d)) a rank; under "replace" one part is left and another
+    entered, so they fall half as fast. Where there is one part only, the first of a list that is not
+    `grouped`, the score moves by at most 1 under "replace". With `rows` rows a person all rates are divided
+    by that number.
+
+    Parameters
+    ----------
+    loss : Pure(epsilon), of all quantiles together.
+    quantiles : increasing shares between 0 and 1.
+    neighbors : "replace" or "add_remove".
+    rows : how many rows one person can have.
+    grouped : whether a person can move to another table of the same release.
+
+    >>> import numpy as np
+    >>> mechanism = RecursiveQuantiles.for_epsilon(50, ["1/4", "1/2", "3/4"], neighbors="add_remove")
+    >>> mechanism.levels, mechanism.choose(np.arange(100), 100)
+    (2, [2..., 5..., 7...])
+
+    References
+    ----------
+    Kaplan, Schnapp and Stemmer (2022), Differentially private approximate quantiles.
+    """
+
+    loss: Pure
+    quantiles: tuple[Fraction, ...]
+    neighbors: str
+    rows: int = 1
+    grouped: bool = False
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.loss, Pure):
+            refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "choices cost that", TypeError)
+        positive(self.loss.amount, "epsilon", NO_END)
+        check_neighbors(self.neighbors)
+        whole(self.rows, "rows")
+        listed = self.quantiles
+        ordered = all(low < high for low, high in pairwise(listed))
+        if not listed or not ordered or not 0 <= listed[0] <= listed[-1] <= 1:
+            refuse(
+                "quantiles must be increasing shares between 0 and 1",
+                f"{len(listed)} numbers that are not",
+                "each is sought between its neighbours",
+            )
+
+    @classmethod
+    def for_epsilon(
+        cls,
+        epsilon: Number,
+        quantiles: Sequence[Number],
+        *,
+        neighbors: str,
+        rows: int = 1,
+        grouped: bool = False,
+    ) -> "RecursiveQuantiles":
+        """Costs Pure(epsilon) in all."""
+        amount = Pure(positive(epsilon, "epsilon", NO_END))
+        return cls(amount, tuple(exact(q, "quantiles") for q in quantiles), neighbors, rows, grouped)
+
+    @classmethod
+    def for_rho(
+        cls, rho: Number, quantiles: Sequence[Number], *, neighbors: str, rows: int = 1, grouped: bool = False
+    ) -> "RecursiveQuantiles":
+        """Costs at most Zcdp(rho), by less than a billionth: levels * epsilon_level**2 / 8."""
+        levels = _levels(len(quantiles))
+        each = root_below(8 * positive(rho, "rho", NO_END) / levels)
+        return cls.for_epsilon(levels * each, quantiles, neighbors=neighbors, rows=rows, grouped=grouped)
+
+    @property
+    def levels(self) -> int:
+        """How often the list is halved until nothing is left: 4 for nine deciles."""
+        return _levels(len(self.quantiles))
+
+    @property
+    def each(self) -> Fraction:
+        """Epsilon of one level."""
+        return Fraction(self.loss.amount) / self.levels
+
+    @property
+    def zcdp(self) -> Zcdp:
+        """A level costs epsilon_level**2 / 8: its choices are of bounded range, within epsilon_level where a
+        person is in one part, and within half of it in each of two.
+        """
+        return Zcdp(self.levels * self.each**2 / 8)
+
+    @cached_property
+    def parts(self) -> tuple[Part, ...]:
+        """All parts, each after those around it."""
+        return tuple(self._parts(0, len(self.quantiles), Fraction(0), Fraction(1), 0))
+
+    def choice(self, part: Part) -> Exponential:
+        """The mechanism of one part, for scores in units of 1 / denominator of its share."""
+        unit, share = part.share.denominator, part.share.numerator
+        farthest = max(share, unit - share)
+        if self.neighbors == "add_remove":
+            return Exponential.for_epsilon(self.each / self.rows, sensitivity=farthest)
+        if part.level == 0 and not self.grouped:
+            return Exponential.for_epsilon(self.each / self.rows, sensitivity=unit)
+        return Exponential.for_epsilon(self.each / (2 * self.rows), sensitivity=farthest)
+
+    def choose(self, values: Steps, most: int, rng: Rng = None) -> list[int]:
+        """A cut from 0 to `most` for each quantile, never decreasing; values lie in 0 … most - 1."""
+        source, ordered = check_rng(rng), np.sort(values)
+        cuts: dict[int, int] = {-1: 0, len(self.quantiles): most}
+        for part in self.parts:
+            low, high = cuts[part.start - 1], cuts[part.stop]
+            inside = ordered[slice(*np.searchsorted(ordered, [low, high]))]
+            scores, widths = ranked(inside, part.share, low, high)
+            chosen = self.choice(part).choose(range(len(scores)), scores, base=widths, rng=source)
+            before = low if chosen == 0 else int(inside[chosen - 1]) + 1
+            cuts[part.place] = before + big_below(int(widths[chosen]), source)
+        return [cuts[place] for place in range(len(self.quantiles))]
+
+    def off_by(self, most: int) -> int:
+        """Ranks that with probability 95 % no quantile is off by more: of every level the worst choice, added
+        up.
+
+        A choice is off by more than (ln candidates + ln 1/b) / rate with probability at most b, as one
+        candidate at least is within a rank, where values are told apart; half of 5 % is left for those that
+        are not.
+        """
+        failing = math.log(most + 1) + math.log(40 * len(self.quantiles))
+        worst = [0.0] * self.levels
+        for part in self.parts:
+            rate = float(self.choice(part).rate * part.share.denominator)
+            worst[part.level] = max(worst[part.level], failing / rate + 1)
+        return math.ceil(sum(worst))
+
+    def _parts(self, start: int, stop: int, low: Fraction, high: Fraction, level: int) -> Iterator[Part]:
+        if start == stop:
+            return
+        middle = (start + stop) // 2
+        wanted = self.quantiles[middle]
+        share = rank_unit((wanted - low) / (high - low)) if high > low else Fraction(1, 2)
+        yield Part(middle, level, share, start, stop)
+        yield from self._parts(start, middle, low, wanted, level + 1)
+        yield from self._parts(middle + 1, stop, wanted, high, level + 1)
+
+
+def ranked(inside: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, Steps]:
+    """Scores of the cuts from low to high that leave 0, 1, …, n of the sorted values on their left, and how
+    many such cuts there are.
+
+    >>> scores, widths = ranked(np.array([3, 3, 7]), Fraction(1, 2), 0, 9)
+    >>> scores.tolist(), widths.tolist()
+    ([-3, -1, -1, -3], [4, 0, 4, 2])
+    """
+    number, unit = len(inside), share.denominator
+    scores = -np.abs(unit * np.arange(number + 1, dtype=np.int64) - share.numerator * number)
+    widths = np.diff(inside, prepend=low - 1, append=high).astype(np.int64)
+    return scores, widths
+
+
+def root_below(square: Fraction) -> Fraction:
+    """The root, rounded down to 60 binary digits after its first."""
+    shift = 60 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    return Fraction(math.isqrt(math.floor(square * 4**shift)), 2**shift)
+
+
+def _levels(number: int) -> int:
+    return number.bit_length()

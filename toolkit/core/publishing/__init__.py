@@ -1,0 +1,1 @@
+"""A released table as a document: what is public about it, its files, and a tidier copy for display."""

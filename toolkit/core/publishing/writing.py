@@ -1,0 +1,135 @@
+"""The three files of a publication: a tidy CSV, all facts as JSON, and a page for people."""
+
+import csv
+import io
+import json
+import math
+from collections.abc import Mapping, Sequence
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from typing import Any
+
+SCHEMA = "toolkit.release/1"
+NUMBERS = {
+    "estimate": "the released number; a count may be negative, and is unbiased unless notes say otherwise",
+    "se": "its standard error by the noise, to two digits; empty where the error would tell about the data",
+    "low": "lower end of the interval, rounded down",
+    "high": "upper end of the interval, rounded up",
+}
+COUNTS = {
+    "count": "the number of values behind it, with noise of its own; it may be negative",
+    "count se": "the standard error of that number",
+}
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+_UNITS = {"replace": "one person's record is exchanged for another", "add_remove": "one person comes or goes"}
+
+
+def key_columns(axes: Sequence[str]) -> list[str]:
+    """What the columns of keys are called: as in the data, unless that is the name of a number.
+
+    >>> key_columns(["region", "se"]), key_columns([])
+    (['region', 'key se'], ['label'])
+    """
+    return [f"key {axis}" if axis in NUMBERS or axis in COUNTS else axis for axis in axes] or ["label"]
+
+
+def csv_text(
+    axes: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    whole: bool,
+    counts: Sequence[tuple[float, float]] | None = None,
+) -> str:
+    """One line a cell: its keys, estimate, se, low, high, with the digits that the error allows, and the
+    number of values behind it with its own error, where that is told.
+
+    A key that a spreadsheet would take for a formula has an apostrophe before it.
+    """
+    columns = key_columns(axes)
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow([*columns, *NUMBERS, *(COUNTS if counts is not None else ())])
+    errors = [se for *_, se, _, _ in rows if math.isfinite(se) and se > 0]
+    digits = 0 if whole or not errors else max(0, 1 - math.floor(math.log10(min(errors))))
+    for place, (label, value, se, low, high) in enumerate(rows):
+        keys = label if isinstance(label, tuple) and len(columns) > 1 else (label,)
+        known = math.isfinite(se)
+        writer.writerow(
+            [
+                *map(_key, keys),
+                _number(value, digits if known else None, ROUND_HALF_EVEN),
+                _error(se),
+                _number(low, digits if known else None, ROUND_FLOOR),
+                _number(high, digits if known else None, ROUND_CEILING),
+                *(_counted(*counts[place]) if counts is not None else ()),
+            ]
+        )
+    return out.getvalue()
+
+
+def json_text(facts: Mapping[str, Any]) -> str:
+    return json.dumps(facts, indent=2, ensure_ascii=False, default=str) + "\n"
+
+
+def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
+    """For people: what was counted, how sure it is, and what it costs whom."""
+    query, unit, noise, ledger = (facts[part] for part in ("query", "unit", "noise", "ledger"))
+    table, told = facts["table"], facts["estimate"]
+    level = f"{100 * told['level']:g}"
+    spent = f"spent {ledger['before']} before, {ledger['after']} after, of {ledger['ceiling']}"
+    lines = [f"# {title}", ""]
+    if facts["randomness"] != "operating system":
+        lines += ["**Simulated: drawn with a generator. These numbers protect nobody.**", ""]
+    lines += [
+        f"- What: {query['statistic']}; {table['cells']:,} cells, in {table['file']}.",
+        *(
+            f"- {name.capitalize()}: {_told(query[name])}."
+            for name in ("where", "bounds", "missing")
+            if query.get(name)
+        ),
+        f"- Noise: {noise['mechanism']}{_scale(noise)}; no number here is exact.",
+        f"- Error: {told['covers']} alone, not who was asked, nor what was clamped; intervals of {level} %.",
+        f"- Whom it protects: {unit['person']}; {_UNITS[unit['neighbors']]}.",
+        f"- Cost: {ledger['loss']}. {promise}",
+        f"- Ledger {ledger['id']}, entry {ledger['entry']}: {spent}.",
+        *(f"- Afterwards: {step}." for step in facts["post_processing"]),
+        *(f"- Note: {note}." for note in told["notes"]),
+        f"- Made on {facts['date']} with {facts['software']}; SHA-256 of the table {table['sha256']}.",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _scale(noise: Mapping[str, Any]) -> str:
+    return f", standard deviation {noise['sd']:.4g} in a cell" if noise.get("sd") else ""
+
+
+def _told(value: Any) -> str:
+    """Nested facts on one line: hours low 0, high 80."""
+    if not isinstance(value, Mapping):
+        return str(value)
+    nested = any(isinstance(part, Mapping) for part in value.values())
+    return ("; " if nested else ", ").join(f"{name} {_told(part)}" for name, part in value.items())
+
+
+def _key(key: Any) -> str:
+    text = str(key)
+    return f"'{text}" if isinstance(key, str) and text.startswith(_FORMULA) else text
+
+
+def _number(number: float, digits: int | None, rounding: str) -> str:
+    if not math.isfinite(number):
+        return ""
+    if digits is None:
+        return str(number)
+    return str(Decimal(str(number)).quantize(Decimal(1).scaleb(-digits), rounding))
+
+
+def _counted(number: float, se: float) -> tuple[str, str]:
+    digits = max(0, 1 - math.floor(math.log10(se))) if math.isfinite(se) and se > 0 else None
+    return _number(number, digits, ROUND_HALF_EVEN), _error(se)
+
+
+def _error(se: float) -> str:
+    """To two digits."""
+    if not math.isfinite(se) or se <= 0:
+        return ""
+    digits = 1 - math.floor(math.log10(se))
+    return f"{round(se, digits):.{max(digits, 0)}f}"

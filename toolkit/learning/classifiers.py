@@ -1,0 +1,274 @@
+"""`PrivateLogisticRegression` and `PrivateSVC`: linear classifiers whose weights promise privacy."""
+
+import math
+from typing import Any
+
+import numpy as np
+from scipy.special import expit
+from sklearn.base import ClassifierMixin
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
+from toolkit.core.loss import Loss, Pure, Zcdp
+from toolkit.core.randomness import Rng
+from toolkit.learning.descent import NoisyDescent
+from toolkit.learning.margins import HuberHinge, Logistic, MarginLoss
+from toolkit.learning.minimum import MOST_ROWS
+from toolkit.learning.paying import PrivateLearner
+from toolkit.learning.perturbation import ObjectivePerturbation, OutputPerturbation
+from toolkit.learning.scaling import scale
+from toolkit.learning.tables import places
+
+METHODS = ("objective", "output", "descent")
+WHERE = {"objective": "in the objective", "output": "on the weights", "descent": "on every step"}
+Noise = OutputPerturbation | ObjectivePerturbation | NoisyDescent
+
+
+class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[misc]
+    """What both classifiers share: two given classes, rows by public scales, and where the noise goes."""
+
+    def _margins(self) -> MarginLoss:
+        raise NotImplementedError
+
+    def fit(self, X: Any, y: Any) -> Any:  # noqa: N803 — scikit-learn's own names
+        """Charge the ledger, then read the rows and release weights.
+
+        What is refused is refused for types, shapes, parameters or the budget. A missing number counts as the
+        middle of its bounds, and a row whose label is not one of the classes pulls at nothing.
+        """
+        found = self._opened(X)
+        classes, (rows, features) = _two(self.classes), found.shape
+        scaling = scale(
+            self.bounds,
+            self.row_norm,
+            features=features,
+            names=found.names,
+            intercept=bool(self.fit_intercept),
+        )
+        noise = self._noise(rows, scaling.size)
+        labels = places(y, classes, rows)
+        source = self._paid(noise.price, f"noise {WHERE[self.method]}, {scaling.size} weights")
+        table = scaling.rows(found.read())
+        table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class pulls at nothing
+        slopes, constant = scaling.linear(noise.weights(table, source))
+        self.classes_, self._middle = np.array(classes), scaling.middle
+        self.coef_, self.intercept_ = slopes[None, :], np.array([constant])
+        self.C_, self.loss_, self.simulated_ = 1 / noise.ridge, noise.loss, source is not None
+        self.n_rows_ = rows if self.neighbors == "replace" else None
+        return self
+
+    def _noise(self, rows: int, size: int) -> Noise:
+        loss, margins = self._asked(), self._margins()
+        choice(self.method, "method", METHODS)
+        if rows > MOST_ROWS:
+            refuse(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
+        strength = default_strength(loss, size, self.method) if self.C is None else positive(self.C, "C")
+        ridge = 1 / float(strength)
+        if not 1e-12 <= ridge <= 1e12:
+            refuse("`C` must lie between 1e-12 and 1e12", self.C, "no solver could tell the minimum")
+        if self.method == "output":
+            return OutputPerturbation(loss, ridge, margins, size, rows, self.neighbors)
+        if self.method == "descent":
+            return self._descent(loss, ridge, size, rows)
+        if self.neighbors != "replace":
+            refuse(
+                "method='objective' needs neighbors='replace'",
+                self.neighbors,
+                "its tolerance needs a public number of rows; method='output' takes both",
+            )
+        if isinstance(loss, Zcdp):
+            refuse(
+                "method='objective' needs `epsilon`, with or without `delta`",
+                "rho",
+                "its cost is no Zcdp; method='output' takes all three",
+            )
+        return ObjectivePerturbation(loss, ridge, margins, size, rows)
+
+    def _descent(self, loss: Loss, ridge: float, size: int, rows: int) -> NoisyDescent:
+        if self.neighbors == "replace":
+            people = rows
+        elif self.people is None:
+            refuse("`people` must be said where their number is private", "none", "a guess sets the pace")
+        else:
+            people = whole(self.people, "people")
+        share = probability(self.rate, "rate")
+        if share == 0:
+            refuse("`rate` must be above 0", self.rate, "nobody would take part")
+        return NoisyDescent(
+            loss, ridge, self._margins(), size, people, self.neighbors, whole(self.steps, "steps"), share
+        )
+
+    def decision_function(self, X: Any) -> Array:  # noqa: N803
+        """The score of each row: above 0 for the second class. Predictions cost nothing more."""
+        values = self._seen(X).read()
+        filled = np.clip(np.where(np.isnan(values), self._middle, values), -1e100, 1e100)
+        return np.asarray(filled @ self.coef_[0] + self.intercept_[0])
+
+    def predict(self, X: Any) -> Any:  # noqa: N803
+        """The class of each row."""
+        second = self.decision_function(X) > 0
+        return self.classes_[second.astype(int)]
+
+    def _said(self) -> list[tuple[str, str]]:
+        where = WHERE.get(self.method, "not said")
+        if not hasattr(self, "coef_"):
+            return [("noise", where)]
+        size = f"{self.n_features_in_} columns, C = {self.C_:.3g}"
+        people = "" if self.n_rows_ is None else f"{self.n_rows_:,} rows, "
+        classes = " and ".join(str(label) for label in self.classes_)
+        return [("noise", where), ("fitted to", f"{people}{size}"), ("classes", classes)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        tags.classifier_tags.poor_score = True  # noise decides on a handful of rows
+        return tags
+
+
+class PrivateLogisticRegression(PrivateLinearClassifier):
+    """Logistic regression that promises every person in the data differential privacy.
+
+    Penalised likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by
+    public scales. One person moves its minimum by at most 2 C; noise hides that.
+
+    Parameters
+    ----------
+    epsilon : the cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
+    rho : in place of epsilon, for "output" and "descent": Zcdp(rho).
+    method : "objective" puts noise into what is minimised, "output" onto the weights, "descent" onto each
+    step. C : how little weights are penalised, as in scikit-learn but for rows of length 1. None: from the
+    loss and the number of columns alone. "objective" lowers a C for which epsilon is too small; `C_` is what
+    was used. classes : the two labels; they are given, as seeing which there are would be a release. bounds :
+    (low, high) of all columns, a list of such pairs, or a mapping by name. row_norm : rows are shortened to
+    this length, in units of half the bounds; without bounds in those of X. fit_intercept : whether there is a
+    constant column, penalised as the others. steps, rate, people : for "descent": how many steps, the chance
+    of each person to take part in one, and a guess of how many there are, where that is private. A rate below
+    1 is for "add_remove" and needs delta. neighbors : "replace", or but for "objective" also "add_remove".
+    ledger : is charged before a row is read. rng : a Generator is for simulation; the learner then claims no
+    privacy.
+
+    Examples
+    --------
+    >>> X, y = np.repeat([[20.0], [60.0]], 500, axis=0), np.repeat([0, 1], 500)
+    >>> model = PrivateLogisticRegression(epsilon=1, classes=(0, 1), bounds=(0, 80)).fit(X, y)
+    >>> model.predict([[10], [70]]).tolist()
+    [0, 1]
+    >>> model
+    <PrivateLogisticRegression: cost ε = 1; promise whatever one person's row is replaced by (replace); ...>
+
+    References
+    ----------
+    Chaudhuri, Monteleoni and Sarwate (2011), Differentially private empirical risk minimization; Redberg,
+    Koskela and Wang (2023), Improving the privacy and practicality of objective perturbation.
+    """
+
+    def __init__(
+        self,
+        epsilon: Number | None = None,
+        *,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        method: str = "objective",
+        C: Number | None = None,  # noqa: N803
+        classes: Any = (0, 1),
+        bounds: Any = None,
+        row_norm: Number | None = None,
+        fit_intercept: bool = True,
+        steps: int = 100,
+        rate: Number = 1,
+        people: int | None = None,
+        neighbors: str = "replace",
+        ledger: Any = None,
+        rng: Rng = None,
+    ) -> None:
+        self.epsilon, self.rho, self.delta, self.method, self.C = epsilon, rho, delta, method, C
+        self.classes, self.bounds, self.row_norm = classes, bounds, row_norm
+        self.fit_intercept, self.steps, self.rate, self.people = fit_intercept, steps, rate, people
+        self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
+
+    def _margins(self) -> MarginLoss:
+        return Logistic()
+
+    def predict_proba(self, X: Any) -> Array:  # noqa: N803
+        """The probabilities of both classes, row by row."""
+        second = expit(self.decision_function(X))
+        return np.column_stack([1 - second, second])
+
+    def predict_log_proba(self, X: Any) -> Array:  # noqa: N803
+        """Their logarithms."""
+        score = self.decision_function(X)
+        return -np.column_stack([np.logaddexp(0.0, score), np.logaddexp(0.0, -score)])
+
+
+class PrivateSVC(PrivateLinearClassifier):
+    """A linear support vector machine that promises differential privacy, with a Huberised hinge.
+
+    As `PrivateLogisticRegression`, with the loss max(0, 1 - y w . x), whose corner is a parabola from 1 -
+    width to 1 + width: noise in the objective needs a bounded curvature, which is 1 / (2 width).
+
+    >>> X, y = np.repeat([[20.0], [60.0]], 500, axis=0), np.repeat(["no", "yes"], 500)
+    >>> PrivateSVC(1, classes=("no", "yes"), bounds=(0, 80)).fit(X, y).predict([[10], [70]]).tolist()
+    ['no', 'yes']
+    """
+
+    def __init__(
+        self,
+        epsilon: Number | None = None,
+        *,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        method: str = "objective",
+        C: Number | None = None,  # noqa: N803
+        width: Number = 0.5,
+        classes: Any = (0, 1),
+        bounds: Any = None,
+        row_norm: Number | None = None,
+        fit_intercept: bool = True,
+        steps: int = 100,
+        rate: Number = 1,
+        people: int | None = None,
+        neighbors: str = "replace",
+        ledger: Any = None,
+        rng: Rng = None,
+    ) -> None:
+        self.epsilon, self.rho, self.delta, self.method, self.C = epsilon, rho, delta, method, C
+        self.width, self.classes, self.bounds, self.row_norm = width, classes, bounds, row_norm
+        self.fit_intercept, self.steps, self.rate, self.people = fit_intercept, steps, rate, people
+        self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
+
+    def _margins(self) -> MarginLoss:
+        width = float(positive(self.width, "width", "a corner has no bounded curvature"))
+        if not 1e-3 <= width <= 1:
+            refuse("`width` must lie between 0.001 and 1", self.width, "the hinge has its corner at 1")
+        return HuberHinge(width)
+
+
+def default_strength(loss: Loss, size: int, method: str) -> float:
+    """C from public numbers alone: where noise and penalty are about equally strong, as tried on invented
+    data.
+
+    `rate` is the epsilon of Laplace noise of the same length. Noise on the weights grows with C itself, so
+    that its C is smaller.
+    """
+    if isinstance(loss, Pure):
+        rate = float(loss.amount)
+    else:
+        rho = loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
+        rate = math.sqrt(2 * float(rho.amount) * size)
+    return min(max(rate / size * (0.2 if method == "output" else 2), 1e-9), 1e9)
+
+
+def _two(classes: Any) -> tuple[Any, Any]:
+    """The two classes, as Python's own values."""
+    listed = [label.item() if isinstance(label, np.generic) else label for label in _listed(classes)]
+    if not all(isinstance(label, str | int | float) for label in listed):
+        refuse("`classes` must be texts or numbers", "others", "labels are compared with them", TypeError)
+    if len(listed) != 2 or listed[0] == listed[1]:
+        refuse("`classes` must be two labels", f"{len(listed)}", "a linear score tells two classes apart")
+    return listed[0], listed[1]
+
+
+def _listed(classes: Any) -> list[Any]:
+    if isinstance(classes, str) or not hasattr(classes, "__iter__"):
+        refuse("`classes` must be two labels", type(classes).__name__, "they are given, not found", TypeError)
+    return list(classes)

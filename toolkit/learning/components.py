@@ -1,0 +1,110 @@
+"""`PrivatePCA`: principal components from second moments with noise."""
+
+import math
+from typing import Any
+
+import numpy as np
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, refuse, whole
+from toolkit.core.randomness import Rng
+from toolkit.learning.moments import Moments
+from toolkit.learning.paying import PrivateLearner
+from toolkit.learning.scaling import scale
+
+
+class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearner):  # type: ignore[misc]
+    """Directions of most variance, with differential privacy for every person in the data (Analyze Gauss).
+
+    The sum of x x' over rows with a constant is released with symmetric Gaussian noise; one replaced row
+    moves it by at most sqrt(2). Mean, covariance and components follow from it and cost nothing more. Columns
+    are in units of half their bounds: public scales in place of standard deviations.
+
+    Parameters
+    ----------
+    n_components : how many; None for all.
+    epsilon, delta : the cost, Approx(epsilon, delta).
+    rho : in their place: Zcdp(rho).
+    bounds, row_norm, ledger, rng : as of `PrivateLogisticRegression`.
+    neighbors : "replace" or "add_remove".
+
+    Examples
+    --------
+    >>> x = np.linspace(0, 1, 20_000)[:, None] * [1, 1]
+    >>> pca = PrivatePCA(1, rho=0.5, bounds=(0, 1)).fit(x)
+    >>> abs(pca.components_[0]).round(1).tolist()
+    [0.7, 0.7]
+
+    References
+    ----------
+    Dwork, Talwar, Thakurta and Zhang (2014), Analyze Gauss.
+    """
+
+    def __init__(
+        self,
+        n_components: int | None = None,
+        *,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        delta: Number | None = None,
+        bounds: Any = None,
+        row_norm: Number | None = None,
+        neighbors: str = "replace",
+        ledger: Any = None,
+        rng: Rng = None,
+    ) -> None:
+        self.n_components, self.epsilon, self.rho, self.delta = n_components, epsilon, rho, delta
+        self.bounds, self.row_norm = bounds, row_norm
+        self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
+
+    def fit(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002, N803 — scikit-learn's own names
+        """Charge the ledger, then read the rows and release moments."""
+        found = self._opened(X)
+        features = found.shape[1]
+        kept = features if self.n_components is None else whole(self.n_components, "n_components")
+        if kept > features:
+            refuse("`n_components` must be at most the number of columns", kept, f"X has {features}")
+        scaling = scale(self.bounds, self.row_norm, features=features, names=found.names)
+        moments = Moments(self._asked(), features + 1, self.neighbors)
+        source = self._paid(moments.mechanism, f"moments of {features} columns")
+        matrix, _ = moments.release(scaling.rows(found.read()), None, source)
+        people = self._people(matrix, found.shape[0])
+        unit = scaling.row_norm / math.sqrt(features / (features + 1))
+        mean = matrix[:-1, -1] / people * unit * math.sqrt(features + 1)
+        covariance = matrix[:-1, :-1] / people * unit**2 - np.outer(mean, mean)
+        values, vectors = np.linalg.eigh(covariance)
+        best = np.argsort(values)[::-1][:kept]
+        spread = np.maximum(values, 0.0)
+        self.components_, self.explained_variance_ = _signed(vectors[:, best].T), spread[best]
+        self.explained_variance_ratio_ = spread[best] / max(float(spread.sum()), 1e-300)
+        self.mean_ = scaling.middle + scaling.half * mean
+        self._half, self._n_features_out = scaling.half, kept
+        self.loss_, self.simulated_ = moments.loss, source is not None
+        return self
+
+    def _people(self, matrix: Array, rows: int) -> float:
+        """How many there are: public, or as the noisy moment of the constant says, at least one."""
+        return float(rows) if self.neighbors == "replace" else max(float(matrix[-1, -1]) * len(matrix), 1.0)
+
+    def transform(self, X: Any) -> Array:  # noqa: N803
+        """Scores of each row on the components; a missing number counts as the mean."""
+        values = self._seen(X).read()
+        filled = np.clip(np.where(np.isnan(values), self.mean_, values), -1e100, 1e100)
+        return np.asarray((filled - self.mean_) / self._half @ self.components_.T)
+
+    def inverse_transform(self, X: Any) -> Array:  # noqa: N803
+        """Rows in the units of the data with these scores."""
+        return np.asarray(np.asarray(X, dtype=float) @ self.components_ * self._half + self.mean_)
+
+    def _said(self) -> list[tuple[str, str]]:
+        if not hasattr(self, "components_"):
+            return [("noise", "on the sums of squares and products")]
+        size = f"{len(self.components_)} of {self.n_features_in_}"
+        return [("noise", "on the sums of squares and products"), ("components", size)]
+
+
+def _signed(components: Array) -> Array:
+    """The largest entry of each is positive, so that two fits can be compared."""
+    largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
+    return components * np.where(largest < 0, -1.0, 1.0)[:, None]

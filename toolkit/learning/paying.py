@@ -1,0 +1,162 @@
+"""What all private learners share: what a fit costs, who keeps account of it, and how it is said.
+
+A ledger is handed in by the user and is charged before any cell is read. Copies that scikit-learn makes of a
+learner, for a search or for cross-validation, share its ledger; a learner that is pickled leaves it behind.
+"""
+
+import html
+from typing import Any
+
+from sklearn.base import BaseEstimator
+
+from toolkit.core.checks import exact, positive, refuse
+from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.randomness import Rng, check_rng
+from toolkit.learning.tables import Table, table
+
+PROMISES = {
+    "replace": "whatever one person's row is replaced by",
+    "add_remove": "whether or not one person's row is there",
+}
+SIMULATED = "simulated, no privacy claim"
+
+
+class LeftBehind:
+    """In place of a ledger that a pickle cannot carry: no further fit is paid for here."""
+
+    def charge(self, *_: Any, **__: Any) -> None:
+        refuse(
+            "a fit must be charged to the ledger of its learner",
+            "a learner that was pickled or sent to another process",
+            "set_params(ledger=…) first; in a search use n_jobs=1",
+        )
+
+    source = charge
+
+
+class PrivateLearner(BaseEstimator):  # type: ignore[misc]
+    """A learner whose fit costs privacy. Parameters are stored as they are given and checked by `fit`."""
+
+    epsilon: Any
+    rho: Any
+    delta: Any
+    neighbors: str
+    ledger: Any
+    rng: Rng
+
+    def _asked(self) -> Loss:
+        """The loss that the parameters ask for."""
+        if (self.epsilon is None) == (self.rho is None):
+            refuse(
+                "exactly one of `epsilon` and `rho` must be given",
+                "neither" if self.epsilon is None else "both",
+                "a fit costs what they say",
+            )
+        if self.rho is not None:
+            if self.delta is not None:
+                refuse("`delta` goes with `epsilon`", "it with `rho`", "a Zcdp has none")
+            return Zcdp(positive(self.rho, "rho"))
+        amount = positive(self.epsilon, "epsilon", "at 0 no finite noise is enough")
+        if self.delta is None:
+            return Pure(amount)
+        slack = exact(self.delta, "delta")
+        if not 0 < slack < 1:
+            refuse("`delta` must lie strictly between 0 and 1", self.delta, "it is a probability")
+        return Approx(amount, slack)
+
+    def _opened(self, x: Any) -> Table:
+        """The table, known by types and shape alone; its columns are remembered, and are public."""
+        found, relation = table(x), check_neighbors(self.neighbors)
+        if found.shape[0] == 0 and relation == "replace":
+            refuse("there must be rows", "0 sample(s) while a minimum of 1 is required", "nobody to replace")
+        self.n_features_in_ = found.shape[1]
+        if found.names is not None:
+            self.feature_names_in_ = _objects(found.names)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        return found
+
+    def _paid(self, cost: Any, kind: str) -> Rng:
+        """Charge the cost, or be refused; the source of randomness that the ledger allows."""
+        source = check_rng(self.rng)
+        if self.ledger is not None:
+            source = self.ledger.source(self.rng)
+            self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors)
+        return source
+
+    def _seen(self, x: Any) -> Table:
+        """A table for a prediction: the same columns as those of the fit."""
+        if not hasattr(self, "loss_"):
+            from sklearn.exceptions import NotFittedError
+
+            refuse(f"{type(self).__name__} must be fitted first", "no weights", "call `fit`", NotFittedError)
+        found, name = table(x), type(self).__name__
+        expected = getattr(self, "feature_names_in_", None)
+        if expected is not None and found.names is not None and list(expected) != list(found.names):
+            refuse(
+                "The feature names should match those that were passed during fit",
+                "others or another order",
+                "weights would meet the wrong columns",
+            )
+        if found.shape[1] != self.n_features_in_:
+            refuse(
+                f"X has {found.shape[1]} features, but {name} is expecting {self.n_features_in_} features as "
+                "input",
+                f"shape {found.shape}",
+                "weights would meet the wrong columns",
+            )
+        return found
+
+    def __sklearn_clone__(self) -> Any:
+        """A copy that is not fitted; its ledger is the same one, so that no copy has a budget of its own."""
+        return type(self)(**self.get_params(deep=False))
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(super().__getstate__())
+        if state.get("ledger") is not None:
+            state["ledger"] = LeftBehind()
+        return state
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True  # a missing number is the middle: no cell decides an error
+        tags.non_deterministic = True
+        return tags
+
+    def _said(self) -> list[tuple[str, str]]:
+        """What is said of a learner, after its cost."""
+        return []
+
+    def _rows(self) -> list[tuple[str, str]]:
+        try:
+            cost: object = getattr(self, "loss_", None) or self._asked()
+        except (TypeError, ValueError):
+            cost = "not said yet"
+        fitted, promise = hasattr(self, "loss_"), PROMISES.get(self.neighbors, "not said")
+        if fitted and self.simulated_:
+            return [("cost", SIMULATED), *self._said()]
+        mark = "cost" if fitted else "each fit costs"
+        return [(mark, str(cost)), ("promise", f"{promise} ({self.neighbors})"), *self._said()]
+
+    def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803 — scikit-learn's own signature
+        return f"<{type(self).__name__}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"
+
+    def _repr_html_(self) -> str:
+        rows = "".join(
+            f"<tr><th>{html.escape(name)}</th><td>{html.escape(text)}</td></tr>"
+            for name, text in self._rows()
+        )
+        return (
+            f"<table><thead><tr><th colspan='2'>{type(self).__name__}</th></tr></thead>"
+            f"<tbody>{rows}</tbody></table>"
+        )
+
+    def _repr_mimebundle_(self, **_: Any) -> dict[str, str]:
+        return {"text/plain": repr(self), "text/html": self._repr_html_()}
+
+
+def _objects(names: tuple[str, ...]) -> Any:
+    import numpy as np
+
+    return np.array(names, dtype=object)

@@ -1,0 +1,219 @@
+"""`plan_difference`: how many people it takes to tell two groups apart, by the analysis's own test."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import gammaln, ndtr, ndtri, xlog1py, xlogy
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, exact, positive, probability, refuse, whole
+from toolkit.core.checks import level as check_level
+from toolkit.core.inference.contrasts import mover
+from toolkit.core.inference.intervals import Shares
+from toolkit.local.design import Design, has_matrix
+from toolkit.planning.accuracy import critical
+from toolkit.planning.families import is_randomizer
+
+_COUNTED = 50_000  # people in the larger group up to which power is counted; beyond, the normal formula
+_RARE = 1e-14
+_AHEAD = 12  # larger numbers of people that must reach the power, too: power rises in small teeth
+
+
+@dataclass(frozen=True)
+class DifferencePlan:
+    """`n` : people whose reports arrive, in each of the two groups. `margin` : half the width of the interval
+    of the difference. `power` : to tell the groups apart. `notes` : how it was found.
+    """
+
+    design: Design
+    prevalence: tuple[float, ...]
+    n: tuple[int, int]
+    level: float
+    margin: float
+    power: float
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        first, second = self.n
+        return (
+            f"<DifferencePlan: {first:,} and {second:,} people, power {self.power:.4g} to tell "
+            f"{self.prevalence[0]:g} from {self.prevalence[1]:g}, margin ±{100 * self.margin:.3g} points; "
+            f"{self.design.name}>"
+        )
+
+
+def plan_difference(
+    design: Design,
+    *,
+    prevalence: tuple[Number, Number],
+    n: int | None = None,
+    power: Number | None = None,
+    margin: Number | None = None,
+    level: Number = 0.95,
+    ratio: Number = 1,
+    deff: Number = 1,
+    weighting: Number = 1,
+) -> DifferencePlan:
+    """Two groups: give n (people in the first), or the power or the margin that is wanted.
+
+    Power is that of the two-sided test which agrees with the default interval of a difference (MOVER),
+    counted from the binomial laws of the reports for up to 50,000 people a group; n is such that the next 12
+    numbers reach the power, too. Margins, and power with a design effect or weights, are by the normal
+    approximation.
+
+    Parameters
+    ----------
+    design : of two answers and two reports. prevalence : the shares of both groups. ratio : how many times as
+    many people the second group has. deff, weighting : as for `plan`.
+
+    >>> from toolkit import forced
+    >>> plan_difference(forced("1/6", "1/6"), prevalence=(0.1, 0.2), power=0.8).n
+    (689, 689)
+    """
+    case = _Case(
+        _binary(design),
+        tuple(float(probability(share, "prevalence")) for share in _two(prevalence)),
+        check_level(level),
+        float(positive(ratio, "ratio", "it compares numbers of people")),
+        float(positive(deff, "deff", "it multiplies a variance")),
+        float(positive(weighting, "weighting", "it multiplies a variance")),
+    )
+    if sum(given is not None for given in (n, power, margin)) != 1:
+        refuse(
+            "exactly one of n, power and margin must be given", "another number of them", "the others follow"
+        )
+    if n is not None:
+        people = whole(n, "n", least=2)
+    elif margin is not None:
+        people = case.people_for_margin(float(positive(margin, "margin", "no number of people has no error")))
+    else:
+        people = case.people_for_power(checked_power(power, case.level))  # type: ignore[arg-type]  # given
+    notes = (f"two-sided test at {100 * (1 - case.level):.3g} %, power {case.how(people)}",)
+    return DifferencePlan(
+        design, case.shares, case.sizes(people), case.level, case.margin(people), case.power(people), notes
+    )
+
+
+@dataclass(frozen=True)
+class _Case:
+    design: Design
+    shares: tuple[float, ...]
+    level: float
+    ratio: float
+    deff: float
+    weighting: float
+
+    def sizes(self, people: int) -> tuple[int, int]:
+        return people, math.ceil(people * self.ratio - 1e-9)
+
+    def _variance(self, people: int) -> float:
+        total = 0.0
+        for share, size in zip(self.shares, self.sizes(people), strict=True):
+            noise = float(np.asarray(self.design.variance(share, 1, respondents="fixed")))
+            total += self.weighting * (noise + self.deff * share * (1 - share)) / size
+        return total
+
+    def margin(self, people: int) -> float:
+        return float(ndtri(0.5 + self.level / 2)) * math.sqrt(self._variance(people))
+
+    def _counts(self, people: int) -> bool:
+        return self.deff == self.weighting == 1 and max(self.sizes(people)) <= _COUNTED
+
+    def how(self, people: int) -> str:
+        return "counted from the binomial laws" if self._counts(people) else "by the normal approximation"
+
+    def power(self, people: int) -> float:
+        if self._counts(people):
+            return difference_power(self.design, self.shares, self.sizes(people), self.level)
+        gap = abs(self.shares[0] - self.shares[1])
+        z = critical(self.level, 2)
+        return float(ndtr(gap / math.sqrt(self._variance(people)) - z))
+
+    def people_for_margin(self, margin: float) -> int:
+        rough = (self.margin(10**6) / margin) ** 2 * 10**6
+        people = max(2, int(rough) - 2)
+        while self.margin(people) > margin:
+            people += 1
+        return people
+
+    def people_for_power(self, power: float) -> int:
+        gap = abs(self.shares[0] - self.shares[1])
+        if gap == 0:
+            refuse("the shares must differ", self.shares[0], "there is nothing to detect")
+        reach = critical(self.level, 2) + float(ndtri(power))
+        rough = max(2, math.ceil(self._variance(10**6) * 10**6 * (reach / gap) ** 2))
+        if not self._counts(rough + _AHEAD):
+            return rough
+        return enough_people(self.power, max(2, int(0.9 * rough)), power)
+
+
+def enough_people(power: Callable[[int], float], start: int, wanted: float) -> int:
+    """The least number of people from `start` on that has the power, as the next 12 have, too."""
+    people, enough = start, 0
+    while enough <= _AHEAD:
+        enough = enough + 1 if power(people) >= wanted else 0
+        people += 1
+    return people - enough
+
+
+def checked_power(power: Number, level: float) -> float:
+    """A power that a test of size 1 - level can be planned for."""
+    wanted = float(exact(power, "power"))
+    if not 1 - level < wanted < 1:
+        rule = f"`power` must lie between {1 - level:.3g} and 1"
+        refuse(rule, power, "a test without data has the first")
+    return wanted
+
+
+def difference_power(
+    design: Design, shares: tuple[float, ...], sizes: tuple[int, int], level: float = 0.95
+) -> float:
+    """The probability that the default interval of a difference leaves out 0, over all pairs of counts.
+
+    >>> from toolkit import forced
+    >>> round(difference_power(forced("1/6", "1/6"), (0.3, 0.0), (100, 100)), 6)
+    0.900308
+    """
+    (p, *a), (q, *b) = (_side(design, share, size, level) for share, size in zip(shares, sizes, strict=True))
+    low, high = mover(*(part[:, None] for part in a), *b)
+    return float(p @ ((low > 0) | (high < 0)) @ q)
+
+
+def _side(design: Design, share: float, size: int, level: float) -> tuple[Array, Array, Array, Array]:
+    """Chances of the counts of one group, and for each its estimate and uncut limits."""
+    no, yes = design.matrix[0, 1], design.matrix[1, 1]
+    likely, chances = likely_counts(size, float(no + (yes - no) * share))
+    ones = np.ones(len(likely))
+    found = Shares.from_support(likely.astype(np.float64), size, yes * ones, no * ones)
+    low, high = found.uncut(level, "wilson")
+    return chances, found.value, low, high
+
+
+def likely_counts(n: int, p: float) -> tuple[npt.NDArray[np.intp], Array]:
+    """The counts of n people that come with some chance, and their chances: all others have together less
+    than 1e-9 for up to 50,000 people.
+    """
+    k = np.arange(n + 1)
+    ways = gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1)
+    chances = np.exp(ways + xlogy(k, p) + xlog1py(n - k, -p))
+    likely = np.flatnonzero(chances > _RARE)
+    return likely, np.asarray(chances[likely])
+
+
+def _binary(design: Any) -> Design:
+    if not is_randomizer(design) or not has_matrix(design) or design.matrix.shape != (2, 2):
+        rule = "`design` must have two answers and two reports"
+        refuse(rule, type(design).__name__, "other differences are planned by simulation", TypeError)
+    return design
+
+
+def _two(shares: object) -> tuple[Number, Number]:
+    if not isinstance(shares, tuple | list) or len(shares) != 2:
+        refuse(
+            "`prevalence` must be the shares of two groups", type(shares).__name__, "(0.1, 0.2)", TypeError
+        )
+    return shares[0], shares[1]

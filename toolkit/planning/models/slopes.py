@@ -1,0 +1,123 @@
+"""`plan_slope`: how many people a coefficient of a logistic regression on randomized answers needs.
+
+With g(x) = 1 / (1 + exp(-a - b x)) the Fisher information of one report about a + b x is g'**2 times the sum
+over reports y of (P[1, y] - P[0, y])**2 / Pr(y | x). The covariance of intercept and slope is the inverse of
+its mean over the covariate.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import expit, ndtr, ndtri
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, exact, probability, refuse, whole
+from toolkit.core.checks import level as check_level
+from toolkit.local.design import Design, has_matrix
+from toolkit.planning.accuracy import critical
+from toolkit.planning.families import is_randomizer
+from toolkit.planning.models.differences import checked_power
+
+_POINTS = 200
+
+
+@dataclass(frozen=True)
+class SlopePlan:
+    """`variance` : of the slope, times n. `power` : of Wald's two-sided test of a slope of 0; approximate."""
+
+    design: Design
+    slope: float
+    n: int
+    level: float
+    power: float
+    variance: float
+
+    @property
+    def se(self) -> float:
+        return math.sqrt(self.variance / self.n)
+
+    def __repr__(self) -> str:
+        return (
+            f"<SlopePlan: about {self.n:,} people, power {self.power:.3g} to tell a slope of {self.slope:g} "
+            f"from 0, standard error {self.se:.3g}; {self.design.name}>"
+        )
+
+
+def plan_slope(
+    design: Design,
+    *,
+    intercept: Number,
+    slope: Number,
+    n: int | None = None,
+    power: Number | None = None,
+    level: Number = 0.95,
+    covariate: Any = "normal",
+) -> SlopePlan:
+    """A logistic regression with one covariate: give n, or the power that is wanted.
+
+    Approximate: in simulations of a die, with 80 % wanted, Wald's test had 85 % (intercept -1, slope 0.5)
+    and 83 % (intercept -2).
+
+    Parameters
+    ----------
+    design : of two answers. intercept, slope : of the log-odds of the last answer. covariate : "normal", of
+    mean 0 and standard deviation 1; or the share of people who have 1, the others have 0.
+
+    >>> from toolkit import forced
+    >>> plan_slope(forced("1/6", "1/6"), intercept=-1, slope=0.5, power=0.8).n
+    497
+    """
+    if not is_randomizer(design) or not has_matrix(design) or len(design.options) != 2:
+        refuse(
+            "`design` must be one of two answers",
+            type(design).__name__,
+            "a slope is of their log-odds",
+            TypeError,
+        )
+    a, b, held = float(exact(intercept, "intercept")), float(exact(slope, "slope")), check_level(level)
+    if b == 0:
+        refuse("`slope` must differ from 0", slope, "there is nothing to detect")
+    if (n is None) == (power is None):
+        refuse(
+            "exactly one of n and power must be given",
+            "both" if n is not None else "none",
+            "the other follows",
+        )
+    variance, z = slope_variance(design, a, b, *_law(covariate)), critical(held, 2)
+    if n is None:
+        wanted = checked_power(power, held)  # type: ignore[arg-type]  # it is given
+        people = math.ceil((z + float(ndtri(wanted))) ** 2 * variance / b**2 - 1e-9)
+    else:
+        people = whole(n, "n", least=2)
+    return SlopePlan(
+        design, b, people, held, float(ndtr(abs(b) * math.sqrt(people / variance) - z)), variance
+    )
+
+
+def slope_variance(design: Design, intercept: float, slope: float, x: Array, chance: Array) -> float:
+    """N times the variance of the slope, in large samples, for a covariate with these values and chances."""
+    share = expit(intercept + slope * x)
+    apart = design.matrix[1] - design.matrix[0]
+    reports = design.matrix[0] + np.outer(share, apart)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        known = np.where(apart == 0, 0, apart**2 / reports).sum(axis=1)
+    weight = chance * (share * (1 - share)) ** 2 * known
+    information = np.array([[weight.sum(), weight @ x], [weight @ x, weight @ x**2]])
+    return float(np.linalg.inv(information)[1, 1])
+
+
+def _law(covariate: Any) -> tuple[Array, Array]:
+    """Values of the covariate and their chances; of a normal one by Gauss and Hermite."""
+    if isinstance(covariate, str) and covariate == "normal":
+        points, weights = np.polynomial.hermite_e.hermegauss(_POINTS)
+        return points, weights / weights.sum()
+    share = float(probability(covariate, "covariate"))
+    if not 0 < share < 1:
+        refuse(
+            "`covariate` must be 'normal' or a share strictly between 0 and 1",
+            covariate,
+            "all have the same else",
+        )
+    return np.array([0.0, 1.0]), np.array([1 - share, share])

@@ -1,0 +1,198 @@
+"""`plan_two_groups`: people for models of two groups that are asked with different odds.
+
+The share of carriers is a weighted sum of both groups' shares of yes: its variance is the sum of the squared
+weights times share * (1 - share) / people. What else is unknown (the innocuous question's prevalence, how
+many cheat or lie) costs people even though it is not of interest.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
+from toolkit.core.checks import level as check_level
+from toolkit.planning.accuracy import critical
+from toolkit.planning.models.differences import checked_power, enough_people, likely_counts
+
+Model = Literal["unknown_question", "cheater_detection", "lie_detector"]
+MODELS = ("unknown_question", "cheater_detection", "lie_detector")
+_COUNTED = 5000  # people in the larger group up to which power is counted; beyond, the normal formula
+
+
+@dataclass(frozen=True)
+class TwoGroupPlan:
+    """`n` : people whose reports arrive, in each group. `margin` : half the width of the interval of the
+    share of carriers. `power` : to tell that share from `detect`; None where nothing is to be told.
+    """
+
+    model: str
+    p: tuple[float, float]
+    prevalence: float
+    n: tuple[int, int]
+    level: float
+    margin: float
+    power: float | None
+    notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        first, second = self.n
+        power = "" if self.power is None else f", power {self.power:.4g}"
+        return (
+            f"<TwoGroupPlan: {first:,} and {second:,} people, margin ±{100 * self.margin:.3g} points at "
+            f"{100 * self.level:g} %{power}; {self.model.replace('_', ' ')}>"
+        )
+
+
+def plan_two_groups(
+    model: Model,
+    p: tuple[Number, Number],
+    *,
+    prevalence: Number,
+    other: Number,
+    n: int | None = None,
+    margin: Number | None = None,
+    power: Number | None = None,
+    detect: Number | None = None,
+    sides: int = 2,
+    level: Number = 0.95,
+    ratio: Number = 1,
+) -> TwoGroupPlan:
+    """Give n (people in the first group), or the margin or the power that is wanted.
+
+    Power is that of the test that agrees with the interval of `toolkit.analysis`, counted from the binomial
+    laws of the reports for up to 5,000 people a group; n is such that the next 12 numbers reach it, too.
+    The extended crosswise model is planned as `plan(crosswise(p), …)`: its n are the people of both groups.
+
+    Parameters
+    ----------
+    model, p : the function of `toolkit.analysis`, and the probabilities of both groups, as it takes them.
+    prevalence : the share of carriers that is guessed. other : the guess of what else is unknown: of
+    "unknown_question" the innocuous prevalence, of "cheater_detection" the share of cheaters, of
+    "lie_detector" the share of carriers who are honest.
+    detect : another share of carriers, to be told from `prevalence`, the truth that power is computed for
+    being `detect`. sides : of that test. ratio : how many times as many people the second group has.
+
+    >>> plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05).n
+    (725, 725)
+    """
+    held, guess = check_level(level), float(probability(prevalence, "prevalence"))
+    if sides not in (1, 2):
+        refuse("`sides` must be 1 or 2", sides, "a test looks on one side or on both")
+    case = _Case(
+        choice(model, "model", MODELS),
+        _two(p),
+        float(probability(other, "other")),
+        held,
+        critical(held, sides),
+        float(positive(ratio, "ratio", "it compares numbers of people")),
+    )
+    truth = None if detect is None else float(probability(detect, "detect"))
+    people = _people(case, guess, truth, n, margin, power)
+    found = None if truth is None else case.power(guess, truth, people)
+    how = "counted from the binomial laws" if case.counts(people) else "by the normal approximation"
+    notes = () if found is None else (f"{sides}-sided test at {100 * (1 - held):.3g} %, power {how}",)
+    size = case.sizes(people)
+    return TwoGroupPlan(model, case.p, guess, size, held, case.margin(guess, people), found, notes)
+
+
+def _people(case: "_Case", guess: float, truth: float | None, n: Any, margin: Any, power: Any) -> int:
+    """People in the first group: as given, or enough for what is wanted."""
+    if sum(given is not None for given in (n, power, margin)) != 1:
+        refuse("exactly one of n, power and margin must be given", "another number of them", "others follow")
+    if n is not None:
+        return whole(n, "n", least=2)
+    if margin is not None:
+        wanted = float(positive(margin, "margin", "no number of people has no error"))
+        return case.people_for_margin(guess, wanted)
+    if truth is None or truth == guess:
+        refuse("`detect` must be another share with `power`", truth, "there is nothing to tell apart")
+    return case.people_for_power(guess, truth, checked_power(power, case.level))
+
+
+def _two(p: tuple[Number, Number]) -> tuple[float, float]:
+    chances = tuple(float(probability(one, "p")) for one in p)
+    if len(chances) != 2 or chances[0] == chances[1]:
+        refuse("`p` must be two different probabilities", p, "equal ones tell nothing apart")
+    return chances[0], chances[1]
+
+
+@dataclass(frozen=True)
+class _Case:
+    model: str
+    p: tuple[float, float]
+    other: float
+    level: float
+    z: float
+    ratio: float
+
+    def sizes(self, people: int) -> tuple[int, int]:
+        return people, max(2, math.ceil(people * self.ratio - 1e-9))
+
+    def yes(self, share: float) -> Array:
+        """The chance of yes in each group."""
+        p = np.array(self.p)
+        if self.model == "unknown_question":
+            return np.asarray(p * share + (1 - p) * self.other)
+        if self.model == "lie_detector":
+            return np.asarray(share * self.other + (1 - share) * (1 - p))
+        if share + self.other > 1:
+            refuse("carriers and cheaters must be at most everybody", share + self.other, "they are shares")
+        return np.asarray(share + (1 - share - self.other) * p)
+
+    @property
+    def weights(self) -> tuple[float, Array]:
+        """The share of carriers is the first number plus these weights times the shares of yes."""
+        first, second = self.p
+        if self.model == "unknown_question":
+            return 0.0, np.array([1 - second, first - 1]) / (first - second)
+        if self.model == "lie_detector":
+            return 1.0, np.array([-1.0, 1.0]) / (second - first)
+        return 0.0, np.array([second, -first]) / (second - first)
+
+    def _se(self, share: float, people: int) -> float:
+        yes = self.yes(share)
+        return float(np.sqrt(np.sum(self.weights[1] ** 2 * yes * (1 - yes) / np.array(self.sizes(people)))))
+
+    def margin(self, share: float, people: int) -> float:
+        return float(ndtri(0.5 + self.level / 2)) * self._se(share, people)
+
+    def counts(self, people: int) -> bool:
+        return max(self.sizes(people)) <= _COUNTED
+
+    def power(self, null: float, truth: float, people: int) -> float:
+        """The chance that the estimate is more than z of its own standard errors from the null; of a
+        one-sided test, on the side of the truth.
+        """
+        two_sided = self.z == critical(self.level, 2)
+        if not self.counts(people):
+            return float(ndtr(abs(truth - null) / self._se(truth, people) - self.z))
+        start, weights = self.weights
+        found, spread, chance = [], [], []
+        for weight, yes, size in zip(weights, self.yes(truth), self.sizes(people), strict=True):
+            seen, likely = likely_counts(size, float(yes))
+            share = seen / size
+            found.append(weight * share)
+            spread.append(weight**2 * share * (1 - share) / (size - 1))
+            chance.append(likely)
+        apart = start + np.add.outer(*found) - null
+        beyond = self.z * np.sqrt(np.add.outer(*spread))
+        side = 1.0 if truth > null else -1.0
+        hits = np.abs(apart) > beyond if two_sided else side * apart > beyond
+        return float(chance[0] @ (hits & (beyond > 0)) @ chance[1])  # equal answers have no interval
+
+    def people_for_margin(self, share: float, margin: float) -> int:
+        people = max(2, int((self.margin(share, 10**6) / margin) ** 2 * 10**6) - 2)
+        while self.margin(share, people) > margin:
+            people += 1
+        return people
+
+    def people_for_power(self, null: float, truth: float, wanted: float) -> int:
+        reach = (self.z + float(ndtri(wanted))) / abs(truth - null)
+        rough = max(2, math.ceil((self._se(truth, 10**6) * reach) ** 2 * 10**6))
+        if not self.counts(math.ceil(1.2 * rough)):
+            return rough
+        return enough_people(lambda people: self.power(null, truth, people), max(2, int(0.8 * rough)), wanted)

@@ -1,0 +1,206 @@
+"""`plan_survey`: how many people a whole survey needs for all that is wanted of it, and what decides."""
+
+import html
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.extras import extra
+from toolkit.local.protocol import Randomizer
+from toolkit.planning.conditions import Field, checked_field
+from toolkit.planning.models import plan_difference, plan_slope
+from toolkit.planning.planner import plan
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_POWER = 0.8
+_PURPOSES = {
+    "margin": ("margin", "subgroup"),
+    "test": ("detect", "power", "sides", "subgroup"),
+    "difference": ("difference", "power", "groups"),
+    "slope": ("slope", "intercept", "power", "covariate", "subgroup"),
+}
+
+
+@dataclass(frozen=True)
+class Needed:
+    """What one wish needs. `n` : people in the group, whose share of all is `share`; `people` : in the whole
+    survey; `invited` : so that so many answer; `binding` : whether no other wish needs more.
+    """
+
+    question: str
+    purpose: str
+    group: str
+    share: float
+    target: str
+    n: int
+    people: int
+    invited: int
+    binding: bool
+
+
+@dataclass(frozen=True, repr=False)
+class PeopleNeeded:
+    """`rows` : one for each wish. `n` : people whose reports must arrive, for all wishes together."""
+
+    rows: tuple[Needed, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def n(self) -> int:
+        return max(row.people for row in self.rows)
+
+    @property
+    def invited(self) -> int:
+        return max(row.invited for row in self.rows)
+
+    def to_frame(self) -> "pd.DataFrame":
+        """One row a wish."""
+        return extra("pandas").DataFrame([vars(row) for row in self.rows])
+
+    def __repr__(self) -> str:
+        binding = next(row for row in self.rows if row.binding)
+        what = f"{binding.question}, {binding.target} ({binding.group}) decides"
+        size = f"{self.n:,} people, {self.invited:,} invited, for {len(self.rows)} wishes"
+        return f"<PeopleNeeded: {size}; {what}>"
+
+    def _repr_html_(self) -> str:
+        notes = "".join(f"<p>{html.escape(note)}</p>" for note in self.notes)
+        return f"{self.to_frame().to_html(index=False)}{notes}"
+
+
+def plan_survey(
+    designs: Mapping[str, Randomizer],
+    wishes: Mapping[str, Any],
+    *,
+    prevalence: Mapping[str, Any],
+    level: Number = 0.95,
+    response: Number = 1,
+    population: int | None = None,
+    deff: Number = 1,
+    weighting: Number = 1,
+) -> PeopleNeeded:
+    """How many people must answer, so that every wish is fulfilled.
+
+    Parameters
+    ----------
+    designs : the randomizer of each question. prevalence : a guess of each truth, as for `plan`.
+    wishes : for each question one wish, or a list of them: {"margin": 0.03} in all, {"margin": 0.06,
+    "subgroup": "1/4"} in a part of the people; {"detect": 0.2} a test against the guess; {"difference":
+    (0.1, 0.2), "groups": ("1/2", "1/2")} between two groups; {"slope": 0.5, "intercept": -1} of a logistic
+    regression. Tests have "power": 0.8 unless it is said.
+    response, population, deff, weighting : as for `plan`; a population smaller than those to invite is
+    refused.
+
+    >>> from toolkit import forced
+    >>> die = forced("1/6", "1/6")
+    >>> wishes = [{"margin": 0.03}, {"margin": 0.06, "subgroup": "1/4"}, {"slope": 0.5, "intercept": -1}]
+    >>> plan_survey({"cheated": die}, {"cheated": wishes}, prevalence={"cheated": 0.1}, response=0.5)
+    <PeopleNeeded: 1,720 people, 3,440 invited, for 3 wishes; cheated, ± 0.06 (1/4 of the people) decides>
+    """
+    field = checked_field(1, population, response, 1, None, deff, weighting)
+    found: list[tuple[str, str, str, float, str, int, int]] = []
+    for name, wanted in wishes.items():
+        if name not in designs:
+            refuse("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
+        found += [
+            (name, *_needed(designs[name], wish, prevalence.get(name), level, field))
+            for wish in ([wanted] if isinstance(wanted, Mapping) else wanted)
+        ]
+    if not found:
+        refuse("there must be a wish", "none", "{'cheated': {'margin': 0.03}}")
+    most = max(people for *_, people in found)
+    rows = tuple(
+        Needed(name, purpose, group, share, target, n, people, field.invited(people), people == most)
+        for name, purpose, group, share, target, n, people in found
+    )
+    if field.population is not None and field.invited(most) > field.population:
+        rule = f"the population must hold the {field.invited(most):,} people to invite"
+        refuse(rule, f"{field.population:,}", "nobody is asked twice; wish for less")
+    return PeopleNeeded(rows, _notes(rows, field))
+
+
+_Row = tuple[str, str, float, str, int, int]
+
+
+def _needed(design: Any, wish: Any, guess: Any, level: Number, field: Field) -> _Row:
+    """Purpose, group in words, its share, target in words, people in the group, and in all."""
+    purpose, given = _purpose(wish)
+    if guess is None and purpose in ("margin", "test"):
+        refuse("`prevalence` must hold a guess for each question", "none for one", "errors depend on it")
+    if purpose == "difference":
+        return _difference(design, given, level, field)
+    share = exact(given.pop("subgroup", 1), "subgroup")
+    if not 0 < share <= 1:
+        refuse("`subgroup` must be a share above 0 and at most 1", share, "it says how many are in it")
+    shared: dict[str, Any] = {"level": level}
+    if purpose == "slope":
+        found = plan_slope(design, **{"power": _POWER, **given}, **shared)
+        n = math.ceil(found.n * field.weighting - 1e-9)
+        target = f"slope {found.slope:g} with power {float(given.get('power', _POWER)):g}"
+    else:
+        shared |= {"prevalence": guess, "deff": field.deff, "weighting": field.weighting}
+        more = {"power": _POWER, **given} if purpose == "test" else given
+        n = plan(design, **more, **shared).n
+        target = (
+            f"± {float(given['margin']):g}"
+            if purpose == "margin"
+            else f"{given['detect']} from {guess} with power {float(more['power']):g}"
+        )
+    return purpose, _part(share), float(share), target, n, _in_all(n, share)
+
+
+def _difference(design: Any, given: dict[str, Any], level: Number, field: Field) -> _Row:
+    shares = [exact(one, "groups") for one in given.pop("groups", ("1/2", "1/2"))]
+    if len(shares) != 2 or min(shares) <= 0 or sum(shares) > 1:
+        refuse("`groups` must be the shares of two groups", f"{len(shares)} of them", "('1/2', '1/2')")
+    pair, power = given["difference"], given.get("power", _POWER)
+    found = plan_difference(
+        design,
+        prevalence=pair,
+        power=power,
+        level=level,
+        ratio=shares[1] / shares[0],
+        deff=field.deff,
+        weighting=field.weighting,
+    )
+    target = f"{pair[0]} from {pair[1]} with power {float(power):g}"
+    people = max(_in_all(n, share) for n, share in zip(found.n, shares, strict=True))
+    group = f"{shares[0]} and {shares[1]} of the people"
+    return "difference", group, float(shares[0]), target, found.n[0], people
+
+
+def _purpose(wish: Any) -> tuple[str, dict[str, Any]]:
+    """What is wished for, by the word that only this purpose has."""
+    if not isinstance(wish, Mapping):
+        refuse("a wish must be a mapping", type(wish).__name__, "{'margin': 0.03}", TypeError)
+    heads = {words[0]: purpose for purpose, words in _PURPOSES.items()}
+    named = [heads[word] for word in wish if word in heads]
+    if len(named) != 1:
+        refuse(f"a wish must have one of {', '.join(heads)}", f"{len(named)} of them", "it has one purpose")
+    strange = [str(word) for word in wish if word not in _PURPOSES[named[0]]]
+    if strange:
+        rule = f"a wish for a {named[0]} may have {', '.join(_PURPOSES[named[0]])}"
+        refuse(rule, ", ".join(strange)[:60], "nothing else is planned for")
+    return named[0], dict(wish)
+
+
+def _in_all(n: int, share: Fraction) -> int:
+    return math.ceil(n / share)
+
+
+def _part(share: Fraction) -> str:
+    return "all" if share == 1 else f"{share} of the people"
+
+
+def _notes(rows: Sequence[Needed], field: Field) -> tuple[str, ...]:
+    said = ["n are people whose reports arrive; margins are by the normal approximation"]
+    if any(row.purpose == "slope" for row in rows):
+        said.append("people for a slope are approximate, and clusters are not accounted for in them")
+    if field.population is not None:
+        said.append("no error was taken to be smaller because the population is finite")
+    return tuple(said)
