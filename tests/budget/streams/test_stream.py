@@ -4,10 +4,15 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from tests.budget.spending import Opener
+from toolkit import between
 from toolkit.budget.chain import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.stream import RunningTotal
@@ -189,3 +194,54 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     ledger = Ledger(Pure(1))
     ledger.every(RunningTotal.for_epsilon(1, periods=5), path=tmp_path / "weekly.db").add(7)
     assert (tmp_path / "weekly.db").stat().st_mode & 0o077 == 0
+
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+    "lazy": lambda columns: pl.DataFrame(columns).lazy(),
+    "duckdb": lambda columns: duckdb.from_arrow(pa.table(columns)),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_period_may_be_the_rows_of_a_frame(kind: str) -> None:
+    ledger = Ledger(Pure(10**6))
+    weekly = ledger.every(RunningTotal.for_epsilon(10**6, periods=3))  # as good as no noise
+    make = FRAMES[kind]
+    rows = make({"age": [20, 30, 40, None], "degree": ["law", "law", "art", "law"]})
+    assert weekly.count(rows).value == 4
+    assert weekly.count(rows, {"degree": "law", "age": between(18, 35)}).value == 6
+    assert weekly.count(make({"age": [1], "degree": ["law"]}), {"degree": "art"}).value == 6
+
+
+def test_what_a_condition_says_is_refused_before_the_period_is_used() -> None:
+    weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
+    frame = pd.DataFrame({"age": [20]})
+    for where, error in (({"size": 3}, ValueError), ([True], TypeError), ({"age": "x"}, TypeError)):
+        with pytest.raises(error):
+            weekly.count(frame, where)
+    with pytest.raises(TypeError):
+        weekly.count([1, 2, 3])
+    assert weekly.total.period == 0
+
+
+def test_rows_that_cannot_be_read_are_not_told_and_the_period_is_still_to_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
+    monkeypatch.setattr("toolkit.budget.streams.stream.counted", lambda *_: 1 / 0)
+    with pytest.raises(
+        RuntimeError, match="a failure that is not told: the period is still to come"
+    ) as error:
+        weekly.count(pd.DataFrame({"age": [20]}))
+    assert error.value.__cause__ is None
+    assert error.value.__context__ is None
+    assert weekly.total.period == 0
+
+
+def test_rows_are_no_people() -> None:
+    weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3, per_person=2))
+    with pytest.raises(ValueError, match="the stream must be at event level, got user level: one person"):
+        weekly.count(pd.DataFrame({"age": [20]}))
