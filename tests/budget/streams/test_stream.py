@@ -16,7 +16,7 @@ from toolkit import between
 from toolkit.budget.chain import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.stream import RunningTotal
-from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.loss import Approx, Pure, Zcdp
 
 
 def test_all_periods_are_charged_once_before_the_first(opener: Opener) -> None:
@@ -37,6 +37,15 @@ def test_two_streams_of_the_same_people_add_up(opener: Opener) -> None:
     ledger.every(RunningTotal.for_rho("1/2", periods=52))
     ledger.every(RunningTotal.for_epsilon("1/2", periods=52))
     assert ledger.spent == Zcdp("5/8")
+
+
+def test_an_approximate_loss_is_charged_as_it_is_or_by_its_noise(tmp_path: Path) -> None:
+    for ceiling, charged in ((Approx(1, 1e-6), Approx(1, 1e-6)), (Zcdp(1), Zcdp.within(Approx(1, 1e-6)))):
+        ledger, path = Ledger(ceiling), tmp_path / f"{type(ceiling).__name__}.db"
+        ledger.every(RunningTotal.for_loss(1, 1e-6, periods=4), path=path).add(3)
+        (entry,) = ledger.entries()
+        assert (entry.loss, entry.charged) == (Approx(1, 1e-6), charged)
+        assert ledger.resume(path).add(3).loss == Approx(1, 1e-6)
 
 
 def test_what_does_not_fit_is_refused_and_leaves_no_file(tmp_path: Path) -> None:

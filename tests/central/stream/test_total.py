@@ -36,6 +36,16 @@ def test_it_is_used_as_the_documentation_says() -> None:
     assert RunningTotal.for_rho(0.5, periods=52).loss == Zcdp(0.5)
 
 
+def test_an_approximate_loss_has_the_noise_of_the_largest_concentrated_one_within_it() -> None:
+    total, inside = RunningTotal.for_loss(1, 1e-6, periods=52), Zcdp.within(Approx(1, 1e-6))
+    assert (total.loss, total.zcdp) == (Approx(1, 1e-6), inside)
+    assert inside <= Approx(1, 1e-6)
+    assert total.sd.tolist() == RunningTotal(inside, 52).sd.tolist()
+    assert total.add(3).loss == Approx(1, 1e-6)
+    assert RunningTotal.for_epsilon(1, periods=3).zcdp is None
+    assert RunningTotal.for_rho(1, periods=3).zcdp == Zcdp(1)
+
+
 def test_the_period_after_the_last_is_refused() -> None:
     total = RunningTotal.for_epsilon(1, periods=2)
     total.add(1), total.add(2)
@@ -234,7 +244,8 @@ def _interrupted(*_: object, **__: object) -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ({"loss": Approx(1, 1e-6)}, TypeError, "`loss` must be Pure or Zcdp, got Approx"),
+        ({"loss": 1.0}, TypeError, "`loss` must be Pure, Zcdp or Approx, got float"),
+        ({"loss": Approx(1, 0)}, ValueError, "`target` must have a finite epsilon and a delta above 0"),
         ({"loss": Pure(0)}, ValueError, "the loss` must be above 0"),
         ({"loss": Pure(math.inf)}, ValueError, "finite"),
         ({"periods": 0}, ValueError, "`periods` must be at least 1"),
@@ -245,7 +256,7 @@ def _interrupted(*_: object, **__: object) -> None:
         ({"neighbors": "both"}, ValueError, "`neighbors` must be one of replace, add_remove"),
         ({"way": "tree"}, TypeError, "`way` must be a Tree or a SquareRoot"),
         ({"way": Tree(5)}, ValueError, "`way` must have the same periods and window, got one for periods=5"),
-        ({"way": SquareRoot(4)}, ValueError, "a SquareRoot needs a Zcdp loss"),
+        ({"way": SquareRoot(4)}, ValueError, "a SquareRoot needs a Zcdp or an Approx loss"),
         ({"rng": 3}, TypeError, "`rng` must be None"),
     ],
 )
