@@ -1,15 +1,19 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import partial
+from typing import Any
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from scipy.stats import chi2
 
 from toolkit.budget import BudgetError, Ledger
 from toolkit.central.selection import Exponential
 from toolkit.core.loss import Pure, Zcdp
-from toolkit.learning.choosing import best_of, choose_classifier, law_of_best
+from toolkit.learning.choosing import _labels, _right, best_of, choose_classifier, law_of_best
 
 
 class Fixed:
@@ -60,10 +64,36 @@ def test_the_ledger_is_charged_before_a_row_is_read() -> None:
     assert len(read) == 1
 
 
-@pytest.mark.parametrize("bad", [ValueError("x = 3"), [1], np.ones((50, 2)), [None] * 50, ["a"] * 50])
+@pytest.mark.parametrize("bad", [ValueError("x = 3"), [1, 1], np.ones((50, 2)), [None] * 50, ["a"] * 50])
 def test_a_candidate_that_fails_has_no_right_answer_and_nothing_is_said(bad: object) -> None:
     good = Fixed([1] * 50)
     assert choose_classifier([Fixed(bad), good], [[0]] * 50, [1] * 50, epsilon=2) is good
+
+
+class Strict:
+    """Says 1 of every row, and refuses rows with a missing number, as scikit-learn does."""
+
+    def predict(self, rows: object) -> object:
+        if np.isnan(np.asarray(rows, dtype=float)).any():
+            raise ValueError("Input contains NaN")
+        return np.ones(len(rows), dtype=int)
+
+
+@pytest.mark.parametrize("make", [np.array, pd.DataFrame, partial(pl.DataFrame, orient="row"), list])
+def test_one_row_and_one_label_move_the_number_of_right_answers_by_at_most_one(make: Any) -> None:
+    """Also where a candidate refuses a table for one row of it, and where one label is of another type."""
+    rows = [[1.0, 2.0]] * 20
+    assert _right(Strict(), make(rows), _labels([1] * 20)) == 20
+    assert _right(Strict(), make([[math.nan, 2.0], *rows[1:]]), _labels([1] * 20)) == 19
+    for label in (0, None, "x", math.nan, pd.NA, [1]):
+        assert _right(Strict(), make(rows), _labels([label, *[1] * 19])) == 19
+        assert _right(Strict(), make([[math.nan, 2.0], *rows[1:]]), _labels([label, *[1] * 19])) == 19
+
+
+@pytest.mark.parametrize("make", [pd.Series, np.array, list, lambda y: pd.Series(y, dtype="Int64")])
+def test_labels_may_come_in_any_column(make: object) -> None:
+    assert _right(Strict(), np.zeros((3, 1)), _labels(make([1, 0, 1]))) == 2
+    assert _right(Strict(), np.zeros((3, 1)), _labels(pd.Series(["1", "0", "1"]))) == 0
 
 
 def test_what_is_no_classifier_is_refused() -> None:
@@ -72,7 +102,7 @@ def test_what_is_no_classifier_is_refused() -> None:
     with pytest.raises(TypeError, match="got one without `predict`"):
         choose_classifier([object()], [[0]], [1], epsilon=1)
     with pytest.raises(ValueError, match="`y` must be a column of labels"):
-        choose_classifier([Fixed([1])], [[0]], [[1]], epsilon=1)
+        choose_classifier([Fixed([1])], [[0]], np.array([[1]]), epsilon=1)
 
 
 def test_best_of_books_three_times_epsilon_before_the_first_run() -> None:

@@ -3,9 +3,10 @@
 import warnings
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.central.selection import Exponential
 from toolkit.core.checks import Number, positive, probability, refuse
@@ -14,6 +15,7 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
 
 Candidate = TypeVar("Candidate")
+Cells: TypeAlias = npt.NDArray[Any]
 Output = TypeVar("Output")
 
 
@@ -30,9 +32,9 @@ def choose_classifier(
     """One of some fitted classifiers, better ones likelier: by how many rows of X it labels as y does.
 
     One person moves each number of right answers by at most 1, under both relations, so that the exponential
-    mechanism costs Pure(epsilon). X and y must be rows that no candidate was trained on; of rows that were,
-    what the training cost is to be added. A candidate that fails, or answers in another shape, has no right
-    answer: saying so would tell about the data.
+    mechanism costs Pure(epsilon). For that a candidate's answer must depend on its row alone. X and y must be
+    rows that no candidate was trained on; of rows that were, what the training cost is to be added. A row
+    that a candidate fails on, or whose label is missing, counts as wrong without a word; all others count.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> ones, zeros = (
@@ -45,7 +47,7 @@ def choose_classifier(
     if not listed or not all(callable(getattr(one, "predict", None)) for one in listed):
         received = "none" if not listed else "one without `predict`"
         refuse("`candidates` must be fitted classifiers", received, "the best of them is sought", TypeError)
-    truth = np.asarray(y)
+    truth = _labels(y)
     if truth.ndim != 1:
         refuse("`y` must be a column of labels", f"shape {truth.shape}", "answers are compared with it")
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
@@ -57,14 +59,55 @@ def choose_classifier(
     return listed[place]
 
 
-def _right(candidate: Any, X: Any, truth: "np.ndarray[Any, Any]") -> int:  # noqa: N803
+def _labels(y: Any) -> Cells:
+    """A column of labels; of a list as objects, so that no label decides what the others are read as."""
+    if isinstance(y, np.ndarray) or hasattr(y, "__array__"):
+        return np.asarray(y)
+    listed = list(y)
+    found = np.empty(len(listed), dtype=object)
+    found[:] = listed
+    return found
+
+
+def _right(candidate: Any, rows: Any, truth: Cells) -> int:
+    """How many rows are labelled as they should be: all at once, or row by row where that fails."""
+    with warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        found = _predicted(candidate, rows, len(truth))
+        if found is not None:
+            return _equal(found, truth)
+        single = (_predicted(candidate, _one_row(rows, place), 1) for place in range(len(truth)))
+        return sum(
+            _equal(label, truth[place : place + 1]) for place, label in enumerate(single) if label is not None
+        )
+
+
+def _predicted(candidate: Any, rows: Any, count: int) -> Cells | None:
     try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            found = np.asarray(candidate.predict(X))
-            return int(np.count_nonzero(found == truth)) if found.shape == truth.shape else 0
+        found = np.asarray(candidate.predict(rows))
     except Exception:
-        return 0
+        return None
+    return found if found.shape == (count,) else None
+
+
+def _one_row(rows: Any, place: int) -> Any:
+    if hasattr(rows, "iloc"):
+        return rows.iloc[place : place + 1]
+    return rows.slice(place, 1) if hasattr(rows, "slice") else rows[place : place + 1]
+
+
+def _equal(found: Cells, truth: Cells) -> int:
+    """How many entries are equal, each judged by itself: one that cannot be compared is not equal."""
+    if found.dtype.kind in "biuf" and truth.dtype.kind in "biuf":
+        return int(np.count_nonzero(found == truth))
+    return sum(_same(one, other) for one, other in zip(found.tolist(), truth.tolist(), strict=True))
+
+
+def _same(one: Any, other: Any) -> bool:
+    try:
+        return bool(one == other)
+    except Exception:
+        return False
 
 
 def best_of(

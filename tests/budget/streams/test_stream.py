@@ -4,14 +4,19 @@ import shutil
 import sqlite3
 from pathlib import Path
 
+import duckdb
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 
 from tests.budget.spending import Opener
+from toolkit import between
 from toolkit.budget.chain import RecordError
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.central.stream import RunningTotal
-from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.loss import Approx, Pure, Zcdp
 
 
 def test_all_periods_are_charged_once_before_the_first(opener: Opener) -> None:
@@ -32,6 +37,15 @@ def test_two_streams_of_the_same_people_add_up(opener: Opener) -> None:
     ledger.every(RunningTotal.for_rho("1/2", periods=52))
     ledger.every(RunningTotal.for_epsilon("1/2", periods=52))
     assert ledger.spent == Zcdp("5/8")
+
+
+def test_an_approximate_loss_is_charged_as_it_is_or_by_its_noise(tmp_path: Path) -> None:
+    for ceiling, charged in ((Approx(1, 1e-6), Approx(1, 1e-6)), (Zcdp(1), Zcdp.within(Approx(1, 1e-6)))):
+        ledger, path = Ledger(ceiling), tmp_path / f"{type(ceiling).__name__}.db"
+        ledger.every(RunningTotal.for_loss(1, 1e-6, periods=4), path=path).add(3)
+        (entry,) = ledger.entries()
+        assert (entry.loss, entry.charged) == (Approx(1, 1e-6), charged)
+        assert ledger.resume(path).add(3).loss == Approx(1, 1e-6)
 
 
 def test_what_does_not_fit_is_refused_and_leaves_no_file(tmp_path: Path) -> None:
@@ -83,7 +97,7 @@ def test_a_stream_goes_on_after_a_restart(tmp_path: Path, total: str) -> None:
     path = tmp_path / "weekly.db"
     ledger = Ledger(Zcdp(1), tmp_path / "budget.db")
     weekly = ledger.every(made, "members", path=path)
-    numbers = [weekly.add(count) for count in (17, 10**20, -5)]
+    numbers = [weekly.add(count) for count in (17, 2**70, -5)]
     again = Ledger.open(tmp_path / "budget.db").resume(path)
     assert again.last is not None
     assert (again.last.value, again.last.labels) == (numbers[-1].value, numbers[-1].labels)
@@ -189,3 +203,54 @@ def test_the_file_is_for_its_owner_alone(tmp_path: Path) -> None:
     ledger = Ledger(Pure(1))
     ledger.every(RunningTotal.for_epsilon(1, periods=5), path=tmp_path / "weekly.db").add(7)
     assert (tmp_path / "weekly.db").stat().st_mode & 0o077 == 0
+
+
+FRAMES = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "pyarrow": pa.table,
+    "lazy": lambda columns: pl.DataFrame(columns).lazy(),
+    "duckdb": lambda columns: duckdb.from_arrow(pa.table(columns)),
+}
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_a_period_may_be_the_rows_of_a_frame(kind: str) -> None:
+    ledger = Ledger(Pure(10**6))
+    weekly = ledger.every(RunningTotal.for_epsilon(10**6, periods=3))  # as good as no noise
+    make = FRAMES[kind]
+    rows = make({"age": [20, 30, 40, None], "degree": ["law", "law", "art", "law"]})
+    assert weekly.count(rows).value == 4
+    assert weekly.count(rows, {"degree": "law", "age": between(18, 35)}).value == 6
+    assert weekly.count(make({"age": [1], "degree": ["law"]}), {"degree": "art"}).value == 6
+
+
+def test_what_a_condition_says_is_refused_before_the_period_is_used() -> None:
+    weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
+    frame = pd.DataFrame({"age": [20]})
+    for where, error in (({"size": 3}, ValueError), ([True], TypeError), ({"age": "x"}, TypeError)):
+        with pytest.raises(error):
+            weekly.count(frame, where)
+    with pytest.raises(TypeError):
+        weekly.count([1, 2, 3])
+    assert weekly.total.period == 0
+
+
+def test_rows_that_cannot_be_read_are_not_told_and_the_period_is_still_to_come(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3))
+    monkeypatch.setattr("toolkit.budget.streams.stream.counted", lambda *_: 1 / 0)
+    with pytest.raises(
+        RuntimeError, match="a failure that is not told: the period is still to come"
+    ) as error:
+        weekly.count(pd.DataFrame({"age": [20]}))
+    assert error.value.__cause__ is None
+    assert error.value.__context__ is None
+    assert weekly.total.period == 0
+
+
+def test_rows_are_no_people() -> None:
+    weekly = Ledger(Pure(1)).every(RunningTotal.for_epsilon(1, periods=3, per_person=2))
+    with pytest.raises(ValueError, match="the stream must be at event level, got user level: one person"):
+        weekly.count(pd.DataFrame({"age": [20]}))

@@ -36,6 +36,16 @@ def test_it_is_used_as_the_documentation_says() -> None:
     assert RunningTotal.for_rho(0.5, periods=52).loss == Zcdp(0.5)
 
 
+def test_an_approximate_loss_has_the_noise_of_the_largest_concentrated_one_within_it() -> None:
+    total, inside = RunningTotal.for_loss(1, 1e-6, periods=52), Zcdp.within(Approx(1, 1e-6))
+    assert (total.loss, total.zcdp) == (Approx(1, 1e-6), inside)
+    assert inside <= Approx(1, 1e-6)
+    assert total.sd.tolist() == RunningTotal(inside, 52).sd.tolist()
+    assert total.add(3).loss == Approx(1, 1e-6)
+    assert RunningTotal.for_epsilon(1, periods=3).zcdp is None
+    assert RunningTotal.for_rho(1, periods=3).zcdp == Zcdp(1)
+
+
 def test_the_period_after_the_last_is_refused() -> None:
     total = RunningTotal.for_epsilon(1, periods=2)
     total.add(1), total.add(2)
@@ -201,16 +211,41 @@ def test_counts_are_whole_by_their_type_and_never_quoted(count: object) -> None:
     assert total.period == 0
 
 
-@pytest.mark.parametrize("count", [np.int8(3), np.uint64(2**63), 10**30, -4])
+@pytest.mark.parametrize("count", [np.int8(3), np.uint64(2**63), 10**400, -(10**400), -4])
 @pytest.mark.parametrize("name", ["tree", "root"])
-def test_counts_may_be_any_whole_number(count: int, name: str) -> None:
-    assert MAKERS[name]().add(count).value == pytest.approx(float(count), abs=200, rel=1e-9)
+def test_counts_may_be_any_whole_number_and_are_cut_to_64_bits(count: int, name: str) -> None:
+    told = MAKERS[name]().add(count)
+    cut = min(max(int(count), -(2**63)), 2**63)
+    assert told.value == pytest.approx(float(cut), abs=200, rel=1e-9)
+    assert repr(told).startswith("<Estimate ")
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_an_interrupt_leaves_the_period_to_come(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    total = MAKERS[name]()
+    total.add(5), total.add(3)
+    kept = total.kept
+    for place in ("NoiseBasis", "Estimate"):
+        with monkeypatch.context() as patch:
+            patch.setattr(f"toolkit.central.stream.total.{place}", _interrupted)
+            with pytest.raises(KeyboardInterrupt):
+                total.add(9)
+        assert total.kept == kept
+    last = total.add(9)
+    again = MAKERS[name]().continued(*total.kept)
+    assert again is not None
+    assert (last.labels, last.value) == (again.labels, again.value)
+
+
+def _interrupted(*_: object, **__: object) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(
     ("wrong", "error", "message"),
     [
-        ({"loss": Approx(1, 1e-6)}, TypeError, "`loss` must be Pure or Zcdp, got Approx"),
+        ({"loss": 1.0}, TypeError, "`loss` must be Pure, Zcdp or Approx, got float"),
+        ({"loss": Approx(1, 0)}, ValueError, "`target` must have a finite epsilon and a delta above 0"),
         ({"loss": Pure(0)}, ValueError, "the loss` must be above 0"),
         ({"loss": Pure(math.inf)}, ValueError, "finite"),
         ({"periods": 0}, ValueError, "`periods` must be at least 1"),
@@ -221,7 +256,7 @@ def test_counts_may_be_any_whole_number(count: int, name: str) -> None:
         ({"neighbors": "both"}, ValueError, "`neighbors` must be one of replace, add_remove"),
         ({"way": "tree"}, TypeError, "`way` must be a Tree or a SquareRoot"),
         ({"way": Tree(5)}, ValueError, "`way` must have the same periods and window, got one for periods=5"),
-        ({"way": SquareRoot(4)}, ValueError, "a SquareRoot needs a Zcdp loss"),
+        ({"way": SquareRoot(4)}, ValueError, "a SquareRoot needs a Zcdp or an Approx loss"),
         ({"rng": 3}, TypeError, "`rng` must be None"),
     ],
 )

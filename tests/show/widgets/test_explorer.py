@@ -154,6 +154,7 @@ GUESSED = {
     "explore_composition": "You guessed 3 as total ε; at this setting it is 3.25.",
     "reconstruction_game": "You guessed 3 of 100; at this setting it is 85.",
     "explore_outlier": "You guessed 3 thousand; at this setting it is 2.82.",
+    "explore_weeks": "You guessed 3 records; at this setting it is 19.0.",
 }
 
 

@@ -80,7 +80,7 @@ class KeptStream:
         found = dict(self._head["total"])
         kind, *sizes = found.pop("way")
         way = {"tree": Tree, "root": SquareRoot}[kind](found["periods"], *sizes)
-        return RunningTotal(self.entry.loss, way=way, rng=rng, **found)  # type: ignore[arg-type]
+        return RunningTotal(self.entry.loss, way=way, rng=rng, **found)
 
     def periods(self) -> tuple[list[int], list[tuple[int, ...]]]:
         """Counts and noisy numbers of all periods that were there when the file was opened."""

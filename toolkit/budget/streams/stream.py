@@ -1,9 +1,18 @@
 """`Stream`: a running total that a ledger has paid for, all periods at once, kept in a file if wanted."""
 
+import contextlib
 import threading
+import warnings
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from toolkit.budget.chain import Entry
+from toolkit.budget.frames.conditions import Where
+from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames.rows import Rows, rows_of
+from toolkit.budget.frames.summing import counted
 from toolkit.budget.note import note_of
 from toolkit.budget.streams.kept import KeptStream
 from toolkit.central.stream import RunningTotal
@@ -47,14 +56,45 @@ class Stream:
             estimate = self.total.add(count)
             if self._kept is not None:
                 self._whole = False
-                self._kept.append(self.total.period, int(count), self.total.kept[1][-1])
+                counts, noisy = self.total.kept
+                self._kept.append(self.total.period, counts[-1], noisy[-1])
                 self._whole = True
             self.last = estimate
             return estimate
 
+    def count(self, frame: Any, where: Where | None = None) -> Estimate:
+        """The next period's count is that of the rows of a frame that meet a condition, as `Curator.count`
+        has it: each row is a record.
+
+        For a promise about people count them with `Visits`, and `add` what it says.
+        """
+        if self.total.per_person is not None:
+            refuse(
+                "`count` takes each row for a record, so the stream must be at event level",
+                self.total.level,
+                "add(visits.count(frame[person])) counts people; see `toolkit.central.stream.Visits`",
+            )
+        table = Frame(frame)
+        rows = rows_of(table, where)
+        return self.add(_read(table, rows))
+
     def __repr__(self) -> str:
         where = "in memory: it ends with its process" if self._kept is None else self._kept.path.name
         return f"<Stream {self.label!r}: {self.total!r}; {where}>"
+
+
+def _read(table: Frame, rows: Rows) -> int:
+    """How many rows count. Nothing that happens then comes out, but that it failed."""
+    with contextlib.suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return int(counted(table, rows)[0])
+    # here the error, which may quote data, is gone and not chained
+    refuse(
+        "a frame must be readable by its engine",
+        "a failure that is not told",
+        "the period is still to come",
+        RuntimeError,
+    )
 
 
 def check_openable(total: RunningTotal, path: Path | None, simulated: bool) -> None:

@@ -15,7 +15,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import SIMULATED, Estimate
-from toolkit.core.loss import Loss, Pure, Zcdp
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
 
 MOST_PERIODS = 10_000
@@ -35,7 +35,8 @@ class RunningTotal:
 
     Parameters
     ----------
-    loss : Pure or Zcdp: the cost of all periods together.
+    loss : Pure, Zcdp or Approx: the cost of all periods together. For Approx the noise is that of the largest
+        Zcdp within it, which a ledger with a Zcdp ceiling is charged.
     periods : how many there will be; the next one is refused.
     window : None for the total of all periods so far, or the number of latest periods to sum.
     neighbors : "add_remove": a record comes or goes; "replace": it changes, or moves to another period.
@@ -61,7 +62,7 @@ class RunningTotal:
 
     def __init__(
         self,
-        loss: Pure | Zcdp,
+        loss: Loss,
         periods: int,
         *,
         window: int | None = None,
@@ -71,18 +72,16 @@ class RunningTotal:
         way: Way | None = None,
         rng: Rng = None,
     ) -> None:
-        if not isinstance(loss, Pure | Zcdp):
-            refuse("`loss` must be Pure or Zcdp", type(loss).__name__, "noise is fitted to it", TypeError)
-        positive(loss.amount, "the loss", NO_END)
         self.loss, self.periods = loss, _periods(periods)
+        drawn = _noise_for(loss)
         self.window = None if window is None else whole(window, "window")
         self.neighbors, self.sensitivity = check_neighbors(neighbors), whole(sensitivity, "sensitivity")
         self.per_person = None if per_person is None else _times(per_person, self.periods)
         reach, times = self.sensitivity * (2 if neighbors == "replace" else 1), self.per_person or 1
         chosen = (
-            best(loss, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
+            best(drawn, self.periods, window=self.window, times=times) if way is None else self._fitting(way)
         )
-        self._noise, self._reader = calibrated(chosen, loss, reach, times), chosen.reader()
+        self._noise, self._reader = calibrated(chosen, drawn, reach, times), chosen.reader()
         self._rng, self._lock, self._process = check_rng(rng), threading.Lock(), os.getpid()
         self._counts, self._noisy = list[int](), list[tuple[int, ...]]()
 
@@ -96,6 +95,21 @@ class RunningTotal:
         """The running total that costs Zcdp(rho) for all periods together."""
         return cls(Zcdp(positive(rho, "rho", NO_END)), periods, **rest)
 
+    @classmethod
+    def for_loss(cls, epsilon: Number, delta: Number, *, periods: int, **rest: Any) -> "RunningTotal":
+        """The running total that costs Approx(epsilon, delta) for all periods together.
+
+        >>> round(float(RunningTotal.for_loss(1, 1e-6, periods=52).sd.max()), 2)
+        9.73
+        """
+        return cls(Approx(positive(epsilon, "epsilon", NO_END), delta), periods, **rest)
+
+    @property
+    def zcdp(self) -> Zcdp | None:
+        """What the noise costs in concentrated privacy; None for Laplace noise, of which the loss tells."""
+        drawn = self._noise.loss
+        return drawn if isinstance(drawn, Zcdp) else None
+
     def _fitting(self, way: Way) -> Way:
         if not isinstance(way, Tree | SquareRoot):
             refuse("`way` must be a Tree or a SquareRoot", type(way).__name__, "None chooses", TypeError)
@@ -103,7 +117,11 @@ class RunningTotal:
             received = f"one for periods={way.periods}, window={way.window}"
             refuse("`way` must have the same periods and window", received, "it is made for them")
         if isinstance(way, SquareRoot) and isinstance(self.loss, Pure):
-            refuse("a SquareRoot needs a Zcdp loss", self.loss, "with Laplace noise it is worse than others")
+            refuse(
+                "a SquareRoot needs a Zcdp or an Approx loss",
+                self.loss,
+                "with Laplace noise it is worse than others",
+            )
         return way
 
     @property
@@ -159,10 +177,15 @@ class RunningTotal:
                     "the loss was fixed for so many; a new total is a new loss",
                     RuntimeError,
                 )
-            self._counts.append(number)
-            exact = self.way.measure(self._counts)
-            noise = self._noise.sampler.draw(len(exact), self._rng)
-            return self._told(tuple(value + int(more) for value, more in zip(exact, noise, strict=True)))
+            before = self.period
+            try:
+                self._counts.append(number)
+                exact = self.way.measure(self._counts)
+                noise = self._noise.sampler.draw(len(exact), self._rng)
+                return self._told(tuple(value + int(more) for value, more in zip(exact, noise, strict=True)))
+            except BaseException:  # an interrupt, too: nothing was published, so the period is still to come
+                self._return_to(before)
+                raise
 
     def continued(self, counts: list[int], noisy: list[tuple[int, ...]]) -> Estimate | None:
         """Go on where another one stopped, of which all counts and all noisy numbers were kept; returns its
@@ -176,6 +199,12 @@ class RunningTotal:
             for numbers in noisy:
                 last = self._told(tuple(numbers))
             return last
+
+    def _return_to(self, period: int) -> None:
+        del self._counts[period:], self._noisy[period:]
+        self._reader = self.way.reader()
+        for numbers in self._noisy:
+            self._reader.read(numbers)
 
     @property
     def kept(self) -> tuple[list[int], list[tuple[int, ...]]]:
@@ -216,6 +245,14 @@ class RunningTotal:
         )
 
 
+def _noise_for(loss: Loss) -> Pure | Zcdp:
+    """The loss that noise is fitted to."""
+    if not isinstance(loss, Pure | Approx | Zcdp):
+        refuse("`loss` must be Pure, Zcdp or Approx", type(loss).__name__, "noise is fitted to it", TypeError)
+    positive(loss.amount, "the loss", NO_END)
+    return Zcdp.within(loss) if isinstance(loss, Approx) else loss
+
+
 def _periods(value: int) -> int:
     number = whole(value, "periods")
     if number > MOST_PERIODS:
@@ -231,7 +268,7 @@ def _times(value: int, periods: int) -> int:
 
 
 def _count(value: object) -> int:
-    """A whole number by its type; what it is is never told."""
+    """A whole number by its type, cut to 64 bits, which moves no two further apart; it is never told."""
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         refuse("a count must be a whole number", type(value).__name__, "whole noise is added", TypeError)
-    return int(value)
+    return min(max(int(value), -(2**63)), 2**63 - 1)

@@ -15,6 +15,7 @@ from toolkit.central.stream.trees import binary
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.kit.asking import Asked
 from toolkit.show.widgets.kit.still import say
 from toolkit.show.widgets.kit.words import figure, fill, short
 
@@ -46,20 +47,26 @@ class WeeksExplorer(Explorer):
     ----------
     weeks : how many totals are published, from 1 to 520.
     epsilon : for all of them together, from 0.1 to 4; small is private.
+    guess : whether the live widget asks for a prediction before it shows the answer.
     """
 
     _esm = browser_code("weeks_explorer.js")
+    maker = "explore_weeks"
+    asks = Asked("With a binary tree, what is the largest standard deviation of a total?", "records")
 
     weeks = Whole(1, WEEKS[-1])
     epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it totals drown, above it little is hidden")
 
-    def __init__(self, weeks: int = 52, epsilon: float = 1.0) -> None:
-        super().__init__(table=weeks_table(), weeks=weeks, epsilon=epsilon)
+    def __init__(self, weeks: int = 52, epsilon: float = 1.0, *, guess: bool = False) -> None:
+        super().__init__(table=weeks_table(), weeks=weeks, epsilon=epsilon, guess=guess)
 
     @property
     def errors(self) -> dict[str, float]:
         """The largest standard deviation of every way."""
         return dict(zip(NAMES, self.row["errors"], strict=True))
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["errors"][2], figure(self.row["errors"][2])
 
     def setting(self) -> str:
         return f"{self.weeks} weeks, epsilon {self.epsilon:.4g} in all"
@@ -75,13 +82,13 @@ class WeeksExplorer(Explorer):
         self.row = weeks_row(self.weeks, self.epsilon)
 
 
-def explore_weeks(weeks: int = 52, *, epsilon: float = 1.0) -> WeeksExplorer:
-    """The explorer of weeks in one call.
+def explore_weeks(weeks: int = 52, *, epsilon: float = 1.0, guess: bool = False) -> WeeksExplorer:
+    """The explorer of weeks in one call; with `guess` it asks for a prediction first.
 
     >>> explore_weeks(365, epsilon=0.5)
     <WeeksExplorer: 365 weeks, epsilon 0.5 in all>
     """
-    return WeeksExplorer(weeks, epsilon)
+    return WeeksExplorer(weeks, epsilon, guess=guess)
 
 
 @lru_cache(maxsize=1)

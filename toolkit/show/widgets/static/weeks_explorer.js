@@ -93,4 +93,5 @@ function panels() {
 }
 
 const question = "Explorer of weeks: how far off is a total that is published every week, by each way to add noise?";
-export default explorer({ question, controls, panels, read });
+const truth = { value: ({ numbers }) => numbers.errors[2], text: (error) => figure(error) };
+export default explorer({ question, controls, panels, read, truth });
