@@ -26,7 +26,7 @@ def test_an_intercept_alone_has_the_error_of_the_weighted_mean(strata: bool) -> 
         assert fit.interval().method == "t"
     if strata:
         assert (mean.value, mean.se) == pytest.approx((0.301841631, 0.015419949), abs=5e-10)
-        assert "known totals; 57 df" in fit.coefficients.covers
+        assert "known totals; 57 df" in fit.covers
 
 
 def test_a_saturated_model_has_the_errors_of_domains_also_after_raking() -> None:
@@ -50,7 +50,7 @@ def test_who_is_left_out_of_the_model_stays_in_the_sample() -> None:
     share = fit.predict(DATA[:1])
     assert (share.value[0], share.se[0]) == pytest.approx((0.095132382, 0.109097661), abs=5e-9)
     assert fit.n == 30
-    assert "57 df" in fit.coefficients.covers
+    assert "57 df" in fit.covers
 
 
 def test_a_finite_population_lessens_the_sampling_and_never_the_randomization() -> None:
@@ -67,7 +67,7 @@ def test_a_finite_population_lessens_the_sampling_and_never_the_randomization() 
             assert (share.value[place], share.se[place]) == pytest.approx((mean.value, mean.se), rel=1e-8)
         other = multinomial("forced ~ female", DATA, DIE, sample=sample)
         assert np.allclose(other.se, fit.se, rtol=1e-7)
-    assert "finite population" in fit.coefficients.covers
+    assert "finite population" in fit.covers
     noise = DIE.variance(share.value[1], int(DATA.female.sum()), respondents="fixed")
     assert share.se[1] == pytest.approx(np.sqrt(noise), rel=1e-8)
 
@@ -102,5 +102,5 @@ def test_lonely_strata_are_the_samples_matter_and_a_sample_may_say_nothing() -> 
 def test_a_predictor_takes_known_totals_too() -> None:
     sample = SAMPLE.poststratified(CELLS, TOTALS)
     fit = predictor("outcome ~ forced", DATA, {"forced": DIE}, sample=sample)
-    assert "known totals" in fit.coefficients.covers
+    assert "known totals" in fit.covers
     assert np.all(fit.se > 0)
