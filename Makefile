@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app test quick lint notebooks answers student teacher rooms bench clean
+.PHONY: help install lab app class test quick lint notebooks answers student teacher slides cards seeds rooms bench clean
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
 
@@ -24,6 +24,9 @@ lab: $(READY)  ## open JupyterLab on the first notebook
 
 app: $(READY)  ## the tradeoff of privacy, accuracy and people as a page without code
 	@$(BIN)/voila notebooks/06_privacy_accuracy_sample_size.ipynb $(APP_OPTIONS)
+
+class: $(READY)  ## a class answers: the notebook with the question, the QR code and the phones of the room
+	@CLASS=live JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/notebooks/15_a_class_answers.ipynb $(AS_ROOT) $(LAB_OPTIONS)
 
 # Files stay together in one process; three share two cores, as tests often wait for a browser or a server.
 # T=tests/budget runs a part, without the notebooks.
@@ -55,8 +58,19 @@ answers: $(READY)  ## seal notebooks/teaching/answers.toml for the checks of the
 student: $(READY)  ## copies of the notebooks without solutions, DIR=where
 	@$(BIN)/python .make/copies.py student "$(or $(DIR),$(error DIR must say where: make student DIR=class))"
 
-teacher: $(READY)  ## copies of the notebooks with solutions and the key, DIR=where
+teacher: $(READY)  ## copies of the notebooks with solutions and the key, slides and cards, DIR=where
 	@$(BIN)/python .make/copies.py teacher "$(or $(DIR),$(error DIR must say where: make teacher DIR=class))"
+	@$(BIN)/python .make/slides.py "$(DIR)/slides"
+	@$(BIN)/python .make/cards.py "$(DIR)/cards"
+
+slides: $(READY)  ## slides made from the notebooks, DIR=where
+	@$(BIN)/python .make/slides.py "$(or $(DIR),$(error DIR must say where: make slides DIR=class))"
+
+cards: $(READY)  ## cards to print for a class without phones, DIR=where, QUESTION="…"
+	@$(BIN)/python .make/cards.py "$(or $(DIR),$(error DIR must say where: make cards DIR=class))" $(if $(QUESTION),"$(QUESTION)")
+
+seeds: $(READY)  ## which asserts of the notebooks depend on their seeds; takes an hour
+	@$(BIN)/python .make/seeds.py
 
 bench: $(READY)  ## measure, as ratios within one run
 	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done

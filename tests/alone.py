@@ -1,7 +1,12 @@
-"""Where there is nothing but numpy and scipy."""
+"""Where there is nothing but numpy and scipy, and what an extra brings."""
 
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.util import find_spec
 from pathlib import Path
+
+from packaging.markers import Marker
+from packaging.requirements import Requirement
 
 
 def core_packages(folder: Path) -> None:
@@ -14,3 +19,28 @@ def core_packages(folder: Path) -> None:
         for part in (home, home.with_name(f"{name}.libs")):
             if part.exists():
                 (folder / part.name).symlink_to(part)
+
+
+def extra_packages(folder: Path, extra: str) -> None:
+    """Links to all that an extra of the toolkit brings, with what that needs in turn."""
+    project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text())["project"]
+    waiting, seen = list(project["optional-dependencies"][extra]), set()
+    while waiting:
+        wanted = Requirement(waiting.pop())
+        if wanted.name in seen or (wanted.marker and not _applies(wanted.marker)):
+            continue
+        seen.add(wanted.name)
+        try:
+            found = distribution(wanted.name)
+        except PackageNotFoundError:  # for another system or an older Python
+            continue
+        waiting += found.requires or []
+        for part in {file.parts[0] for file in found.files or ()} - {"..", "__pycache__"}:
+            source, link = Path(str(found.locate_file(part))), folder / part
+            if not link.exists():
+                link.symlink_to(source)
+
+
+def _applies(marker: Marker) -> bool:
+    """Whether a requirement is one of this system; those of extras are, as the binary part of psycopg is."""
+    return marker.evaluate({"extra": "binary"}) if "extra" in str(marker) else marker.evaluate()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.alone import core_packages
+from tests.alone import core_packages, extra_packages
 from toolkit.core import extras
 
 ROOT = Path(__file__).parents[1]
@@ -163,10 +163,16 @@ TYPED = {
 @pytest.fixture(scope="module")
 def alone(tmp_path_factory: pytest.TempPathFactory):
     """Runs a program where there is nothing but the standard library, numpy, scipy and the toolkit."""
-    folder = tmp_path_factory.mktemp("alone")
+    return running(tmp_path_factory.mktemp("alone"))
+
+
+def running(folder: Path, extra: str | None = None):
+    """Runs programs in a folder, with what an extra brings, if one is named."""
     packages = folder / "packages"
     packages.mkdir()
     core_packages(packages)
+    if extra is not None:
+        extra_packages(packages, extra)
     environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     environment |= {"PYTHONPATH": f"{packages}:{ROOT}", "XDG_RUNTIME_DIR": str(folder), "HOME": str(folder)}
 
@@ -217,6 +223,32 @@ def test_every_verb_works_or_says_a_sentence(alone) -> None:
             assert said.endswith(f"{sentence(wanted)}\n"), (typed, said)
         else:
             assert code == (wanted or 0), (typed, said)
+
+
+READ = (
+    """
+import json, secrets
+from toolkit import Question, Survey, warner
+from toolkit.survey.store import Entry, State, open_store
+survey = Survey("Exams", [Question("cheated", "?", design=warner(p="3/4"))], consent="Why.", check=False)
+store = open_store("sqlite:///survey.db")
+store.create(survey)
+store.set_state(State.OPEN)
+body = json.dumps({"answers": {"cheated": 1}, "understood": None})
+store.add([Entry(secrets.token_bytes(16), body) for _ in range(40)])
+store.set_state(State.CLOSED)
+store.close()
+"""
+    + VERBS
+)
+
+
+@pytest.mark.slow
+def test_with_the_extra_for_collecting_alone_a_collection_is_read(tmp_path: Path) -> None:
+    told = running(tmp_path, "collect")(READ, json.dumps(["results", "export reports.csv"]))
+    assert told == {"results": [0, ""], "export reports.csv": [0, ""]}
+    assert (tmp_path / "reports.csv").read_text().count("yes") == 40
+    assert not (tmp_path / "packages" / "matplotlib").exists()
 
 
 def test_every_verb_is_typed_here() -> None:

@@ -80,6 +80,9 @@ MUTANTS = {
     "a classic formula with 1.2": Mutant(
         "07", "toolkit.central.gaussian", "Fraction(5, 4) if", "Fraction(6, 5) if"
     ),
+    "a tree whose levels cost nothing": Mutant(
+        "12", "toolkit.central.stream.trees", "Fraction(self.levels * min(", "Fraction(1 * min("
+    ),
     "beliefs that do not sum to one": Mutant(
         "03", "toolkit.local.design", "joint / joint.sum(axis=0)", "joint / joint.sum(axis=1)"
     ),

@@ -18,24 +18,24 @@ def test_exact_totals_tell_everything() -> None:
 
 
 def test_new_noise_every_week_is_averaged_away() -> None:
-    """52 weeks with noise of scale 1 each: the mean of all has a standard deviation of 0.196, and a person is
-    nearly always told from nobody. Theory for the mean of Laplace noise, close to normal: area
-    Phi(1 / (0.196 sqrt 2)) = 0.9998; 100 runs below 0.97 would be beyond 1e-6.
+    """52 weeks with noise of scale 1 each: their mean has a standard deviation of 0.196, and a person is 1.
+    That the covariance is learnt from 200 runs costs a quarter of it: the area is still above 0.99, and 0.97
+    of 200 runs on each side is beyond 1e-6.
     """
-    found = spot(new_noise_every_week(1), [10] * 52, 1, runs=200, rng=np.random.default_rng(2))
+    found = spot(new_noise_every_week(1), [10] * 52, 1, runs=400, rng=np.random.default_rng(2))
     assert found.area > 0.97
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("loss", [Pure(1), Zcdp("1/8")], ids=str)
-def test_one_loss_for_all_weeks_keeps_its_promise(loss: Pure | Zcdp) -> None:
-    """The same weeks under one loss: hits exceed false alarms by at most tanh(1/2) = 0.462 under Pure(1);
-    150 runs on each side, 0.16 above is beyond 1e-3 by Dvoretzky-Kiefer-Wolfowitz.
+@pytest.mark.parametrize(("loss", "best"), [(Pure(1), 0.463), (Zcdp("1/8"), 0.198)], ids=["pure", "zcdp"])
+def test_one_loss_for_all_weeks_keeps_its_promise(loss: Pure | Zcdp, best: float) -> None:
+    """The same under one loss: no test at all has an advantage above tanh(1/2) = 0.462 under Pure(1), and of
+    this Gaussian stream the best one has 2 Phi(1/4) - 1. With 120 runs on each side the curve is 0.3 above
+    its truth less than once in 20,000 times (Smirnov).
     """
-    found = spot(one_loss(loss), [10] * 12, 1, runs=300, rng=np.random.default_rng(3))
+    found = spot(one_loss(loss), [10] * 12, 1, runs=240, rng=np.random.default_rng(3))
     assert promised_advantage(1) == pytest.approx(math.tanh(0.5))
-    assert found.advantage < promised_advantage(1) + 0.16
-    assert found.area < 0.8
+    assert found.advantage < best + 0.3
 
 
 def test_canaries_refute_a_loss_that_is_too_small_and_no_other() -> None:

@@ -36,10 +36,15 @@ def test_the_browser_says_the_same_as_python_for_every_epsilon_and_prevalence(pa
 
 @pytest.fixture(scope="module")
 def notebook(lab, page) -> Page:
-    """Notebook 03, run from top to bottom."""
+    """Notebook 03, run from top to bottom, and its guess made: ± 10 points, where it is 8.4."""
     lab.open(page, "notebooks/03_randomized_response.ipynb")
     run_all(page)
-    page.locator(".toolkit-explorer").scroll_into_view_if_needed()
+    explorer = page.locator(".toolkit-explorer")
+    explorer.scroll_into_view_if_needed()
+    expect(explorer.locator(".panels")).to_be_hidden()
+    explorer.get_by_label("Your guess, points").fill("10")
+    explorer.get_by_role("button", name="Show me").click()
+    expect(explorer.locator(".verdict")).to_have_text("You guessed 10 points; at this setting it is 8.4.")
     return page
 
 
@@ -63,6 +68,11 @@ def agreed(notebook: Page, explorer: Locator) -> None:
     while round(in_python(notebook, "epsilon"), 4) != float(box.input_value()):
         assert time.monotonic() < deadline, "the kernel has not heard what was set in the browser"
         notebook.wait_for_timeout(20)
+
+
+def test_the_kernel_hears_of_the_guess(explorer, notebook):
+    expect(explorer.locator(".panels")).to_be_visible()
+    assert in_python(notebook, "prediction") == 10
 
 
 def says(explorer: Locator, epsilon: float, n: int = 1200, prevalence: float = 0.25) -> None:

@@ -330,7 +330,7 @@ def test_what_keeps_a_blind_survey_from_beginning_is_told_as_it_is(phone):
     """A proxy that forbids is no survey that refuses; a module that does not parse is an old browser."""
     person = phone(short(access="blind"), key=IssuerKey.generate(), invited=[sha256(TOKEN)])
     person.open(f"#t={TOKEN}")
-    assert person.page.locator("summary").count() == 0  # to switch the network off now would end it
+    assert person.page.locator("#foot summary").count() == 0  # to switch the network off now would end it
     said = person.page.locator("#status")
     answers = [(403, "<html>"), (503, '{"error": "busy"}'), (410, '{"error": "closed"}')]
     person.page.route("**/sign", lambda route: fulfil(route, *answers.pop(0)))

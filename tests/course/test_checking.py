@@ -86,7 +86,7 @@ def test_a_word_counts_in_any_case_and_as_a_truth_value(said):
 
 def test_three_dots_are_no_answer_yet_and_the_number_of_parts_is_told():
     assert repr(check("03.2", ...)) == "03.2: no answer yet. Put it in place of the three dots."
-    assert repr(check("03.1", 0.75)) == "03.1: 3 parts are asked for, and 1 were given."
+    assert repr(check("03.1", 0.75)) == "03.1: parts asked for: 3; given: 1."
 
 
 def test_an_exercise_that_is_not_there_is_refused():

@@ -1,6 +1,7 @@
 import gzip
 import hashlib
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,15 @@ def test_the_hash_is_that_of_names_lengths_and_bytes_in_order():
         digest.update(f"{name} {len(content)}\n".encode())
         digest.update(content)
     assert client.code_hash() == digest.hexdigest()
+
+
+def test_the_recipe_that_is_published_gives_the_number_on_the_receipt():
+    guide = (Path(__file__).parents[2] / "docs" / "production.md").read_text()
+    (recipe,) = re.findall(r"```sh\n(LC_ALL=C; for f in .*)\n```", guide)
+    done = subprocess.run(
+        ["sh", "-c", recipe], cwd=client._STATIC, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split()[0] == client.code_hash()
 
 
 def test_the_hash_changes_with_any_byte_and_with_the_border_between_two_files(tmp_path, monkeypatch):

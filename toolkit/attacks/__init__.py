@@ -5,6 +5,7 @@ be private.
 from toolkit.attacks import (
     anonymity,
     averaging,
+    canaries,
     differencing,
     gallery,
     intersection,
@@ -28,6 +29,7 @@ __all__ = [
     "anonymity",
     "audit",
     "averaging",
+    "canaries",
     "differencing",
     "exact_delta",
     "exact_epsilon",

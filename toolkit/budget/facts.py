@@ -13,7 +13,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.budget.record import Entry
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
+from toolkit.central.noise.laws import GeometricLaw, NoiseBasis, RoundedNormalLaw
 from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.central.publishing.keys import KeyThreshold
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
@@ -23,6 +23,7 @@ from toolkit.central.selection import Exponential
 from toolkit.central.steps import Bounds
 from toolkit.central.tables.parts import Composed
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Affine
 from toolkit.core.loss import shown
 from toolkit.core.publishing.facts import Release
 
@@ -35,11 +36,12 @@ def documented(
     unit: Mapping[str, Any],
     query: Mapping[str, Any],
 ) -> Estimate:
-    """The estimate with all that its document says; the noise of a cell where all cells have the same."""
-    noise = noise_facts(mechanism)
-    spread = np.unique(estimate.se)
-    if isinstance(mechanism, Laplace | Gaussian) and len(spread) == 1 and np.isfinite(spread[0]):
-        noise["sd"] = float(spread[0])
+    """The estimate with all that its document says; the noise of a cell where a cell is a number with
+    noise.
+    """
+    noise, basis = noise_facts(mechanism), estimate.basis
+    if isinstance(basis.basis if isinstance(basis, Affine) else basis, NoiseBasis):
+        noise["sd"] = float(np.ravel(estimate.se)[0]) if np.size(estimate.se) else noise.get("sd")
     facts = Release(query, unit, noise, ledger_facts(ledger, entry), register=ledger.register)
     return replace(estimate, release=facts)
 
@@ -82,9 +84,9 @@ def noise_facts(mechanism: Any) -> dict[str, Any]:
     told: dict[str, Any] = {"mechanism": type(mechanism).__name__}
     if isinstance(mechanism, Laplace | Gaussian):
         norm = f"L{mechanism.norm[1:]}" if isinstance(mechanism, Laplace) else "L2"
-        told |= {"sensitivity": shown(mechanism.sensitivity), "norm": norm, "scale": mechanism.scale}
+        told |= {"sensitivity": str(mechanism.sensitivity), "norm": norm, "scale": mechanism.scale}
     if isinstance(mechanism, Exponential):
-        told |= {"sensitivity": shown(mechanism.sensitivity), "rate": shown(mechanism.rate)}
+        told |= {"sensitivity": str(mechanism.sensitivity), "rate": str(mechanism.rate)}
     if isinstance(mechanism, KeyThreshold):
         told |= _whole(mechanism.noise) | {"threshold": mechanism.threshold, "keys a person": mechanism.keys}
     if isinstance(mechanism, RangeFinder):

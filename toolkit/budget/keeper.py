@@ -44,6 +44,8 @@ class Keeper:
     ) -> None:
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
         self._people: People | None = None
+        if self.neighbors == "replace" and person is None:
+            len(self._frame)  # public, and for an engine to count before anything is charged
         if (person is None) != (rows is None) or (person is None and (groups or rows_in_group)):
             refuse(
                 "`person` and `rows` must be given together, `groups` and `rows_in_group` with them",

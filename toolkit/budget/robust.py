@@ -60,7 +60,12 @@ class RobustVerbs(QuantileVerbs):
             asked: dict[str, Any] = {"bounds": bounds, "where": where, "by": by, "step": step, "rng": rng}
             many = self.quantiles(column, shares, epsilon=epsilon, rho=rho, **asked)
             return many if listed or by else _only(many)
-        share = statistics.rank_unit(probability(cast("Number", q), "q"))
+        return self._one_quantile(column, cast("Number", q), bounds, epsilon, step, rng)
+
+    def _one_quantile(
+        self, column: str | int, q: Number, bounds: Any, epsilon: Number, step: Number | None, rng: Rng
+    ) -> Estimate:
+        share = statistics.rank_unit(probability(q, "q"))
         limits = Bounds.of(bounds, QUANTILE_BITS)
         limits = limits if step is None else limits.with_step(step)
         found, label = self._numbers(column), f"{float(share):g} quantile of {self._frame.name(column)}"

@@ -45,8 +45,12 @@ class Additive(ABC):
         """Integers of any size with whole noise, and the law of that: what a statistic is then computed
         from. The sensitivity must be at least 1.
         """
-        answer = Answer(np.array(values, dtype=object), whole=True, scalar=False)
-        noisy, law = self._noisy(answer, check_rng(rng))
+        if len(values) == 1:
+            noisy, law = self._noisy(Answer(values[0], whole=True, scalar=True), check_rng(rng))
+            return [cast("int", noisy)], law
+        noisy, law = self._noisy(
+            Answer(np.array(values, dtype=object), whole=True, scalar=False), check_rng(rng)
+        )
         return cast("npt.NDArray[np.int64]", noisy).tolist(), law
 
     def release(

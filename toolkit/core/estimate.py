@@ -29,8 +29,7 @@ SIMULATED = (
     "simulated: drawn with a generator, so without any protection; whoever knows the seed has the data"
 )
 """The note of whatever was not drawn from the operating system's randomness."""
-_SHOWN = 1000
-"""Rows that a notebook shows: a page of a million would stop the browser."""
+_SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -161,9 +160,8 @@ class Estimate(Publishable):
         """
         value, se = contrasts.weighted_sum(self.value, self.cov, self.labels, weights)
         basis, cov = contrasts.contrast_basis(self._basis, value, se), np.array([[se**2]])
-        known = self._after("a weighted sum of its entries")
-        only = replace(self, labels=("contrast",), fit=None, axes=(), counts=None, release=known)
-        return replace(only, value=value, se=se, cov=cov, basis=basis)
+        only = replace(self, labels=("contrast",), value=value, se=se, cov=cov, basis=basis, fit=None)
+        return replace(only, axes=(), counts=None, release=self._after("a weighted sum of its entries"))
 
     @property
     def _basis(self) -> IntervalBasis:

@@ -72,7 +72,7 @@ def check(exercise: str, answer: Any) -> Reply:
     if any(one is Ellipsis or one is None for one in given):
         return Reply(exercise, False, "no answer yet. Put it in place of the three dots.")
     if len(given) != len(parts):
-        return Reply(exercise, False, f"{len(parts)} parts are asked for, and {len(given)} were given.")
+        return Reply(exercise, False, f"parts asked for: {len(parts)}; given: {len(given)}.")
     said = [_judged(exercise, place, one, parts[place]) for place, one in enumerate(given)]
     if not any(said):
         return Reply(exercise, True, "right.")

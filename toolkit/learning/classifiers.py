@@ -8,17 +8,20 @@ from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, positive, refuse
+from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
 from toolkit.core.loss import Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
+from toolkit.learning.descent import NoisyDescent
 from toolkit.learning.margins import HuberHinge, Logistic, MarginLoss
-from toolkit.learning.minimum import MOST_ROWS, minimum
+from toolkit.learning.minimum import MOST_ROWS
 from toolkit.learning.paying import PrivateLearner
-from toolkit.learning.perturbation import ObjectivePerturbation, OutputPerturbation, Perturbation
+from toolkit.learning.perturbation import ObjectivePerturbation, OutputPerturbation
 from toolkit.learning.scaling import scale
 from toolkit.learning.tables import places
 
-METHODS = ("objective", "output")
+METHODS = ("objective", "output", "descent")
+WHERE = {"objective": "in the objective", "output": "on the weights", "descent": "on every step"}
+Noise = OutputPerturbation | ObjectivePerturbation | NoisyDescent
 
 
 class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[misc]
@@ -42,22 +45,19 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             names=found.names,
             intercept=bool(self.fit_intercept),
         )
-        noise = self._perturbation(rows, scaling.size)
+        noise = self._noise(rows, scaling.size)
         labels = places(y, classes, rows)
-        cost = noise.mechanism if isinstance(noise, OutputPerturbation) else noise.loss
-        source = self._paid(cost, f"{self.method} perturbation, {scaling.size} weights")
+        source = self._paid(noise.price, f"noise {WHERE[self.method]}, {scaling.size} weights")
         table = scaling.rows(found.read())
         table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class pulls at nothing
-        push = noise.push(source)
-        weights = minimum(table, noise.margins, noise.ridge, push, noise.tolerance)
-        slopes, constant = scaling.linear(noise.release(weights, source))
+        slopes, constant = scaling.linear(noise.weights(table, source))
         self.classes_, self._middle = np.array(classes), scaling.middle
         self.coef_, self.intercept_ = slopes[None, :], np.array([constant])
         self.C_, self.loss_, self.simulated_ = 1 / noise.ridge, noise.loss, source is not None
         self.n_rows_ = rows if self.neighbors == "replace" else None
         return self
 
-    def _perturbation(self, rows: int, size: int) -> Perturbation:
+    def _noise(self, rows: int, size: int) -> Noise:
         loss, margins = self._asked(), self._margins()
         choice(self.method, "method", METHODS)
         if rows > MOST_ROWS:
@@ -68,6 +68,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             refuse("`C` must lie between 1e-12 and 1e12", self.C, "no solver could tell the minimum")
         if self.method == "output":
             return OutputPerturbation(loss, ridge, margins, size, rows, self.neighbors)
+        if self.method == "descent":
+            return self._descent(loss, ridge, size, rows)
         if self.neighbors != "replace":
             refuse(
                 "method='objective' needs neighbors='replace'",
@@ -82,6 +84,20 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             )
         return ObjectivePerturbation(loss, ridge, margins, size, rows)
 
+    def _descent(self, loss: Loss, ridge: float, size: int, rows: int) -> NoisyDescent:
+        if self.neighbors == "replace":
+            people = rows
+        elif self.people is None:
+            refuse("`people` must be said where their number is private", "none", "a guess sets the pace")
+        else:
+            people = whole(self.people, "people")
+        share = probability(self.rate, "rate")
+        if share == 0:
+            refuse("`rate` must be above 0", self.rate, "nobody would take part")
+        return NoisyDescent(
+            loss, ridge, self._margins(), size, people, self.neighbors, whole(self.steps, "steps"), share
+        )
+
     def decision_function(self, X: Any) -> Array:  # noqa: N803
         """The score of each row: above 0 for the second class. Predictions cost nothing more."""
         values = self._seen(X).read()
@@ -94,7 +110,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         return self.classes_[second.astype(int)]
 
     def _said(self) -> list[tuple[str, str]]:
-        where = {"objective": "in the objective", "output": "on the weights"}.get(self.method, "not said")
+        where = WHERE.get(self.method, "not said")
         if not hasattr(self, "coef_"):
             return [("noise", where)]
         size = f"{self.n_features_in_} columns, C = {self.C_:.3g}"
@@ -118,17 +134,18 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     Parameters
     ----------
     epsilon : the cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
-    rho : in place of epsilon, for method "output": Zcdp(rho).
-    method : "objective" puts noise into what is minimised, "output" onto the weights.
-    C : how little weights are penalised, as in scikit-learn but for rows of length 1. None: from the loss and
-    the number of columns alone. "objective" lowers a C for which epsilon is too small; `C_` is what was used.
-    classes : the two labels; they are given, as seeing which there are would be a release.
-    bounds : (low, high) of all columns, a list of such pairs, or a mapping by name.
-    row_norm : rows are shortened to this length, in units of half the bounds; without bounds in those of X.
-    fit_intercept : whether there is a constant column, penalised as the others.
-    neighbors : "replace", or for method "output" also "add_remove".
-    ledger : is charged before a row is read.
-    rng : a Generator is for simulation; the learner then claims no privacy.
+    rho : in place of epsilon, for "output" and "descent": Zcdp(rho).
+    method : "objective" puts noise into what is minimised, "output" onto the weights, "descent" onto each
+    step. C : how little weights are penalised, as in scikit-learn but for rows of length 1. None: from the
+    loss and the number of columns alone. "objective" lowers a C for which epsilon is too small; `C_` is what
+    was used. classes : the two labels; they are given, as seeing which there are would be a release. bounds :
+    (low, high) of all columns, a list of such pairs, or a mapping by name. row_norm : rows are shortened to
+    this length, in units of half the bounds; without bounds in those of X. fit_intercept : whether there is a
+    constant column, penalised as the others. steps, rate, people : for "descent": how many steps, the chance
+    of each person to take part in one, and a guess of how many there are, where that is private. A rate below
+    1 is for "add_remove" and needs delta. neighbors : "replace", or but for "objective" also "add_remove".
+    ledger : is charged before a row is read. rng : a Generator is for simulation; the learner then claims no
+    privacy.
 
     Examples
     --------
@@ -157,13 +174,17 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         bounds: Any = None,
         row_norm: Number | None = None,
         fit_intercept: bool = True,
+        steps: int = 100,
+        rate: Number = 1,
+        people: int | None = None,
         neighbors: str = "replace",
         ledger: Any = None,
         rng: Rng = None,
     ) -> None:
         self.epsilon, self.rho, self.delta, self.method, self.C = epsilon, rho, delta, method, C
         self.classes, self.bounds, self.row_norm = classes, bounds, row_norm
-        self.fit_intercept, self.neighbors, self.ledger, self.rng = fit_intercept, neighbors, ledger, rng
+        self.fit_intercept, self.steps, self.rate, self.people = fit_intercept, steps, rate, people
+        self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
     def _margins(self) -> MarginLoss:
         return Logistic()
@@ -203,13 +224,17 @@ class PrivateSVC(PrivateLinearClassifier):
         bounds: Any = None,
         row_norm: Number | None = None,
         fit_intercept: bool = True,
+        steps: int = 100,
+        rate: Number = 1,
+        people: int | None = None,
         neighbors: str = "replace",
         ledger: Any = None,
         rng: Rng = None,
     ) -> None:
         self.epsilon, self.rho, self.delta, self.method, self.C = epsilon, rho, delta, method, C
         self.width, self.classes, self.bounds, self.row_norm = width, classes, bounds, row_norm
-        self.fit_intercept, self.neighbors, self.ledger, self.rng = fit_intercept, neighbors, ledger, rng
+        self.fit_intercept, self.steps, self.rate, self.people = fit_intercept, steps, rate, people
+        self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
     def _margins(self) -> MarginLoss:
         width = float(positive(self.width, "width", "a corner has no bounded curvature"))
@@ -230,7 +255,7 @@ def default_strength(loss: Loss, size: int, method: str) -> float:
     else:
         rho = loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
         rate = math.sqrt(2 * float(rho.amount) * size)
-    return min(max(rate / size * (2 if method == "objective" else 0.2), 1e-9), 1e9)
+    return min(max(rate / size * (0.2 if method == "output" else 2), 1e-9), 1e9)
 
 
 def _two(classes: Any) -> tuple[Any, Any]:

@@ -34,7 +34,7 @@ from toolkit.core.randomness import Rng
 from toolkit.core.sampling.enclosure import floor_log2
 from toolkit.core.sampling.noise import gaussian_sampler
 from toolkit.learning.margins import MarginLoss
-from toolkit.learning.minimum import MOST_ROWS, tolerance
+from toolkit.learning.minimum import MOST_ROWS, minimum, tolerance
 from toolkit.learning.renyi import least_sigma
 
 _FOR_SOLVER = Fraction(1, 64)
@@ -68,12 +68,14 @@ class OutputPerturbation:
     def mechanism(self) -> Laplace | Gaussian:
         return additive(self.loss, self.sensitivity)
 
-    def push(self, rng: Rng) -> Array:  # noqa: ARG002
-        """Nothing is added to the objective."""
-        return np.zeros(self.size)
+    @property
+    def price(self) -> Laplace | Gaussian:
+        """What a ledger is charged: the mechanism, which may know its cost in more than one currency."""
+        return self.mechanism
 
-    def release(self, weights: Array, rng: Rng) -> Array:
-        return np.asarray(self.mechanism.release(weights, rng).value)
+    def weights(self, rows: Array, rng: Rng) -> Array:
+        found = minimum(rows, self.margins, self.ridge, np.zeros(self.size), self.tolerance)
+        return np.asarray(self.mechanism.release(found, rng).value)
 
 
 @dataclass(frozen=True)
@@ -147,11 +149,13 @@ class ObjectivePerturbation:
         steps = gaussian_sampler((sigma / Fraction(2) ** exponent) ** 2).draw(self.size, rng)
         return np.asarray(np.ldexp(steps.astype(float), exponent))
 
-    def release(self, weights: Array, rng: Rng) -> Array:
-        return np.asarray(self.mechanism.release(weights, rng).value)
+    @property
+    def price(self) -> Loss:
+        return self.loss
 
-
-Perturbation = OutputPerturbation | ObjectivePerturbation
+    def weights(self, rows: Array, rng: Rng) -> Array:
+        found = minimum(rows, self.margins, self.ridge, self.push(rng), self.tolerance)
+        return np.asarray(self.mechanism.release(found, rng).value)
 
 
 @lru_cache(maxsize=64)

@@ -61,7 +61,7 @@ def published(
     >>> from toolkit.central.stream import RunningTotal
     >>> total = RunningTotal.for_epsilon(2, periods=4)
     >>> published([total.add(10) for _ in range(4)], [10, 20, 30, 40])
-    <Picture: 4 published numbers, 95 % intervals up to ± ... wide>
+    <Picture: 4 published numbers, 95 % intervals up to ± ...>
     """
     if not estimates:
         refuse("there must be something published", "no estimate", "each is a point of the picture")
@@ -74,5 +74,5 @@ def published(
         ax.plot(weeks, np.asarray(truth, dtype=float), color=INK, linestyle=":", linewidth=2, label="truth")
     ax.set(xlabel="period", ylabel=what, xlim=(0.5, len(weeks) + 0.5))
     ax.legend(frameon=False, loc="upper left")
-    said = f"{len(weeks):,} published numbers, 95 % intervals up to ± {reach.max():.3g} wide"
+    said = f"{len(weeks):,} published numbers, 95 % intervals up to ± {reach.max():.3g}"
     return finish(ax, "Published every period", said)

@@ -69,6 +69,7 @@ def surveys(language: str) -> Iterator[Survey]:
     for mode, let_in, others in itertools.product(modes, access, ((), (plain(language),))):
         yield made(language, asked(warner("2/3"), language, mode), *others, access=let_in)
     yield from (made(language, asked(k_ary(3, epsilon=epsilon), language)) for epsilon in EPSILONS)
+    yield made(language, asked(k_ary(["no", "yes", "prefer not to say"], epsilon=1.0), language))
     yield made(language, plain(language))
 
 

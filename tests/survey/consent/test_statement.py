@@ -174,6 +174,8 @@ def test_who_would_rather_not_say_is_told_what_that_means_in_this_design(paper: 
     hidden = "So nobody can be sure from what we receive that you chose it."
     assert all(offered in text for text in told.values())
     assert (hidden in told[1.0], hidden in told[5.0]) == (True, False)
+    both = [Question(name, f"{name}?", design=k_ary(options, epsilon=2.0)) for name in ("stole", "lied")]
+    assert hidden not in survey(*both, ceiling=9).consent_text(paper=paper), "together they may tell"
     without = survey(cheated()).consent_text(paper=paper)
     assert offered not in without
     assert ("do not hand in the sheet" if paper else "stop before you send: then none of") in without

@@ -158,8 +158,10 @@ class Asked:
         values = [
             held for item, held in zip(self.items, self.held, strict=True) if not isinstance(item, Mark)
         ]
-        masks = [wanted.matches(column, values, days=self.days)] if values else []
-        return np.asarray(np.logical_or.reduce([*masks, *[column.missing()] * (MISSING in self.items)]))
+        if not values:
+            return column.missing()
+        met = wanted.matches(column, values, days=self.days)
+        return met | column.missing() if MISSING in self.items else met
 
     def check_apart(self, name: str) -> "Asked":
         """Itself, if no value could have two of the items: a row of a table is in one cell."""

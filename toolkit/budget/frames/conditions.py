@@ -58,10 +58,9 @@ class OfColumns:
         return " and ".join(part.words for part in self.parts)
 
     def mask(self, frame: Frame) -> Mask:
-        met = np.ones(len(frame), dtype=bool)
-        for part in self.parts:
-            met &= part.mask(frame)
-        return met
+        if not self.parts:
+            return np.ones(len(frame), dtype=bool)
+        return np.asarray(np.logical_and.reduce([part.mask(frame) for part in self.parts]))
 
     @property
     def columns(self) -> tuple[Any, ...]:

@@ -1,5 +1,5 @@
-"""`Frame`: a table of pandas, polars or pyarrow, recognised by its type, whose columns are found by their
-labels.
+"""`Frame`: a table of pandas, polars, pyarrow, DuckDB or PySpark, recognised by its type, whose columns are
+found by their labels.
 
 Engines are looked up among the modules that are loaded, never imported: a frame of an engine that is not
 loaded cannot exist. No message holds anything out of a frame but column labels that are text; other labels,
@@ -7,7 +7,9 @@ of a pivoted table say, may be people's values, so such a column is told by its 
 """
 
 import sys
-from collections.abc import Iterable, Iterator
+import warnings
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -16,15 +18,21 @@ from toolkit.budget.frames.arrow import arrow_column
 from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.pandas import pandas_column
 from toolkit.budget.frames.polars import polars_column
+from toolkit.budget.frames.streams import SOURCES, Source, Streamed
 from toolkit.core.checks import refuse
 
-_FRAMES = {"pandas": "DataFrame", "polars": "DataFrame", "pyarrow": "Table"}
+_FRAMES = {
+    "pandas": ("pandas", "DataFrame"),
+    "polars": ("polars", "DataFrame"),
+    "pyarrow": ("pyarrow", "Table"),
+    "polars lazy": ("polars", "LazyFrame"),
+    "duckdb": ("duckdb", "DuckDBPyRelation"),
+    "pyspark": ("pyspark.sql", "DataFrame"),
+}
 _REMEDIES = {
-    ("polars", "LazyFrame"): "collect it first: frame.collect()",
     ("polars", "Series"): "make it a column: series.to_frame()",
     ("pandas", "Series"): "make it a column: series.to_frame()",
     ("pyarrow", "RecordBatch"): "write pyarrow.Table.from_batches([batch])",
-    ("duckdb", "DuckDBPyRelation"): "read it first: relation.to_arrow_table() or relation.df()",
     ("numpy", "ndarray"): "name its columns: pandas.DataFrame(array, columns=[…])",
     ("builtins", "dict"): "make it a frame: pandas.DataFrame(dict)",
     ("builtins", "list"): "make it a frame: pandas.DataFrame(list)",
@@ -40,6 +48,11 @@ class Frame:
 
     def __init__(self, table: Any) -> None:
         self._engine = _recognised(table)
+        self._source: Source | None = None
+        self._length: int | None = None
+        if self._engine in SOURCES:
+            self._source, table = _opened(self._engine, table)
+            self._engine = _recognised(table)
         self._table = (
             table.copy(deep=False)
             if self._engine == "pandas"
@@ -61,7 +74,16 @@ class Frame:
             )
 
     def __len__(self) -> int:
-        return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
+        if self._source is None:
+            return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
+        if self._length is None:
+            self._length = _untold(self._source.rows)
+        return self._length
+
+    @property
+    def streamed(self) -> bool:
+        """Whether an engine computes its rows when they are read, perhaps each time in another order."""
+        return self._source is not None
 
     def name(self, label: object) -> str:
         """What the column of a label is called in messages; refused if there is none."""
@@ -74,24 +96,31 @@ class Frame:
             self._columns[place] = self._found(place)
         return self._columns[place]
 
-    def parts(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:  # noqa: ARG002
-        """Frames that hold these columns of all rows, some rows after the other; with `whole` only one."""
-        yield self
+    def parts(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:
+        """Frames in memory that hold these columns of all rows, some rows after the other; with `whole` all
+        in one.
+        """
+        if self._source is None:
+            yield self
+            return
+        names = list(dict.fromkeys(self._source.names[self._place(label)] for label in labels))
+        parts = map(Frame, self._source.parts(names or self._source.names[:1]))
+        yield from [_joined(list(parts), self)] if whole else parts
 
     def copy(self) -> Any:
         """The table again, for code that might change it."""
+        if self._source is not None:
+            return self._source.whole()
         if self._engine == "pandas":
             return self._table.copy()
         return self._table.clone() if self._engine == "polars" else self._table
 
     def _found(self, place: int) -> Column:
-        if self._engine == "pandas":
-            return pandas_column(self._table.iloc[:, place])
-        return (
-            polars_column(self._table.to_series(place))
-            if self._engine == "polars"
-            else arrow_column(self._table.column(place))
-        )
+        found = _column(self._engine, self._table, place)
+        if self._source is None:
+            return found
+        name = self._source.names[place]
+        return Streamed(self._source, name, found, partial(_column, self._engine, place=0))
 
     def _place(self, label: object) -> int:
         wanted = _label(label)
@@ -108,10 +137,53 @@ class Frame:
         refuse(f"`column` must be one of {_listed(self.names)}", told, "no other column is there")
 
 
+def _column(engine: str, table: Any, place: int) -> Column:
+    if engine == "pandas":
+        return pandas_column(table.iloc[:, place])
+    return polars_column(table.to_series(place)) if engine == "polars" else arrow_column(table.column(place))
+
+
+def _opened(engine: str, table: Any) -> tuple[Source, Any]:
+    """A table of an engine, and an empty one with the same columns."""
+
+    def both() -> tuple[Source, Any]:
+        source = SOURCES[engine](table)
+        return source, source.empty()
+
+    found: tuple[Source, Any] = _untold(both)
+    return found
+
+
+def _untold(read: Callable[[], Any]) -> Any:
+    """What an engine gives; what it says when it fails may quote data."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return read()
+    except Exception:
+        failed = True
+    if failed:  # outside of `except`, so that the error is not chained
+        refuse(
+            "a frame must be readable by its engine",
+            "a failure that is not told",
+            "nothing was charged",
+            RuntimeError,
+        )
+
+
+def _joined(parts: list[Frame], like: Frame) -> Frame:
+    """All parts in one frame."""
+    if not parts:
+        return Frame(like._table)
+    module = sys.modules[parts[0]._engine]
+    tables = [part._table for part in parts]
+    return Frame(module.concat(tables) if parts[0]._engine == "polars" else module.concat_tables(tables))
+
+
 def _recognised(table: Any) -> str:
     kind = type(table)
-    for engine, name in _FRAMES.items():
-        known = getattr(sys.modules.get(engine), name, None)
+    for engine, (module, name) in _FRAMES.items():
+        known = getattr(sys.modules.get(module), name, None)
         if known is not None and issubclass(kind, known):
             return engine
     _refuse_frame(kind)
@@ -122,7 +194,7 @@ def _refuse_frame(kind: type) -> NoReturn:
     default = "its columns are read by name; most other frames have to_pandas() or to_arrow()"
     remedy = _REMEDIES.get((origin, kind.__name__), default)
     refuse(
-        "`frame` must be a pandas or polars DataFrame or a pyarrow Table",
+        "`frame` must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation",
         f"{origin} {kind.__name__}",
         remedy,
         TypeError,

@@ -97,6 +97,8 @@ class Rows:
         """The cell of each row of a frame, by that row alone; -1 where it does not count, or is beyond what
         is used of a person.
         """
+        if frame.streamed:  # two columns of it may be read in different orders
+            raise RuntimeError("rows of a stream are coded part by part: see Frame.parts")
         codes = self._cells(frame)
         return codes if self.people is None else self.people.limited(frame, codes)
 

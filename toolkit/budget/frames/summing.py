@@ -40,6 +40,9 @@ def counted(frame: Frame, rows: Rows) -> Steps:
     """How many rows each cell has."""
     found = np.zeros(rows.cells, dtype=np.int64)
     for part in frame.parts(rows.columns, whole=rows.limited):
+        if not rows.axes and not rows.limited:
+            found += np.count_nonzero(rows.where.mask(part))
+            continue
         found += np.bincount(rows.codes(part) + 1, minlength=rows.cells + 1)[1:]
     return found
 

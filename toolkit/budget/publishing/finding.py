@@ -3,14 +3,17 @@
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from toolkit.budget.frames.conditions import Where
+from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import Rows
+from toolkit.budget.frames.summing import counted
 from toolkit.budget.keeper import Keeper
-from toolkit.budget.publishing.occurring import check_keys, people_by_key, people_by_key_once
+from toolkit.budget.publishing.occurring import check_keys, ordered, people_by_key, people_by_key_once
 from toolkit.budget.record import Entry
 from toolkit.budget.tables.spending import Spending
 from toolkit.central.publishing.keys import KeyThreshold
@@ -49,23 +52,26 @@ class FindingVerbs(Keeper):
                 "none",
                 "with a small probability a rare key shows; 1e-6 is usual, far below one over the people",
             )
-        spending, rows, found = Spending.of(epsilon, rho), self._rows(where), self._frame.column(column)
-        name = self._frame.name(column)
-        check_keys(found, name)
+        spending, rows, name = Spending.of(epsilon, rho), self._rows(where), self._frame.name(column)
+        check_keys(self._frame.column(column), name)
         make = KeyThreshold.for_loss if spending.laplace else KeyThreshold.for_rho
         most = self._caps.rows if self._caps.groups is None else min(self._caps.rows, self._caps.groups)
         mechanism = make(spending.amount, delta, neighbors=self.neighbors, keys=most)
         label, source = f"keys of {name}{rows.words}", self.ledger.source(rng)
 
-        def counted() -> dict[Any, int]:
-            mask = rows.where.mask(self._frame)
+        def occurring() -> dict[Any, int]:
+            parts = self._frame.parts((*rows.columns, column), whole=rows.limited)
+            return ordered(item for part in parts for item in occurring_in(part).items())
+
+        def occurring_in(part: Frame) -> dict[Any, int]:
+            mask, values = rows.where.mask(part), part.column(column)
             if self._people is None:
-                return people_by_key(found, mask)
-            person, tags = self._people.tagged(self._frame)
-            return people_by_key_once(found, mask, person, tags, self._people.key, most)
+                return people_by_key(values, mask)
+            person, tags = self._people.tagged(part)
+            return people_by_key_once(values, mask, person, tags, self._people.key, most)
 
         receipt: list[Entry] = []
-        noisy = mechanism.release(self._paid(mechanism, label, counted, receipt), rng=source)
+        noisy = mechanism.release(self._paid(mechanism, label, occurring, receipt), rng=source)
         more = {"by": {name: list(noisy.labels)}, "keys": "found"}
         return self._found(replace(noisy, axes=(name,)), label, rows, mechanism, receipt, None, more)
 
@@ -87,20 +93,24 @@ class FindingVerbs(Keeper):
         count reaches a threshold is inside. With probability 1 - beta no empty bin is. Values beyond the
         limits are clamped later: an outer bin that is missed holds about as many values as the threshold.
         """
-        spending, rows, found = Spending.of(epsilon, rho), self._rows(where), self._summable(column)
+        spending, rows = Spending.of(epsilon, rho), self._rows(where)
+        self._summable(column)
         first, last = powers
         bins = 2 * (whole(last, "powers", least=-(10**6)) - whole(first, "powers", least=-(10**6)) + 1)
         reach = caps.counts(max(bins, 1), self.neighbors, self._caps)
         mechanism = RangeFinder(spending.mechanism(reach), first, last, exact(beta, "beta"))
         label, source = f"bounds of {self._frame.name(column)}{rows.words}", self.ledger.source(rng)
 
-        def counted() -> Any:
-            codes = np.where(rows.where.mask(self._frame), mechanism.codes(found.floats()), -1)
-            codes = codes if self._people is None else self._people.limited(self._frame, codes)
-            return np.bincount(codes + 1, minlength=mechanism.bins + 1)[1:].astype(np.int64)
+        def binned() -> Any:
+            total = np.zeros(mechanism.bins, dtype=np.int64)
+            for part in self._frame.parts((*rows.columns, column), whole=rows.limited):
+                codes = np.where(rows.where.mask(part), mechanism.codes(part.column(column).floats()), -1)
+                codes = codes if self._people is None else self._people.limited(part, codes)
+                total += np.bincount(codes + 1, minlength=mechanism.bins + 1)[1:]
+            return total
 
         receipt: list[Entry] = []
-        low, high = mechanism.choose(self._paid(mechanism, label, counted, receipt), source)
+        low, high = mechanism.choose(self._paid(mechanism, label, binned, receipt), source)
         note = (
             f"bins whose noisy count reached {mechanism.threshold} lie inside; if none did, the limits are "
             f"those of all bins, ±2**{last}"
@@ -134,11 +144,9 @@ class FindingVerbs(Keeper):
         name, plain = self._frame.name(column), self._rows(where)
         label, source = f"top {mechanism.k} of {name} ({listed.cells}){plain.words}", self.ledger.source(rng)
 
-        def counted() -> Any:
-            return np.bincount(listed.codes(self._frame) + 1, minlength=listed.cells + 1)[1:]
-
         receipt: list[Entry] = []
-        places = mechanism.choose(self._paid(mechanism, label, counted, receipt), source)
+        counts = self._paid(mechanism, label, partial(counted, self._frame, listed), receipt)
+        places = mechanism.choose(counts, source)
         note = (
             f"with probability 95 % no chosen option has {mechanism.off_by(listed.cells):,} rows fewer than "
             "one that was left for later rounds, or more"

@@ -44,7 +44,7 @@ def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
         values, missing = numeric(column, days=False)
         found, numbers = np.unique(values[counted & ~missing], return_counts=True)
         raw = Counter(dict(zip(found.tolist(), numbers.tolist(), strict=True)))
-    return _ordered((_key(kind, value), number) for value, number in raw.items())
+    return ordered((_key(kind, value), number) for value, number in raw.items())
 
 
 def people_by_key_once(
@@ -69,7 +69,7 @@ def people_by_key_once(
         if key is not None:
             own.setdefault(one, {})[key] = tag
     kept = (key for keys in own.values() for key in _drawn(keys, secret, most))
-    return _ordered(Counter(kept).items())
+    return ordered(Counter(kept).items())
 
 
 def _drawn(keys: dict[Any, int], secret: bytes, most: int) -> Iterable[Any]:
@@ -105,7 +105,7 @@ def _date(days: int) -> dt.date | None:
     return dt.date.fromordinal(place) if 1 <= place <= dt.date.max.toordinal() else None
 
 
-def _ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     """Equal keys added up; numbers, then texts, then dates, each in their order."""
     found: Counter[Any] = Counter()
     for key, number in counts:

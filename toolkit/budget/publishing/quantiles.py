@@ -1,6 +1,7 @@
 """`QuantileVerbs`: many quantiles of a column for one charge, in all or by group."""
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
@@ -15,7 +16,7 @@ from toolkit.budget.tables.spending import Spending
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.central.statistics import rank_unit
 from toolkit.central.steps import Bounds
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array, Codes, Steps
 from toolkit.core.checks import Number, probability, refuse
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.randomness import Rng, words
@@ -48,39 +49,64 @@ class QuantileVerbs(Keeper):
         say step=1. Equal values are told apart at random; missing ones are left out. How far the ranks may
         be off is in the notes: in the column's unit that depends on the data.
         """
-        shares = _shares(q)
-        ordered = sorted(shares)
-        limits = Bounds.of(bounds, LIST_BITS)
+        spending, rows = Spending.of(epsilon, rho), self._rows(where, by)
+        self._summable(column)
+        shares, limits = _shares(q), Bounds.of(bounds, LIST_BITS)
         limits = limits if step is None else limits.with_step(step)
-        spending, rows, found = Spending.of(epsilon, rho), self._rows(where, by), self._summable(column)
-        make = RecursiveQuantiles.for_epsilon if spending.laplace else RecursiveQuantiles.for_rho
-        mechanism = make(
-            spending.amount,
-            ordered,
-            neighbors=self.neighbors,
-            rows=self._caps.most(rows.cells),
-            grouped=rows.cells > 1,
-        )
-        name, source = self._frame.name(column), self.ledger.source(rng)
+        mechanism = self._recursive(spending, sorted(shares), rows)
+        grid, source, receipt = Grid.of(limits), self.ledger.source(rng), list[Entry]()
+        name = self._frame.name(column)
         label = f"{len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}"
-        extra = _PLACES - (limits.span + 1).bit_length()
-        receipt: list[Entry] = []
-        groups = self._paid(
-            mechanism,
-            label,
-            lambda: _placed(rows, self._frame, found.floats(), limits, extra, source),
-            receipt,
-        )
-        most = (limits.span + 1) << extra
-        cuts = [mechanism.choose(places, most, source) for places in groups]
-        steps = [one[ordered.index(share)] >> extra for one in cuts for share in shares]
+
+        def placed() -> list[Steps]:
+            parts = self._frame.parts((*rows.columns, column), whole=rows.limited)
+            read = [(rows.codes(part), grid.places(part.column(column).floats(), source)) for part in parts]
+            return _split(read, rows.cells)
+
+        groups = self._paid(mechanism, label, placed, receipt)
+        cuts = [mechanism.choose(places, grid.most, source) for places in groups]
+        order = [sorted(shares).index(share) for share in shares]
         names = [f"{float(share):.15g}" for share in shares]
-        plain = _estimate([_value(limits, step) for step in steps], rows, names, mechanism, source)
-        notes = (_note(mechanism.off_by(most), len(steps), rows.cells), *rows.notes)
+        values = [grid.value(one[place]) for one in cuts for place in order]
+        notes = (_note(mechanism.off_by(grid.most), len(values), rows.cells), *rows.notes)
+        plain = _estimate(values, rows, names, mechanism, source)
         told = self._told(plain, label, "missing left out", notes)
         keys = {axis.name: list(axis.labels) for axis in rows.axes} | {"quantile": names}
         how = "left out"
         return self._documented(told, mechanism, receipt, label, rows, {name: limits}, how, by=keys)
+
+    def _recursive(self, spending: Spending, shares: list[Fraction], rows: Rows) -> RecursiveQuantiles:
+        make = RecursiveQuantiles.for_epsilon if spending.laplace else RecursiveQuantiles.for_rho
+        most, grouped = self._caps.most(rows.cells), rows.cells > 1
+        return make(spending.amount, shares, neighbors=self.neighbors, rows=most, grouped=grouped)
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Places of values: their steps between the bounds, and random digits after them."""
+
+    limits: Bounds
+    extra: int
+
+    @classmethod
+    def of(cls, limits: Bounds) -> "Grid":
+        return cls(limits, _PLACES - (limits.span + 1).bit_length())
+
+    @property
+    def most(self) -> int:
+        """Where the last step ends."""
+        return (self.limits.span + 1) << self.extra
+
+    def places(self, values: Array, rng: Rng) -> Steps:
+        """-1 for a missing value; the digits of one value are independent of all others."""
+        steps = self.limits.steps(values)
+        digits = (words(len(steps), 64, rng) >> np.uint64(64 - self.extra)).astype(np.int64)
+        return np.where(steps < 0, -1, (steps << self.extra) | digits)
+
+    def value(self, cut: int) -> float:
+        """In the column's unit, within the bounds."""
+        limits, step = self.limits, min(cut >> self.extra, self.limits.span)
+        return float(min(max((limits.least + step) * limits.step, limits.low), limits.high))
 
 
 def _estimate(
@@ -116,16 +142,10 @@ def _shares(q: Iterable[Number]) -> list[Fraction]:
     return shares
 
 
-def _placed(rows: Rows, frame: Any, values: Array, limits: Bounds, extra: int, rng: Rng) -> list[Steps]:
-    """The places of each group's values: their steps, and random digits after them."""
-    codes, steps = rows.codes(frame), limits.steps(values)
-    used = np.flatnonzero((codes >= 0) & (steps >= 0))
-    digits = (words(len(used), 64, rng) >> np.uint64(64 - extra)).astype(np.int64)
-    places = (steps[used] << extra) | digits
-    order = np.argsort(codes[used], kind="stable")
-    ends = np.searchsorted(codes[used][order], np.arange(1, rows.cells))
-    return np.split(places[order], ends)
-
-
-def _value(limits: Bounds, step: int) -> float:
-    return float(min(max((limits.least + min(step, limits.span)) * limits.step, limits.low), limits.high))
+def _split(read: list[tuple[Codes, Steps]], cells: int) -> list[Steps]:
+    """The places of each group's values, from the codes and places of all rows, some after the other."""
+    nothing = np.empty(0, dtype=np.int64)
+    codes, places = (np.concatenate([nothing, *(one[i] for one in read)]) for i in (0, 1))
+    used = np.flatnonzero((codes >= 0) & (places >= 0))
+    order = used[np.argsort(codes[used], kind="stable")]
+    return np.split(places[order], np.searchsorted(codes[order], np.arange(1, cells)))

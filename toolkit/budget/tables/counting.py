@@ -166,7 +166,7 @@ class CountingVerbs(MarginVerbs):
             rng=query.rng,
             labels=rows.labels if rows.axes else None,
         )
-        found = replace(found, axes=rows.names)
+        found = replace(found, axes=rows.names) if rows.axes else found
         if statistic.factor != 1 or statistic.offset != 0:
             found = found.rescaled(float(statistic.factor), float(statistic.offset))
         told = self._told(found, query.label, query.how, query.notes)

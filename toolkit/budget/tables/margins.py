@@ -10,6 +10,7 @@ import numpy as np
 
 from toolkit.budget.frames.asked import Asked
 from toolkit.budget.frames.conditions import Where, condition
+from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import MOST_CELLS, By, Rows, axes_of
 from toolkit.budget.keeper import Keeper
 from toolkit.budget.record import Entry
@@ -21,6 +22,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
 
+_MOST_JOINT = 2**62  # cells of all columns together, which number a row in 64 bits
 ALL = "(all)"
 """The key of a column that a table is not split by."""
 
@@ -84,7 +86,8 @@ def _tables(frame: Any, by: Sequence[By]) -> tuple[tuple[Asked, ...], tuple[tupl
             axes += [] if known else [axis]
         tables.append(tuple(sorted(places)))
     cells = sum(prod(len(axes[place].items) for place in one) for one in tables)
-    if not axes or len(set(tables)) < len(tables) or cells > MOST_CELLS:
+    joint = prod(len(axis.items) for axis in axes)
+    if not axes or len(set(tables)) < len(tables) or cells > MOST_CELLS or joint >= _MOST_JOINT:
         received = "none" if not axes else f"{len(tables)} tables, {cells:,} cells"
         rule = f"`by` must be a list of different tables with at most {MOST_CELLS:,} cells in all"
         refuse(rule, received, "each is a mapping of columns to their keys; {} is the total")
@@ -92,23 +95,29 @@ def _tables(frame: Any, by: Sequence[By]) -> tuple[tuple[Asked, ...], tuple[tupl
 
 
 def _counted(
-    rows: Rows, frame: Any, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]
+    rows: Rows, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]
 ) -> list[Steps]:
     """How many rows each cell of each table has."""
-    codes = rows.codes(frame)
+    shapes = [tuple(sizes[place] for place in one) for one in tables]
+    counts = [np.zeros(prod(shape), dtype=np.int64) for shape in shapes]
+    for part in frame.parts(rows.columns, whole=rows.limited):
+        places = _places(rows.codes(part), sizes)
+        for total, one in zip(counts, tables, strict=True):
+            flat = np.zeros(len(places[0]), dtype=np.int64)
+            for place in one:
+                flat = flat * sizes[place] + places[place]
+            total += np.bincount(flat, minlength=len(total))
+    return [total.reshape(shape) for total, shape in zip(counts, shapes, strict=True)]
+
+
+def _places(codes: Codes, sizes: tuple[int, ...]) -> list[Codes]:
+    """For each column the key of every row that counts."""
     joint = codes[codes >= 0]
     places: list[Codes] = []
     for size in reversed(sizes):
         places.insert(0, joint % size)
         joint = joint // size
-    counts = []
-    for one in tables:
-        shape = tuple(sizes[place] for place in one)
-        flat = np.zeros(len(joint), dtype=np.int64)
-        for place in one:
-            flat = flat * sizes[place] + places[place]
-        counts.append(np.bincount(flat, minlength=prod(shape)).astype(np.int64).reshape(shape))
-    return counts
+    return places
 
 
 def _labels(axes: Sequence[Asked], tables: Sequence[tuple[int, ...]]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import lru_cache
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
@@ -31,6 +32,7 @@ class Spending:
             return cls(positive(epsilon, "epsilon", NO_END), True)  # type: ignore[arg-type]
         return cls(positive(rho, "rho", NO_END), False)
 
+    @lru_cache(maxsize=256)  # noqa: B019  (amounts and sensitivities are public, and small)
     def mechanism(self, reach: Sensitivity) -> Laplace | Gaussian:
         """Noise for what one person moves by so much: in L1 for Laplace, in L2 for Gaussian noise."""
         if self.laplace:
@@ -39,4 +41,4 @@ class Spending:
 
     def part(self, parts: int) -> "Spending":
         """An equal part of it."""
-        return Spending(self.amount / parts, self.laplace)
+        return self if parts == 1 else Spending(self.amount / parts, self.laplace)

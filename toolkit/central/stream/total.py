@@ -41,7 +41,7 @@ class RunningTotal:
     neighbors : "add_remove": a record comes or goes; "replace": it changes, or moves to another period.
     sensitivity : a whole number: how far one record, or person, can move the count of one period.
     per_person : None: the promise is about one record in one period (event level). A number: it is about a
-        whole person, who is counted in at most so many periods (user level); see to that before you add.
+        whole person, who is counted in at most so many periods (user level); `Visits` sees to that.
     way : a `Tree` or a `SquareRoot`; None chooses the best.
     rng : a Generator is for simulation; the estimates then claim no loss.
 

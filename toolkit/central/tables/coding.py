@@ -11,6 +11,7 @@ better with Laplace noise: count and centred sum lie apart, and only one of them
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property, lru_cache
 
 import numpy as np
 
@@ -56,12 +57,13 @@ class Coding:
         shares = np.array([entry / self.unit for entry in entries]).reshape(-1, self.size)
         return shares @ self.slopes.T
 
-    @property
+    @cached_property
     def slopes(self) -> Array:
         """How much each sum of powers of t, a row, grows with each entry over its unit."""
         return np.array([[float(factor) for factor in row] for row in self.back])
 
 
+@lru_cache(maxsize=128)
 def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> Coding:
     """For counts and means, from number and sum of steps, 0 … span."""
     if laplace and cells == 1 and neighbors == "replace":
@@ -73,6 +75,7 @@ def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, lapl
     return Coding(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, reach)
 
 
+@lru_cache(maxsize=128)
 def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> Coding:
     """For variances, from number, sum and sum of squares of steps.
 
@@ -89,6 +92,7 @@ def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, lap
     return Coding(_bernstein(span), _BACK, square, reach)
 
 
+@lru_cache(maxsize=128)
 def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) -> Coding:
     """For covariances, from the sums of all products of powers up to 2 of two steps: 1, y, y**2, x, x y, …"""
     first, second = (_bernstein(span) for span in spans)

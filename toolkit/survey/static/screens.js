@@ -119,13 +119,15 @@ function path(sheet, item) {
 export const screens = {
   consent({ survey, speak, takePart, anew, keeps }) {
     const others = survey.languages.filter((code) => code !== speech.code);
-    const hidden = survey.questions.filter((item) => item.odds);
+    const asked = {}; // by their odds
+    survey.questions.forEach(({ text, odds }) => odds && (asked[say(odds)] = (asked[say(odds)] || "") + say(text) + "\n"));
+    const chances = Object.entries(asked).map(([odds, texts]) => p(texts + odds, "odds"));
     return [
       heading(say(survey.title)),
       row(...others.map((lang) => make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
       anew && lead("anew"),
       ...survey.consent[speech.code].map((text, i) => p(text, i ? undefined : "lead")),
-      hidden.length && details("odds_each", ...hidden.map(({ text, odds }) => p(say(text) + "\n" + say(odds), "odds"))),
+      chances.length && details("odds_each", ...chances),
       !keeps && p(say("keeps_nothing")),
       note("decline"),
       button("take_part", takePart),

@@ -30,7 +30,7 @@ function download(name, bits) {
 export function tools(codes, names) {
   const field = html("textarea", { rows: 2, readonly: "", "aria-label": "Code", hidden: "" });
   field.dataset.lmSuppressShortcuts = "true";
-  const said = html("span", { class: "end", role: "status" });
+  const said = html("span", { role: "status" });
   const buttons = Object.keys(codes).map((kind) => html("button", { type: "button", "data-name": kind }, LABELS[kind]));
   const save = html("button", { type: "button", "data-name": "picture" }, "Save picture");
   let settings = {};
@@ -40,7 +40,7 @@ export function tools(codes, names) {
     write(said, (await copied(field)) ? "Copied." : "Copy it from here.");
   }
   return {
-    element: html("div", { class: "tools" }, html("div", { class: "player" }, ...buttons, save, said), field),
+    element: html("div", { class: "tools" }, html("div", { class: "row" }, ...buttons, save, said), field),
     draw(_, shown) {
       settings = shown;
       write(said, "");

@@ -1,0 +1,163 @@
+"""The same integers from tables that an engine computes when they are read."""
+
+import datetime as dt
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands
+from toolkit.budget.frames import streams
+from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames.rows import rows_of
+from toolkit.budget.frames.summing import Variable, counted, summed, summed_pairs
+from toolkit.central.steps import PAIR_BITS, Bounds
+
+ROWS = 500
+
+
+def table() -> pl.DataFrame:
+    """Nulls, NaN, both infinities and minus zero."""
+    rng = np.random.default_rng(5)
+    special = [None, float("nan"), float("inf"), -float("inf"), -0.0, 1e308]
+    return pl.DataFrame(
+        {
+            "pay": [
+                special[i % 7] if i % 7 < 6 else float(v) for i, v in enumerate(rng.normal(50, 30, ROWS))
+            ],
+            "region": [["n", "s", None, "?", "w"][i] for i in rng.integers(0, 5, ROWS)],
+            "age": [None if v < 20 else int(v) for v in rng.integers(15, 80, ROWS)],
+            "member": [[True, False, None][i] for i in rng.integers(0, 3, ROWS)],
+            "came": [dt.date(2020, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 90, ROWS)],
+            "id": [int(i) for i in rng.integers(0, 60, ROWS)],
+        }
+    )
+
+
+def engines() -> dict[str, object]:
+    eager = table()
+    return {
+        "polars": eager,
+        "polars lazy": eager.lazy().filter(pl.lit(True)),
+        "pyarrow": eager.to_arrow(),
+        "pandas": eager.to_pandas(),
+        "duckdb": duckdb.connect().from_arrow(eager.to_arrow()),
+    }
+
+
+@pytest.fixture(params=list(engines()))
+def frame(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Frame:
+    monkeypatch.setattr(streams, "ROWS", 64)
+    return Frame(engines()[request.param])
+
+
+BY = {"region": ["n", "s", MISSING, OTHER], "age": bands(20, 40, 80)}
+
+
+def test_every_engine_gives_the_same_integers(frame: Frame) -> None:
+    plain = Frame(table())
+    for where, by in ((None, None), ({"member": True}, BY), ({"came": dt.date(2020, 2, 1)}, None)):
+        one, other = rows_of(plain, where, by), rows_of(frame, where, by)
+        assert counted(frame, other).tolist() == counted(plain, one).tolist()
+        for label, bounds in (("pay", (0, 100)), ("member", (0, 1)), ("age", (0, 50))):
+            for fill in (None, Bounds.of(bounds).low):
+                pay = Variable(label, Bounds.of(bounds), fill)
+                assert summed(frame, other, pay, 1) == summed(plain, one, pay, 1)
+        coarse = tuple(Variable(label, Bounds.of((0, 90), PAIR_BITS), None) for label in ("pay", "age"))
+        assert summed_pairs(frame, other, coarse) == summed_pairs(plain, one, coarse)  # type: ignore[arg-type]
+
+
+def test_the_sums_are_those_of_python(frame: Frame) -> None:
+    bounds, rows = Bounds.of((0, 100), 14), rows_of(frame, None, {"region": ["n", "s"]})
+    found = summed(frame, rows, Variable("pay", bounds, None), 2)
+    for region, sums in zip(["n", "s"], found, strict=True):
+        values = table().filter(pl.col("region") == region)["pay"].to_list()
+        steps = [
+            int(s) for s in bounds.steps(np.array([np.nan if v is None else v for v in values])) if s >= 0
+        ]
+        assert sums == [len(steps), sum(steps), sum(s * s for s in steps)]
+
+
+def test_a_function_of_a_row_sees_the_rows_of_a_stream(frame: Frame) -> None:
+    rows = rows_of(frame, lambda row: row["region"] == "n" and row["age"] is None)
+    expected = table().filter((pl.col("region") == "n") & pl.col("age").is_null()).height
+    assert counted(frame, rows).tolist() == [expected]
+
+
+def test_kinds_lengths_and_single_columns_are_those_of_a_table_in_memory(frame: Frame) -> None:
+    plain = Frame(table())
+    assert len(frame) == ROWS
+    assert frame.column("pay").floats().tolist() == pytest.approx(plain.column("pay").floats(), nan_ok=True)
+    for name in ("pay", "region", "age", "member", "came"):
+        assert frame.column(name).kind.name in (plain.column(name).kind.name, "object", "number", "moment")
+        assert len(frame.column(name).cells()) == ROWS
+        assert len(frame.column(name).empty().cells()) == 0
+        assert frame.column(name).missing().sum() == plain.column(name).missing().sum()
+    assert (
+        frame.column("region").places(["s", "n"]).tolist()
+        == plain.column("region").places(["s", "n"]).tolist()
+    )
+
+
+def test_two_columns_of_a_stream_are_never_put_together_row_by_row() -> None:
+    frame = Frame(table().lazy())
+    with pytest.raises(RuntimeError, match="part by part"):
+        rows_of(frame, None, {"region": ["n"]}).codes(frame)
+
+
+def test_a_persons_rows_are_capped_over_all_parts(frame: Frame, monkeypatch: pytest.MonkeyPatch) -> None:
+    keeper = Curator(table().lazy(), Ledger(Pure(10**9)), "add_remove", person="id", rows=2)
+    people = table()["id"].value_counts()["count"].clip(upper_bound=2).sum()
+    monkeypatch.setattr(streams, "ROWS", 7)
+    assert float(keeper.count(epsilon=10**6)) == people
+    assert frame is not None
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(neighbors: str) -> None:
+    text = pl.DataFrame({"x": ["1", "2", "Bob"]})
+    con = duckdb.connect()
+    con.register("people", text.to_arrow())
+    for broken in (
+        text.lazy().with_columns(pl.col("x").cast(pl.Float64)),
+        con.sql("select cast(x as double) as x from people"),
+    ):
+        keeper = Curator(broken, Ledger(Pure(1)), neighbors)
+        for call in (
+            lambda k: k.mean("x", bounds=(0, 9), missing="drop", epsilon="1/4"),
+            lambda k: k.median("x", bounds=(0, 9), epsilon="1/4"),
+        ):
+            with pytest.raises(RuntimeError, match="a failure that is not told: the charge remains") as error:
+                call(keeper)
+            assert (error.value.__context__, error.value.__cause__) == (None, None)
+        assert keeper.ledger.spent == Pure("1/2")
+
+
+def test_a_number_of_rows_that_cannot_be_read_is_refused_before_anything_is_charged() -> None:
+    broken = pl.DataFrame({"x": ["1", "Bob"]}).lazy().filter(pl.col("x").cast(pl.Float64) > 0)
+    with pytest.raises(RuntimeError, match="a failure that is not told: nothing was charged") as error:
+        Curator(broken, Ledger(Pure(1)), "replace")
+    assert (error.value.__context__, error.value.__cause__) == (None, None)
+
+
+def test_a_choice_is_given_the_whole_table() -> None:
+    for make in (lambda: table().lazy(), lambda: duckdb.connect().from_arrow(table().to_arrow())):
+        keeper = Curator(make(), Ledger(Pure(10)), "add_remove")
+        chosen = keeper.choose(
+            ["a", "b"], lambda data, name: len(data) * (name == "b"), sensitivity=1, epsilon=1
+        )
+        assert chosen == "b"
+
+
+def test_pandas_and_streams_release_alike() -> None:
+    frames = (pd.DataFrame(table().to_pandas()), table().lazy())
+    found = [
+        Curator(one, Ledger(Pure(10**9), simulated=True), "replace").mean(
+            "pay", bounds=(0, 100), missing="drop", by=BY, epsilon=1, rng=np.random.default_rng(1)
+        )
+        for one in frames
+    ]
+    assert found[0].value.tolist() == found[1].value.tolist()
+    assert found[0].method == found[1].method

@@ -1,0 +1,50 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolkit.budget.frames.frame import Frame
+from toolkit.budget.publishing.occurring import check_keys, people_by_key, people_by_key_once
+
+
+def counted(values: object, mask: object = None) -> dict[object, int]:
+    frame = Frame(pd.DataFrame({"k": values}))
+    return people_by_key(frame.column("k"), np.ones(len(frame), bool) if mask is None else np.array(mask))
+
+
+def test_keys_are_ordered_by_themselves_and_only_counted_rows_count() -> None:
+    assert counted(["b", "a", "b", None]) == {"a": 1, "b": 2}
+    assert list(counted(["b", "a"])) == list(counted(["a", "b"])) == ["a", "b"]
+    assert counted(["b", "a", "b"], [False, True, True]) == {"a": 1, "b": 1}
+    assert counted(pd.Series(["x", 2, 1.5], dtype=object)) == {1.5: 1, 2: 1, "x": 1}
+    assert list(counted(pd.Series(["x", 2, 1.5], dtype=object))) == [1.5, 2, "x"]
+
+
+def test_a_person_counts_once_in_a_key_and_in_few_of_them() -> None:
+    column = Frame(pd.DataFrame({"k": ["a", "a", "b", "c", "a"]})).column("k")
+    person, tags = np.array([0, 0, 0, 0, -1]), np.array([9, 9, 9, 9, 0], dtype=np.uint64)
+    every = np.ones(5, bool)
+    assert people_by_key_once(column, every, person, tags, b"secret", 5) == {"a": 1, "b": 1, "c": 1}
+    kept = people_by_key_once(column, every, person, tags, b"secret", 2)
+    assert sum(kept.values()) == 2
+    assert kept == people_by_key_once(column, every, person, tags, b"secret", 2)
+    drawn = {tuple(people_by_key_once(column, every, person, tags, bytes([i]), 1)) for i in range(60)}
+    assert drawn == {("a",), ("b",), ("c",)}
+
+
+def test_which_keys_of_a_person_count_does_not_depend_on_others() -> None:
+    mine = [("a", 7), ("b", 7), ("c", 7)]
+    kept = []
+    for others in ([], [("a", 1), ("z", 1)], [("0", 2), ("00", 2), ("b", 3)]):
+        keys, tags = zip(*others, *mine, strict=True)
+        column = Frame(pd.DataFrame({"k": keys})).column("k")
+        tag = np.array(tags, dtype=np.uint64)
+        person = np.array([int(one == 7) + 2 * (one != 7) * int(one) for one in tags])
+        only = people_by_key_once(column, tag == 7, person, tag, b"secret", 1)
+        kept.append(tuple(only))
+    assert len(set(kept)) == 1
+
+
+def test_types_without_keys_are_refused() -> None:
+    frame = Frame(pd.DataFrame({"k": pd.to_datetime(["2024-01-01"])}))
+    with pytest.raises(TypeError, match="must hold text"):
+        check_keys(frame.column("k"), "k")

@@ -1,0 +1,95 @@
+"""What a teacher gets: a bank of questions whose numbers are right, slides that need no network, cards with
+the odds that are estimated with, and minutes that were counted.
+"""
+
+import importlib.util
+import math
+import re
+import tomllib
+from pathlib import Path
+
+import nbformat
+import pytest
+import scipy.stats
+
+from toolkit import mangat, warner
+from toolkit.central import sensitivity
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "notebooks"
+BANK = tomllib.loads((FOLDER / "teaching" / "questions.toml").read_text(encoding="utf-8"))
+KNOWN = {"math": math, "scipy": scipy, "warner": warner, "mangat": mangat, "sensitivity": sensitivity}
+
+
+def made(name):
+    spec = importlib.util.spec_from_file_location(name, ROOT / ".make" / f"{name}.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.parametrize("name", BANK)
+def test_a_question_has_one_right_answer_and_a_reason_for_each_wrong_one(name):
+    entry = BANK[name]
+    assert {"after", "asked", "right", "because", "wrong"} <= set(entry) <= {*entry, "claim"}
+    assert list(FOLDER.glob(f"{entry['after']}_*.ipynb"))
+    answers = [entry["right"], *(answer for answer, _ in entry["wrong"])]
+    assert len(set(answers)) == len(answers) >= 3
+    assert all(len(reason) > 10 for _, reason in entry["wrong"])
+
+
+@pytest.mark.parametrize("name", [name for name, entry in BANK.items() if "claim" in entry])
+def test_the_numbers_of_a_question_are_right(name):
+    assert eval(BANK[name]["claim"], dict(KNOWN))  # noqa: S307 — of a file of this repository
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", ["03", "15"])
+def test_slides_have_all_prose_no_solution_and_ask_nothing_of_a_network(number):
+    (path,) = FOLDER.glob(f"{number}_*.ipynb")
+    page = made("slides").slides(path)
+    assert "<details>" not in page
+    assert "The solution above" not in page
+    assert re.findall(r"""(?:src|href)=["']https?://(?!doi)|@import|url\(""", page) == []
+    assert page.count("<section") == page.count("</section>") > 15
+    headings = [
+        line.lstrip("# ")
+        for cell in nbformat.read(path, as_version=4).cells
+        for line in cell.source.splitlines()
+        if cell.cell_type == "markdown" and line.startswith("#")
+    ]
+    text = re.sub(r"<[^>]+>", "", page)
+    assert [heading for heading in headings if heading not in text] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [r"\tfrac13\,x", r"\sqrt n", r"\underbrace{\frac{x}{n}}_{\text{who}}", r"\Pr[A] \le e^{\varepsilon}"],
+)
+def test_a_formula_becomes_a_picture_whose_words_are_the_formula(text):
+    drawn = made("slides").formula(text)
+    assert drawn.startswith(f'<img alt="{text}"')
+    assert made("slides").formula(r"\nosuchthing x") == r"<code>\nosuchthing x</code>"
+
+
+def test_cards_have_the_odds_of_the_designs_that_the_tally_names():
+    page = made("cards").cards("Have you ever copied?")
+    for words in ('1 or 2: tick "no"', '4–6: tick "yes"', "tails-heads or tails-tails: answer truthfully"):
+        assert page.count(words.replace('"', "&quot;")) == 6
+    assert [page.count(f'warner(p="{p}")') for p in ("2/3", "3/4")] == [1, 3]
+    assert page.count("Have you ever copied?") == 18
+
+
+def test_the_minutes_of_the_table_are_those_of_reading_and_looking():
+    """Prose at 200 words a minute, and half a minute for each cell that shows something; to five minutes."""
+    table = (FOLDER / "teaching" / "README.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (\d\d) [^|]+\|[^|]+\| (\d+) \|", table, flags=re.MULTILINE)
+    checked = {name[:2] for name in tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text("utf-8"))}
+    assert checked <= {number for number, _ in rows}
+    for number, minutes in [row for row in rows if row[0] in checked]:
+        (path,) = FOLDER.glob(f"{number}_*.ipynb")
+        cells = nbformat.read(path, as_version=4).cells
+        told = [c.source for c in cells if c.cell_type == "markdown" and "<details>" not in c.source]
+        counted = sum(len(text.split()) for text in told) / 200
+        counted += 0.5 * sum(bool(c.get("outputs")) for c in cells)
+        assert abs(int(minutes) - counted) <= 5, (number, counted)
