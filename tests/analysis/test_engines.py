@@ -5,12 +5,11 @@ One PySpark is really started, for all of its tests; it reads a file of Parquet,
 
 import os
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-import dask.dataframe
 import duckdb
-import ibis
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -47,9 +46,9 @@ ENGINES: dict[str, Callable[[Path], Any]] = {
     "lazy polars": pl.scan_parquet,
     "pyarrow": pyarrow.parquet.read_table,
     "duckdb": lambda path: duckdb.read_parquet(str(path)),
-    "dask": lambda path: dask.dataframe.from_pandas(pd.read_parquet(path), npartitions=3),
-    "ibis": lambda path: ibis.duckdb.connect().read_parquet(path),
-}
+    "dask": lambda path: import_module("dask.dataframe").from_pandas(pd.read_parquet(path), npartitions=3),
+    "ibis": lambda path: import_module("ibis").duckdb.connect().read_parquet(path),
+}  # the last two take a second to import: not before they are needed
 OF_OTHERS = [  # what these packages say to themselves of the newest pandas
     "ignore:PySpark does not yet fully support pandas:FutureWarning",
     "ignore:The copy keyword is deprecated",

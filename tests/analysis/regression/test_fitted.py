@@ -48,6 +48,13 @@ def test_the_summary_says_what_the_errors_cover_and_what_it_cost() -> None:
     assert covered(FIT.data.people) == FIT.coefficients.covers
 
 
+def test_a_fit_says_of_itself_what_an_estimate_says() -> None:
+    fit = logistic("forced ~ female", survey(), DIE)
+    for name in ("loss", "covers", "method", "notes", "n", "labels"):
+        assert getattr(fit, name) == getattr(fit.coefficients, name)
+    assert fit.loss == DIE.loss
+
+
 def test_labels_are_escaped_in_html() -> None:
     fit = logistic("forced ~ Q('a<b')", DATA.rename(columns={"age10": "a<b"}), DIE)
     assert "<b" not in fit._repr_html_().replace("<br>", "")

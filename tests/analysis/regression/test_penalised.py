@@ -28,6 +28,7 @@ def test_where_the_maximum_is_at_infinity_the_penalised_one_is_finite() -> None:
     assert fit.se[1] == pytest.approx(0.92306091, rel=1e-5)
 
 
+@pytest.mark.slow
 def test_an_option_that_nobody_has_keeps_finite_odds() -> None:
     """Few people and five options: of some option the likeliest share is 0, and its log odds are not."""
     rng, design = np.random.default_rng(3), k_ary(4, epsilon=1.5)
@@ -39,6 +40,7 @@ def test_an_option_that_nobody_has_keeps_finite_odds() -> None:
     assert np.isfinite(fit.se).all()
 
 
+@pytest.mark.slow
 def test_of_many_people_the_penalty_is_of_no_account() -> None:
     """M11 of the reference: its slopes move by less than a tenth of their errors."""
     plain = multinomial("likert ~ female", DATA, LIKERT)

@@ -7,7 +7,7 @@ import pytest
 from scipy.special import ndtr, ndtri
 from scipy.stats import binom
 
-from toolkit import analysis
+from toolkit import analysis, crosswise, plan
 from toolkit.planning import plan_two_groups
 from toolkit.planning.models.two_groups import _Case
 
@@ -104,3 +104,13 @@ def test_what_cannot_be_planned_is_refused(change, words) -> None:
     given = {"model": "unknown_question", "p": (0.7, 0.3), "prevalence": 0.1, "other": 0.25, "n": 100}
     with pytest.raises(ValueError, match=words):
         plan_two_groups(**(given | change))
+
+
+def test_the_extended_crosswise_model_is_planned_as_one_group_of_all() -> None:
+    """Counts of two mirrored groups of 1,000, pooled: 0.15 with 0.01392656; the plan of 2,000 people at one
+    device has the same error, up to n and n - 1.
+    """
+    found = analysis.extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))
+    planned = plan(crosswise("0.15"), prevalence=0.15, n=2000)
+    assert planned.margin == pytest.approx(ndtri(0.975) * 0.01392656, rel=1e-3)
+    assert found.estimate.se == pytest.approx(0.01392656, abs=5e-9)

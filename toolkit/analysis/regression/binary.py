@@ -67,6 +67,21 @@ class BinaryModel:
         curved = self.people.mass * lean * (lean - self.link.bend(self.columns @ at))
         return np.asarray(self.columns.T @ (self.columns * curved[:, None]))
 
+    def randomization(self, at: Array, share: Array) -> Array:
+        """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
+        person counted with a share.
+        """
+        eta = self.columns @ at
+        yes, no = self.link.share(eta), self.link.rest(eta)
+        spread = np.zeros_like(eta)
+        for rows, matrix in self.channel.parts():
+            chance = matrix[0][:, None] * no[rows] + matrix[1][:, None] * yes[rows]
+            lean = (matrix[1] - matrix[0])[:, None] / np.maximum(chance, 1e-150)
+            for truth, given in ((no, matrix[0]), (yes, matrix[1])):
+                spread[rows] += truth[rows] * (given @ lean**2 - (given @ lean) ** 2)
+        weight = share * (self._weights * self.link.slope(eta)) ** 2 * spread
+        return np.asarray(self.columns.T @ (self.columns * weight[:, None]))
+
     @property
     def _weights(self) -> Array:
         return np.ones(1) if self.people.weights is None else self.people.weights

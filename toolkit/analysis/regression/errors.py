@@ -2,7 +2,7 @@
 both.
 """
 
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
@@ -22,6 +22,13 @@ class Curved(Protocol):
     def scores(self, at: Array) -> Array: ...
 
     def observed(self, at: Array) -> Array: ...
+
+
+@runtime_checkable
+class TellsApart(Curved, Protocol):
+    """One that also knows how much of the scores' variance is randomization."""
+
+    def randomization(self, at: Array, share: Array) -> Array: ...
 
 
 def kind_of_error(se: str | None, people: People, jeffreys: bool) -> str:
@@ -48,7 +55,17 @@ def covariance(model: Curved, at: Array, kind: str, expected: Array) -> Array:
         counted = scores if model.people.times is None else scores * model.people.times[:, None]
         return inverse(scores.T @ counted)
     bread = inverse(model.observed(at))
-    return bread if kind == "observed" else np.asarray(bread @ model.people.scatter(scores) @ bread)
+    return bread if kind == "observed" else np.asarray(bread @ _spread(model, at, scores) @ bread)
+
+
+def _spread(model: Curved, at: Array, scores: Array) -> Array:
+    """The variance of the scores' sum. A finite population lessens what comes from drawing people, never the
+    randomization: of the share f that was drawn, f times the scores' variance given the truths is added.
+    """
+    drawn = model.people.drawn
+    if drawn is None or drawn.fraction is None or not isinstance(model, TellsApart):
+        return model.people.scatter(scores)
+    return drawn.scatter(scores, finite=True) + model.randomization(at, drawn.fraction)
 
 
 def inverse(information: Array) -> Array:

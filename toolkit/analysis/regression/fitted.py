@@ -15,6 +15,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.significance import Significance
+from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,13 +48,15 @@ class Footing:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Fitted:
-    """A fitted model. `value`, `se`, `labels`, `cov`, `interval` and `test` are those of its coefficients.
+    """A fitted model. `value`, `se`, `labels`, `cov`, `n`, `loss`, `covers`, `method`, `notes`, `interval`
+    and `test` are those of its coefficients.
 
     Parameters
     ----------
     coefficients : the coefficients as an `Estimate`.
     log_likelihood : at the coefficients, without any penalty; weighted where people have weights.
-    rows : how many rows were used, and how many were left out for a missing value, by where it was missing.
+    rows : how many rows were used, and how many were left out for a missing value, by where it was missing;
+        people, where a row stands for several.
     title : what was fitted, in a few words.
     """
 
@@ -84,6 +87,18 @@ class Fitted:
     @property
     def n(self) -> int | None:
         return self.coefficients.n
+
+    @property
+    def loss(self) -> Loss | None:
+        return self.coefficients.loss
+
+    @property
+    def covers(self) -> str:
+        return self.coefficients.covers
+
+    @property
+    def method(self) -> str:
+        return self.coefficients.method
 
     @property
     def notes(self) -> tuple[str, ...]:

@@ -62,6 +62,22 @@ class OptionsModel:
         joint = self._joint(shares)
         return self._blocks(_spread(shares) - _spread(joint / joint.sum(axis=0)))
 
+    def randomization(self, at: Array, share: Array) -> Array:
+        """The variance of the scores' sum given the truths, of the chances that this fit gives them; each
+        person counted with a share.
+        """
+        shares = self.shares(at)
+        found = np.zeros((len(shares), *shares.shape))
+        for rows, matrix in self.channel.parts():
+            given = matrix[list(self.order)]
+            here = shares[:, rows]
+            after = given[:, :, None] * here[:, None] / np.maximum(given.T @ here, 1e-150)
+            mean = np.einsum("ty,syi->tsi", given, after)
+            found[:, :, rows] = np.einsum("ti,ty,syi,ryi->sri", here, given, after, after)
+            found[:, :, rows] -= np.einsum("ti,tsi,tri->sri", here, mean, mean)
+        weights = 1.0 if self.people.weights is None else self.people.weights
+        return self._blocks(found * share * weights**2 / self.people.mass)
+
     def _joint(self, shares: Array) -> Array:
         return np.asarray(shares * self.channel.seen[list(self.order)])
 

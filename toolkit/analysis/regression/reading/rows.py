@@ -18,7 +18,7 @@ from toolkit.analysis.regression.reading.covariates import (
     sides,
     variables,
 )
-from toolkit.analysis.regression.reading.drawn import FINITE, Drawn, checked_sample
+from toolkit.analysis.regression.reading.drawn import FINITE, Drawn, checked_sample, without_population
 from toolkit.analysis.regression.reading.people import People, people
 from toolkit.analysis.regression.reading.pushed import TIMES, counted_rows, stays_away
 from toolkit.core.arrays import Mask
@@ -91,20 +91,29 @@ def gaps_in(columns: Mapping[str, Column], sampling: Mapping[str, Any]) -> dict[
 
 
 def who(
-    columns: Mapping[str, Column], kept: Mask, sampling: Mapping[str, Any], dropped: Mapping[str, int]
+    columns: Mapping[str, Column],
+    kept: Mask,
+    sampling: Mapping[str, Any],
+    dropped: Mapping[str, int],
+    *,
+    finite: bool = True,
 ) -> tuple[People, tuple[str, ...]]:
-    """Who stands behind the rows that are kept, and what must be said of them."""
+    """Who stands behind the rows that are kept, and what must be said of them. `finite` : whether the model
+    can tell its randomization from the drawing of people, which alone a finite population lessens.
+    """
     sample = sampling.get("sample")
     parts = [columns[name][kept] if name in columns else None for name in SAMPLING]
     found = people(int(kept.sum()), *parts)
-    finite: tuple[str, ...] = ()
-    if sample is not None:
-        known = checked_sample(sample, [name for name in SAMPLING if name in columns], len(kept))
-        if known is not None:
-            drawn = Drawn(known, kept)
-            found = People(found.rows, weights=drawn.weights, drawn=drawn)
-        finite = () if sample.population is None else (FINITE,)
-    return found, (*dropped_notes(dropped, found.n), *finite)
+    told = dropped_notes(dropped, found.n)
+    if sample is None:
+        return found, told
+    known = checked_sample(sample, [name for name in SAMPLING if name in columns], len(kept))
+    if known is not None and known.population is not None and not finite:
+        known, told = without_population(known), (*told, FINITE)
+    if known is None:
+        return found, told
+    drawn = Drawn(known, kept)
+    return People(found.rows, weights=drawn.weights, drawn=drawn), told
 
 
 def complete(
