@@ -21,7 +21,7 @@ BELOW = {
     "attacks": {"core", "local", "central", "attacks"},
     "survey": {"core", "local", "analysis", "planning", "survey"},
     "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "show"},
-    "course": {"core", "course"},
+    "course": {"core", "survey", "course"},
     "verbs": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "verbs"},
 }
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
