@@ -19,13 +19,14 @@ ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolkit"
 OURS = {package for packages in extras._EXTRAS.values() for package in packages}
 BROUGHT = OURS | {"IPython", "traitlets", "tqdm", "uvloop"}  # what those bring
-CHECKED = {  # modules that import a package of an extra when they are loaded, and who has asked for it before
+CHECKED = {  # modules that import a package of an extra, and who has asked for it before
     "show/": "toolkit/show/__init__.py",
     "learning/": "toolkit/learning/__init__.py",
     "survey/storage/postgres.py": "toolkit/survey/store.py",
     "survey/storage/postgres_session.py": "toolkit/survey/store.py",
     "survey/serving/process.py": "toolkit/survey/background.py",
     "survey/serving/connecting/": "toolkit/survey/background.py",
+    "course/classroom.py": "toolkit/course/classroom.py",
 }
 GIVEN = {  # functions that get an object of the package
     "budget/frames/": "a frame",
@@ -113,7 +114,7 @@ call(
 call("accounting", lambda: compose([Pure(1)] * 3, rule="pld", delta=1e-6))
 # refused for what it is, with nothing installed that could read it
 call(
-    "`frame` must be a pandas or polars DataFrame",
+    "`frame` must be a frame of pandas, polars or PySpark, a pyarrow Table or a DuckDB relation",
     lambda: Curator([1, 2, 3], ledger, "replace_one"),
     lambda: Curator({"pay": [1, 2, 3]}, ledger, "replace_one"),
 )
