@@ -161,3 +161,29 @@ def test_pandas_and_streams_release_alike() -> None:
     ]
     assert found[0].value.tolist() == found[1].value.tolist()
     assert found[0].method == found[1].method
+
+
+class Sparks:
+    """What a frame of PySpark does, for the few verbs that are used of it."""
+
+    def __init__(self, held: pl.DataFrame) -> None:
+        self.held, self.columns = held, held.columns
+
+    def select(self, *quoted: str) -> "Sparks":
+        return Sparks(self.held.select([name[1:-1].replace("``", "`") for name in quoted]))
+
+    def limit(self, rows: int) -> "Sparks":
+        return Sparks(self.held.head(rows))
+
+    def toArrow(self) -> object:  # noqa: N802
+        return self.held.to_arrow()
+
+    def count(self) -> int:
+        return self.held.height
+
+
+def test_names_of_columns_are_quoted_for_spark() -> None:
+    source = streams.Spark(Sparks(table().rename({"pay": "the `pay`"})))
+    (part,) = source.parts(["the `pay`", "age"])
+    assert part.column_names == ["the `pay`", "age"]
+    assert (source.rows(), source.whole().num_rows, source.empty().num_rows) == (ROWS, ROWS, 0)
