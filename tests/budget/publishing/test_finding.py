@@ -188,6 +188,14 @@ def test_the_most_frequent_are_chosen_in_order() -> None:
     assert keeper.count(by={"city": found.labels}, epsilon=1).labels == ("b", "d")
 
 
+@pytest.mark.parametrize("options", [[dt.date(2024, 1, 1), dt.date(2024, 1, 2)], [0.5, 1.5]])
+def test_dates_and_numbers_that_were_chosen_can_be_asked_for_again(options: list[Any]) -> None:
+    keeper = curator(pl.DataFrame({"city": [options[1]] * 200 + [options[0]]}))
+    found = keeper.top("city", 1, options=options, epsilon=5)
+    assert found.labels == (options[1],)
+    assert len(keeper.count(by={"city": found.labels}, epsilon=1).value) == 1
+
+
 def test_a_choice_in_a_concentrated_ledger_costs_an_eighth() -> None:
     keeper = Curator(people(), Ledger(Zcdp(1)), "replace")
     keeper.top("region", 2, options=REGIONS, epsilon=1)
@@ -209,6 +217,7 @@ def test_a_choice_in_a_concentrated_ledger_costs_an_eighth() -> None:
         (lambda c: c.top("region", 1, options=REGIONS), "exactly one of `epsilon` and `rho`"),
         (lambda c: c.bounds("pay", epsilon=1, rho=1), "exactly one of `epsilon` and `rho`"),
         (lambda c: c.bounds("pay", powers=(3, 2), epsilon=1), "`powers` must be two increasing"),
+        (lambda c: c.bounds("pay", powers=5, epsilon=1), "`powers` must be two whole numbers"),
         (lambda c: c.bounds("pay", beta=1, epsilon=1), "`beta` must lie strictly between"),
         (lambda c: c.keys("nobody", epsilon=1, delta=1e-6), "`column` must be one of"),
         (lambda c: c.keys("region", delta=1e-6), "exactly one of `epsilon` and `rho`"),

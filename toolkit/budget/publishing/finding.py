@@ -1,5 +1,6 @@
 """`FindingVerbs`: what must be known before a table can be asked for: keys, limits, the most frequent."""
 
+import datetime as dt
 from collections.abc import Iterable
 from dataclasses import replace
 from fractions import Fraction
@@ -8,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import Rows
@@ -95,6 +97,8 @@ class FindingVerbs(Keeper):
         """
         spending, rows = Spending.of(epsilon, rho), self._rows(where)
         self._summable(column)
+        if not isinstance(powers, tuple | list) or len(powers) != 2:
+            refuse("`powers` must be two whole numbers", type(powers).__name__, "bins end at powers of two")
         first, last = powers
         bins = 2 * (whole(last, "powers", least=-(10**6)) - whole(first, "powers", least=-(10**6)) + 1)
         reach = caps.counts(max(bins, 1), self.neighbors, self._caps)
@@ -136,7 +140,8 @@ class FindingVerbs(Keeper):
         Labels are the options, values their places 1 … k. A count of them is another release:
         `count(by={"city": found.labels})`.
         """
-        spending, listed = Spending.of(epsilon, rho), self._rows(where, {column: options})
+        given = listed_once(options, "options")
+        spending, listed = Spending.of(epsilon, rho), self._rows(where, {column: given})
         make = TopK.for_epsilon if spending.laplace else TopK.for_rho
         mechanism = make(spending.amount, k, neighbors=self.neighbors, rows=self._caps.most(1))
         if mechanism.k > listed.cells:
@@ -148,10 +153,13 @@ class FindingVerbs(Keeper):
         counts = self._paid(mechanism, label, partial(counted, self._frame, listed), None, receipt)
         places = mechanism.choose(counts, source)
         note = (
-            f"with probability 95 % no chosen option has {mechanism.off_by(listed.cells):,} rows fewer than "
-            "one that was left for later rounds, or more"
+            f"with probability 95 % no option that was left at a choice has more than "
+            f"{mechanism.off_by(listed.cells):,} rows more than the chosen one"
         )
-        ranks, names = np.arange(1, mechanism.k + 1), tuple(listed.labels[place] for place in places)
+        ranks, names = (
+            np.arange(1, mechanism.k + 1),
+            tuple(_again(given[place], listed.labels[place]) for place in places),
+        )
         found = _chosen(ranks, names, (name,), "Exponential", note)
         return self._found(found, label, listed, mechanism, receipt, source)
 
@@ -170,6 +178,11 @@ class FindingVerbs(Keeper):
         told = self._told(estimate, label, "", (*rows.notes, *drawn))
         paid = replace(told, loss=None if SIMULATED in told.notes else mechanism.loss)
         return self._documented(paid, mechanism, receipt, label, rows, **(more or {}))
+
+
+def _again(option: Any, label: Any) -> Any:
+    """As `by` can ask for it again: a date and a number as they were given."""
+    return option if isinstance(option, float | dt.date) else label
 
 
 def _chosen(value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], method: str, note: str) -> Estimate:

@@ -52,7 +52,7 @@ class MarginVerbs(Keeper):
         sizes = tuple(len(axis.labels) for axis in axes)
         mechanism = AgreeingTables(loss, sizes, tables, people * most, people * most**2)
         names = [" × ".join(axes[place].name for place in one) or "all" for one in tables]
-        label = f"count by {len(tables)} tables: {', '.join(names)}" + (
+        label = f"count by {len(tables)} table{'s' * (len(tables) > 1)}: {', '.join(names)}" + (
             f" where {rows.where.words}" if rows.where.words else ""
         )
         receipt: list[Entry] = []
