@@ -10,8 +10,9 @@ the ledger is the only thing that remembers.
 
 Rooms: `toolkit.local` (each person randomizes), `toolkit.central` (a curator adds noise), `toolkit.analysis`
 (from reports to findings), `toolkit.planning` (before anybody is asked), `toolkit.budget` (ledger and
-curator), `toolkit.survey` (collect and read), `toolkit.attacks` (why, and whether it holds), `toolkit.show`
-(pictures and widgets), `toolkit.core` (losses, estimates, exact noise).
+curator), `toolkit.learning` (classifiers that pay for what they learn), `toolkit.survey` (collect and read),
+`toolkit.attacks` (why, and whether it holds), `toolkit.show` (pictures and widgets), `toolkit.core` (losses,
+estimates, exact noise).
 """
 
 from importlib import import_module
@@ -83,7 +84,7 @@ _LATER = {
     "plan": "planning",
     **dict.fromkeys(["CollectError", "Question", "StoreError", "Survey", "SurveyError", "collect"], "survey"),
 }
-_ROOMS = ("analysis", "attacks", "planning", "show", "survey")
+_ROOMS = ("analysis", "attacks", "learning", "planning", "show", "survey")
 
 
 def __getattr__(name: str) -> Any:
