@@ -107,8 +107,8 @@ def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> li
                 if some is not None and most >= 2**_BITS:
                     some = (some >> shift) & (2**_BITS - 1)
                 total += np.bincount(bins, weights=some, minlength=cells + 1)[1:].astype(np.int64)
-        for (place, shift), total in zip(parts, totals.tolist(), strict=True):
-            for cell, more in enumerate(total):
+        for (place, shift), sums in zip(parts, totals.tolist(), strict=True):
+            for cell, more in enumerate(sums):
                 found[cell][place] += more << shift
     return found
 
