@@ -29,11 +29,6 @@ class Additive(ABC):
     def scale(self) -> float:
         """The size of the noise, in the unit of the value."""
 
-    @property
-    @abstractmethod
-    def whole_law(self) -> NoiseLaw:
-        """The law of the noise on whole numbers, where the sensitivity is at least 1."""
-
     @abstractmethod
     def error(self, level: Number = 0.95) -> float:
         """The bound that the noise exceeds with probability at most 1 - level."""

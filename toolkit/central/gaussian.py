@@ -175,6 +175,7 @@ class Gaussian(Additive):
 
     @property
     def whole_law(self) -> RoundedNormalLaw:
+        """The law of the noise on whole numbers, where the sensitivity is at least 1."""
         return RoundedNormalLaw(self.scale)
 
     @property

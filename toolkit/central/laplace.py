@@ -115,6 +115,7 @@ class Laplace(Additive):
 
     @property
     def whole_law(self) -> GeometricLaw:
+        """The law of the noise on whole numbers, where the sensitivity is at least 1."""
         return GeometricLaw(self.scale)
 
     @cached_property

@@ -56,6 +56,7 @@ def frame(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fr
 BY = {"region": ["n", "s", MISSING, OTHER], "age": bands(20, 40, 80)}
 
 
+@pytest.mark.slow
 def test_every_engine_gives_the_same_integers(frame: Frame) -> None:
     plain = Frame(table())
     for where, by in ((None, None), ({"member": True}, BY), ({"came": dt.date(2020, 2, 1)}, None)):

@@ -18,6 +18,7 @@ def frame(rows: int = 500) -> pd.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_without_much_noise_they_are_those_of_pandas(neighbors: str) -> None:
     """On a grid of 2**12 steps."""

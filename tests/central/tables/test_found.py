@@ -92,6 +92,7 @@ def test_bernstein_sums_halve_the_error_of_a_variance() -> None:
     assert found.variance(moments).value.std() / before.std() == pytest.approx(0.54, abs=0.03)
 
 
+@pytest.mark.slow
 def test_covariances_and_correlations_are_near_and_their_errors_right() -> None:
     """2000 runs: fewer than 93.5 % of guaranteed intervals with probability 1e-3 at most; the linear one of a
     correlation is within 0.02 of its level.
