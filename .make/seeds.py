@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import sys
+import tempfile
 import traceback
 from collections import Counter
 from pathlib import Path
@@ -17,6 +18,8 @@ from typing import Any
 
 import nbformat
 import numpy as np
+
+from toolkit.survey.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 SEEDS = 20
@@ -52,7 +55,11 @@ def _in_a_child(path: Path, other: int) -> list[str]:
     read, written = os.pipe()
     if (child := os.fork()) == 0:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
-        os.write(written, json.dumps(failures(path, other)).encode())
+        with tempfile.TemporaryDirectory() as state:
+            os.environ["XDG_STATE_HOME"] = state
+            os.write(written, json.dumps(failures(path, other)).encode())
+            for server in servers():  # that the notebook has started: a child that ends so runs no `atexit`
+                server.stop()
         os._exit(0)
     os.close(written)
     with os.fdopen(read, encoding="utf-8") as told:
