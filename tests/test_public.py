@@ -32,6 +32,7 @@ def test_importing_the_toolkit_imports_nothing_heavy() -> None:
         "scipy.optimize",
         "IPython",
         "starlette",
+        "sklearn",
     }
     assert not heavy & set(loaded)
 
