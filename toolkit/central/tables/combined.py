@@ -7,6 +7,7 @@ Noise is whole; a combination of Laplace noises is treated as if it were real, a
 import math
 from collections.abc import Sequence
 from decimal import Decimal, localcontext
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -36,21 +37,25 @@ def tail_of_two(law: NoiseLaw, first: Any, second: Any, error: Any) -> Array:
 
 
 def reach_of(law: NoiseLaw, factors: Sequence[float], level: float) -> float:
-    """The error that a combination of independent noises exceeds with probability at most 1 - level.
-
-    Laplace noises with factors that differ have a tail in closed form; equal ones are first made a little
-    larger, each by another ten-thousandth, which makes the tail larger, too.
-    """
-    sizes = [abs(factor) for factor in factors if factor]
+    """The error that a combination of independent noises exceeds with probability at most 1 - level."""
+    sizes = tuple(sorted(abs(factor) for factor in factors if factor))
     if not isinstance(law, GeometricLaw):
         return -float(ndtri((1 - level) / 2)) * law.sd * math.hypot(*sizes) + sum(sizes)
     if len(sizes) == 1:
         return sizes[0] * law.reach(level)
+    return _laplace_reach(law.scale, sizes, level)
+
+
+@lru_cache(maxsize=512)  # it depends on public numbers alone, and the same are asked for again and again
+def _laplace_reach(scale: float, sizes: tuple[float, ...], level: float) -> float:
+    """Laplace noises with factors that differ have a tail in closed form; equal ones are first made a little
+    larger, each by another ten-thousandth, which makes the tail larger, too.
+    """
     with localcontext() as context:
         context.prec = 120
         scales = [
-            Decimal(size) * Decimal(law.scale) * (1 + place * _SPREAD)
-            for place, size in enumerate(sorted(sizes), start=1)
+            Decimal(size) * Decimal(scale) * (1 + place * _SPREAD)
+            for place, size in enumerate(sizes, start=1)
         ]
         weights = [
             math.prod((a * a / (a * a - b * b) for b in scales if b is not a), start=Decimal(1))
@@ -59,7 +64,7 @@ def reach_of(law: NoiseLaw, factors: Sequence[float], level: float) -> float:
         low, high = Decimal(0), sum(scales) * (len(scales) / Decimal(1 - level)).ln()
         for _ in range(60):
             error = (low + high) / 2
-            tail = sum(weight * (-error / scale).exp() for weight, scale in zip(weights, scales, strict=True))
+            tail = sum(weight * (-error / size).exp() for weight, size in zip(weights, scales, strict=True))
             low, high = (error, high) if tail > Decimal(1 - level) else (low, error)
         return float(high) + sum(sizes)
 
