@@ -34,3 +34,13 @@ def test_questions_to_the_same_people_go_together() -> None:
     )
     assert (gap.value, gap.se) == pytest.approx((-0.002916667, 0.014915432), abs=5e-10)
     assert gap.covers == "sampling (weights, 2399 df) and randomization"
+
+
+def test_a_share_outside_names_no_method_that_a_sample_refuses() -> None:
+    """One yes of ten, where the die makes one of six; with weights there is the unbiased estimate alone."""
+    frame = pd.DataFrame({"a": [0] * 9 + [1]})
+    found = estimates(frame, {"a": DIE}, sample=Sample(weights=np.ones(10)))["a"]
+    assert found.value < 0
+    assert found.notes == (
+        "the estimate lies outside 0 to 1, as an unbiased estimate may; use it in averages",
+    )

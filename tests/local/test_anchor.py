@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy.stats import beta
+from scipy.stats import beta, norm
 
 from toolkit import crosswise, forced, k_ary, kuk, warner
 from toolkit.local.anchor import (
@@ -192,3 +192,23 @@ def test_people_who_protect_themselves_are_never_called_followers() -> None:
 def test_no_count_of_reports_is_called_full_compliance(harmless: int) -> None:
     told = at_random(attention_counts(warner("3/4"), [harmless, 1000 - harmless]))
     assert "followed the instructions" not in told
+
+
+def test_the_score_interval_of_the_share_who_follow_is_wilsons_of_the_share_of_true_answers() -> None:
+    """Of three options the true one is reported with chance p by followers, with 1/3 by the others."""
+    anchor, true, n = k_ary(["x", "y", "z"], epsilon=2.0), 160, 300
+    found = attention_counts(anchor, [true, 80, 60]).interval(method="wilson")
+    z2, chance = norm.ppf(0.975) ** 2, true / n
+    middle = (chance + z2 / 2 / n) / (1 + z2 / n)
+    reach = np.sqrt(z2 / n * (chance * (1 - chance) + z2 / 4 / n)) / (1 + z2 / n)
+    limits = (np.array([middle - reach, middle + reach]) - 1 / 3) / (anchor.matrix[0, 0] - 1 / 3)
+    assert tuple(found) == pytest.approx(tuple(limits), abs=1e-12)
+
+
+def test_a_corrected_share_that_lies_outside_says_so_and_names_no_method_that_is_not_there() -> None:
+    estimate = corrected_counts(CWISE, [[3, 10], [12, 75]])
+    assert estimate.value < 0
+    assert not estimate.interval().empty
+    assert estimate.notes[0] == (
+        "the estimate lies outside 0 to 1, as an unbiased estimate may; use it in averages"
+    )

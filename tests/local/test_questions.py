@@ -104,6 +104,7 @@ BAD = [
     (lambda: k_ary(1, epsilon=1), "`options` must be at least 2"),
     (lambda: k_ary(["a", "a"], epsilon=1), "`options` must be distinct"),
     (lambda: forced_options(["a", "b"], [0.5, 0.5]), "`probabilities` must sum to less than 1"),
+    (lambda: forced_options(["a", "b"], ["1/2", Fraction(2**39 - 1, 2**40)]), "more than 2\\*\\*-32"),
     (lambda: forced_options(["a", "b"], [0.5]), "`probabilities` must hold 2 numbers"),
     (lambda: forced_options(["a", "b"], {"a": 0.1, "c": 0.1}), "must name every option"),
 ]

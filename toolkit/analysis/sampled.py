@@ -93,7 +93,7 @@ class Sampled:
         return np.asarray(places == order[group])
 
     def _estimated(self, design: Asked, estimate: Estimate) -> Estimate:
-        notes = boundary_note(estimate.value) if of_shares(design) else ()
+        notes = boundary_note(estimate.value, inside=None) if of_shares(design) else ()
         if self.sample.population is not None and not of_shares(design) and design.loss is not None:
             notes += ("the finite population is not used for a number: the error is rather too large",)
         return replace(

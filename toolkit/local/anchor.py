@@ -225,7 +225,7 @@ def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, me
     known = np.where(se > 1e-12, se, np.nan)  # reports that all agree say nothing about the error
     basis = Normal(shown, known if len(value) > 1 else float(known[0]), within=(0.0, 1.0))
     fit = wald_fit(basis)
-    said = fit_notes(fit, basis) or boundary_note(shown)
+    said = fit_notes(fit, basis) or boundary_note(shown, inside=None)
     return Estimate(
         shown, error, tuple(labels), cov, n, design.loss, _COVERS, method, (*said, _ASSUMED), basis, fit
     )

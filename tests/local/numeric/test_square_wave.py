@@ -12,6 +12,7 @@ from tests.local.channel import channel, follows, largest_ratio
 from toolkit import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local.catalogue import restore
+from toolkit.local.matrix import likelihood
 from toolkit.local.matrix.likelihood import maximum_likelihood
 from toolkit.local.numeric.square_wave import SquareWave, smoothed_likelihood, square_wave
 from toolkit.local.protocol import Randomizer
@@ -55,7 +56,7 @@ def test_the_window_is_a_probability_and_not_a_density(epsilon: float) -> None:
     assert abs(held - inside) < 5 * math.sqrt(inside * (1 - inside) / 5000)  # false alarms 6e-7
 
 
-@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 4, "1/3", 1e-4])
+@pytest.mark.parametrize("epsilon", [0.01, 0.5, 1, 4, 22, "1/3", 1e-4])
 def test_epsilon_is_just_below_the_one_asked_for(epsilon: float | str) -> None:
     wave = square_wave((0, 100), epsilon)
     assert wave.loss <= Pure(epsilon)
@@ -185,6 +186,14 @@ def test_the_same_reports_always_give_the_same_band() -> None:
     first, second = SMALL.estimate(reports), SMALL.estimate(reports)
     assert np.array_equal(first.se, second.se)
     assert np.array_equal(first.interval().low, second.interval().low)
+
+
+def test_no_band_is_made_from_a_maximum_that_did_not_settle(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Shares a thousandth away from the maximum, towards even ones."""
+    settled = likelihood.interior_point
+    monkeypatch.setattr(likelihood, "interior_point", lambda *of: 0.999 * settled(*of) + 0.001 / 5)
+    with pytest.raises(ArithmeticError, match="did not settle"):
+        SMALL.estimate_counts([40, 90, 120, 60, 20, 10, 5], replicates=2)
 
 
 @pytest.mark.slow

@@ -265,3 +265,42 @@ def test_each_capped_box_is_judged_by_its_own_reports() -> None:
     """No yes among 40 reports of which a tenth are flipped has the chance 0.9**40."""
     capped = CappedBoxes(LABELS, 1, 1, 10).estimate_counts([0, 20, 10], 40)
     assert np.allclose(capped.fit.p, [0.9**40, 1, 1], rtol=1e-9)
+
+
+def test_what_could_be_read_in_two_ways_is_refused() -> None:
+    """True and False equal the labels 1 and 0, and a list of rows of 0 and 1 could be lists of labels."""
+    boxes = tick_boxes(3, 1.0, how="random")
+    with pytest.raises(ValueError, match="ticks must be among the options, got 2 that are not"):
+        boxes.randomize([[True, False], [2]])
+    for rows in ([[1, 0, 0], [0, 0, 0]], [(0, 1, 1)], [[1.0, 0.0, 1.0]]):
+        with pytest.raises(ValueError, match="must not look like a row of 0 and 1"):
+            boxes.randomize(rows)
+    for rows in ([[0, 1], [2]], [{0, 1}, {0, 1, 2}], [[0, 1, 2]]):
+        assert len(boxes.randomize(rows)) == len(rows)
+
+
+def test_people_who_all_tick_nothing_are_people() -> None:
+    """With flips of one in 2**32, the reports are the answers but for a chance of 2e-9."""
+    boxes = CappedBoxes(LABELS, 2, 1, 2**32)
+    assert bits.unpack(boxes.randomize([[], []]), 3).tolist() == [[False] * 3] * 2
+
+
+def test_a_tick_said_twice_is_one_tick() -> None:
+    boxes = CappedBoxes(LABELS, 1, 1, 4)
+    assert boxes.report([2, 2], lambda _: 3) == boxes.report([2], lambda _: 3) == [2]
+
+
+def test_without_a_cap_the_ways_are_compared_where_a_box_varies_most() -> None:
+    """At a share of 1/2, not of 1: k times (1/4 + e / (e - 1)**2) is 11.7."""
+    assert tick_boxes(10, 1.0).reason == (
+        "one random box: variance 11.7 / n a box, against 100 / n with at most 10 ticks"
+    )
+
+
+def test_one_report_has_no_covariances_and_no_advice_that_boxes_cannot_follow() -> None:
+    found = CappedBoxes(LABELS, 2, 1, 4).estimate([[0, 1]])
+    assert found.value.tolist() == [1.5, 1.5, -0.5]
+    assert np.isnan(found.cov).all()
+    assert found.notes == (
+        "3 of 3 estimates lie outside 0 to 1, as an unbiased estimate may; use it in averages",
+    )

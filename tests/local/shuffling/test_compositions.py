@@ -3,6 +3,7 @@
 import itertools
 import math
 import time
+from decimal import Context, Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -124,3 +125,29 @@ def test_where_delta_hardly_falls_the_search_still_ends():
 
 def test_a_large_delta_needs_no_epsilon():
     assert worst_composition(Fraction(3, 4), Fraction(1, 4), 10**6, 0.1, 1.1) == (0, 0)
+
+
+def test_both_ends_hold_for_delta_itself_where_it_hardly_falls_and_are_found_at_once(monkeypatch):
+    """An invented delta that meets what is asked at 2, and a bound that is rounded up by nine tenths of what
+    may be.
+    """
+    delta, calls = 1e-6, itertools.count()
+
+    def invented(_side, alike, _unlike, epsilon, _delta):
+        assert next(calls) < 1000
+        return np.full(len(alike), delta * (1 + 2e-7 - 1e-7 * epsilon) * (1 + 9e-7))
+
+    monkeypatch.setattr(others, "deltas", invented)
+    least, epsilon = worst_composition(Fraction(3, 4), Fraction(1, 4), 3, delta, 25.0)
+    assert 0.9 < least <= 2 <= epsilon < 25
+    assert invented(None, np.zeros(1), None, epsilon, None)[0] <= delta
+
+
+@pytest.mark.parametrize("percent", [51, 55, 59, 75, 95])
+def test_the_lower_end_is_reached_where_a_digit_of_epsilon_is_many_of_delta(percent):
+    """Close to the local epsilon of two people, delta is own (own - e**epsilon other)."""
+    own, other = Fraction(percent, 100), 1 - Fraction(percent, 100)
+    for delta in (1e-12, 1e-14):
+        least, _ = worst_composition(own, other, 2, delta, local(own, other))
+        assert least > 0.999 * local(own, other)
+        assert own * (own - Fraction(Context(prec=50).exp(Decimal(least))) * other) >= delta

@@ -126,6 +126,22 @@ def test_fewer_roots_loosen_the_bound_and_never_break_it(monkeypatch, changed, o
     assert max(loose) > 1 + 1e-7
 
 
+@pytest.mark.parametrize(("own", "other"), SIDES[:3])
+def test_what_is_left_out_is_bounded_from_the_first_root_on(monkeypatch, own, other):
+    """A circle of about two standard deviations, where each root is far smaller than the one before: the
+    first alone and the bound on the others, against all of them.
+    """
+    monkeypatch.setattr(tally, "_WIDTH", 1.8)
+    monkeypatch.setattr(tally, "_LEAST_WIDTH", 1.0)
+    spread = float(own - other) / math.sqrt(250 * own * (1 - own) + 150 * other * (1 - other))
+    for epsilon in np.linspace(0, 3.5, 8) * spread:
+        found = []
+        for negligible in (1e-3, 1e6):
+            monkeypatch.setattr(tally, "_NEGLIGIBLE", negligible)
+            found.append(of(own, other, 250, 150, float(epsilon), 0.5))
+        assert found[1] <= found[0] <= found[1] * 1.01
+
+
 @pytest.mark.parametrize(("own", "other"), SIDES)
 def test_a_crowd_hides_no_better_without_some_of_its_people(own, other):
     """What settles a range of compositions by one crowd: exactly, in fractions."""

@@ -19,6 +19,8 @@ from toolkit.local.matrix.scoring import from_support, scored_option
 from toolkit.local.oracles.support import Support, covariance_note, display_note
 from toolkit.local.protocol import AnswerKind, Respondents
 
+_TRUTH = (bool, np.bool_)  # equal to the labels 0 and 1, and none
+
 
 @dataclass(frozen=True, repr=False)
 class Boxes(DrawnAtOdds):
@@ -77,7 +79,7 @@ class Boxes(DrawnAtOdds):
         ----------
         answers : a table of truth values or of 0 and 1, one row a person and one column a box (one row alone
         for one
-            person); or a list with a list of ticked labels for each person.
+            person); or a list with a list or a set of ticked labels for each person.
         rng : None for the operating system's randomness (real answers); a numpy Generator for simulation.
         """
         generator = check_rng(rng)
@@ -95,7 +97,7 @@ class Boxes(DrawnAtOdds):
         notes: tuple[str, ...] = (),
     ) -> Estimate:
         fit = basis.fit() if isinstance(basis, Rows) else edge_fit(basis, together=False)
-        doubts = fit_notes(fit, basis) or display_note(values[np.isfinite(values)])
+        doubts = fit_notes(fit, basis) or display_note(values[np.isfinite(values)], inside=None)
         return Estimate(
             value=values,
             se=se,
@@ -157,17 +159,29 @@ def _plain(table: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 def _numeric(rows: list[Any], k: int) -> bool:
     """A list of rows of k truth values, rather than lists of labels."""
     return all(
-        isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, bool | np.bool_) for c in row)
+        isinstance(row, list | tuple) and len(row) == k and all(isinstance(c, _TRUTH) for c in row)
         for row in rows
     )
+
+
+def _zeros_and_ones(row: list[Any] | tuple[Any, ...], k: int) -> bool:
+    """Whether labels that are whole numbers could as well be k answers."""
+    return len(row) == k and set(row) <= {0, 1}
 
 
 def _from_labels(rows: list[Any], options: Labels) -> Mask:
     place = {option: column for column, option in enumerate(options)}
     table = np.zeros((len(rows), len(options)), dtype=bool)
-    unknown = sum(1 for row in rows for label in row if label not in place)
+    unknown = sum(1 for row in rows for label in row if label not in place or isinstance(label, _TRUTH))
     if unknown:
         refuse("ticks must be among the options", f"{unknown} that are not", "check spelling and case")
+    either = sum(1 for row in rows if isinstance(row, list | tuple) and _zeros_and_ones(row, len(options)))
+    if either:
+        refuse(
+            "a list of ticked labels must not look like a row of 0 and 1",
+            f"{either} of {len(rows)} that do",
+            "give truth values, an array of 0 and 1, or a set of labels for each person",
+        )
     for row, cells in zip(rows, table, strict=True):
         cells[[place[label] for label in row]] = True
     return table

@@ -159,12 +159,12 @@ def covariance_note(k: int) -> tuple[str, ...]:
     )
 
 
-def display_note(shares: Array) -> tuple[str, ...]:
+def display_note(shares: Array, inside: str | None = "simplex") -> tuple[str, ...]:
     """Say so when unbiased shares lie outside 0 to 1; oracles are shown by projection, having no cheap
     likelihood.
     """
     value = float(shares[0]) if len(shares) == 1 else shares
-    return boundary_note(value, inside="simplex")
+    return boundary_note(value, inside)
 
 
 def people_with(
