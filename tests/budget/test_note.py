@@ -59,14 +59,16 @@ def test_another_ledger_in_place_of_the_file_is_noticed(path: Path, tmp_path: Pa
         Ledger.open(path)
 
 
-@pytest.mark.parametrize("left", ["nothing", "an empty file"])
+@pytest.mark.parametrize("left", ["no file", "an empty file"])
 def test_a_budget_does_not_begin_anew_because_its_file_is_gone(left: str, path: Path) -> None:
+    """What is left is as it was found: no new ledger lies there that could be copied and spent."""
     Ledger(Pure(1), path).charge(Pure(1))
     path.unlink()
     if left == "an empty file":
         path.touch()
-    with pytest.raises(RecordError, match=r"in the way of a new beginning until it is removed"):
+    with pytest.raises(RecordError, match=rf"got {left}.*in the way of a new beginning until it is removed"):
         Ledger(Pure(1), path)
+    assert not path.exists() if left == "no file" else path.read_bytes() == b""
     note_of(path).unlink()
     assert Ledger(Pure(1), path).spent == Pure(0)
 

@@ -10,7 +10,7 @@ import pytest
 from toolkit.budget import record
 from toolkit.budget.ledger import BudgetError, Ledger
 from toolkit.budget.record import RecordError
-from toolkit.budget.schema import APPLICATION, VERSION, create, marks
+from toolkit.budget.schema import APPLICATION, VERSION, create, marks, take_over
 from toolkit.core.loss import Approx, Pure
 
 # The tables as version 1 made them, to the letter.
@@ -144,4 +144,13 @@ def test_whoever_comes_second_makes_nothing_and_changes_nothing(tmp_path):
         create(database, Pure(1), "replace")
         before = list(database.iterdump())
         create(database, Pure(2), None)
+        assert list(database.iterdump()) == before
+
+
+def test_whoever_takes_a_file_over_second_changes_nothing(first: Path) -> None:
+    """Two processes may both have found version 1; the second finds version 2 when its turn comes."""
+    with closing(sqlite3.connect(first, isolation_level=None)) as database:
+        take_over(database)
+        before = list(database.iterdump())
+        take_over(database)
         assert list(database.iterdump()) == before

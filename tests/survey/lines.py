@@ -21,7 +21,6 @@ QUICK = Limits(
 @contextmanager
 def watched(app, limits=QUICK, **settings):
     """A real server in a thread, on a free port."""
-    ready = threading.Event()
     settings = {
         "ws": "none",
         "lifespan": "off",
@@ -30,7 +29,14 @@ def watched(app, limits=QUICK, **settings):
         "server_header": False,
         **settings,
     }
-    config = uvicorn.Config(app, timeout_graceful_shutdown=5, **settings)
+    with configured(uvicorn.Config(app, timeout_graceful_shutdown=5, **settings), limits) as running:
+        yield running
+
+
+@contextmanager
+def configured(config, limits=QUICK):
+    """The same with all that uvicorn can be told."""
+    ready = threading.Event()
     with socket.create_server(("127.0.0.1", 0)) as listening:
         server = WatchedServer(config, limits, ready.set)
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)

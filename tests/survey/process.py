@@ -34,7 +34,8 @@ def start(url, *options):
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     said = process.stdout.readline()
     if not said:
-        raise AssertionError(process.communicate(timeout=20)[1])
+        complaint = process.communicate(timeout=20)[1]
+        raise AssertionError(f"it ended with {process.returncode} and said: {complaint}")
     return process, json.loads(said)
 
 

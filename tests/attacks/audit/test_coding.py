@@ -154,3 +154,9 @@ def test_further_looks_come_first():
     coding = Coding.of([(1, 2), (3, 4)], {"sum": sum, "none": lambda _: float("nan")})
     assert coding.names[:2] == ("sum", "none")
     assert coding.table([(5, 6)]).tolist() == [[11.0, NAN, 5.0, 6.0]]
+
+
+def test_in_the_column_of_numbers_nothing_is_no_number_and_not_zero():
+    assert Coding.of([3, None, 0, None]).table([0, None, "none"])[:, 0].tolist() == [0.0, NAN, NAN]
+    coding = Coding.of([[1, 2], [1], [0, 0], [1]])
+    assert coding.table([[0, 0], [0]])[:, :2].tolist() == [[0.0, 0.0], [0.0, NAN]]

@@ -1,5 +1,8 @@
+from collections import Counter
+
 import numpy as np
 
+from toolkit.attacks.audit import searching
 from toolkit.attacks.audit.neighbors import shapes
 from toolkit.attacks.audit.running import Runner
 from toolkit.attacks.audit.searching import Search, distinct, identity
@@ -44,3 +47,21 @@ def test_the_pair_that_exceeds_the_claim_is_found_among_many():
 def test_the_coding_is_that_of_all_outputs_of_the_search():
     coding, _ = search(lambda value, rng: None if rng.random() < 0.01 else value, {"pair": (0, 1)})(2000)
     assert coding.names == ("the output", "the kind of the output")
+
+
+def test_the_last_look_sees_all_runs_on_an_input_those_that_chose_it_too(monkeypatch):
+    ran, looked, plain = Counter(), [], searching.search
+
+    def once(value):
+        ran[value] += 1
+        return value
+
+    def looking(first, second, *rest, **options):
+        looked.append((first, second))
+        return plain(first, second, *rest, **options)
+
+    monkeypatch.setattr(searching, "search", looking)
+    search(once, {f"{value}": (value, value + 1) for value in range(9)})(9000)
+    assert len(looked) == 9 + 3
+    for table in (table for pair in looked[-3:] for table in pair):
+        assert len(table) == ran[table[0, 0]] > 450  # half of the runs, evenly on ten inputs, and more

@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from toolkit import MISSING, OTHER, bands, between
+from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands, between
 from toolkit.budget.frames.asked import Asked
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import keys_of
@@ -112,6 +112,18 @@ def test_ranges_that_touch_are_apart_where_one_leaves_its_end_out() -> None:
             -1,
             -1,
         ]
+
+
+def test_days_in_a_time_zone_that_is_not_known_are_refused_before_the_charge_and_moments_are_not() -> None:
+    """An error while the rows are read would come after the charge."""
+    came = pa.array([0, None], pa.timestamp("s", tz="Nowhere/At_all"))
+    curator = Curator(pa.table({"came": came}), Ledger(Pure(1)), "replace")
+    for day in (dt.date(1970, 1, 1), between(dt.date(1970, 1, 1), dt.date(1970, 1, 2))):
+        with pytest.raises(ValueError, match="column came must have a time zone that is known here"):
+            curator.count({"came": day}, epsilon=1)
+    assert curator.ledger.spent == Pure(0)
+    curator.count({"came": dt.datetime(1970, 1, 1, tzinfo=dt.UTC)}, epsilon=1)
+    assert curator.ledger.spent == Pure(1)
 
 
 def test_labels_are_the_keys_in_words() -> None:

@@ -95,6 +95,13 @@ def test_large_whole_numbers_keep_all_their_digits_where_they_are_compared() -> 
         assert column(values).floats()[0] == float(large)
 
 
+def test_a_date_of_arrow_beyond_the_years_of_python_is_none_among_the_cells_and_never_an_error() -> None:
+    """An error would tell that one of the rows holds such a date."""
+    for kind, beyond in ((pa.date32(), 2**31 - 1), (pa.timestamp("s"), 2**62)):
+        first, last = column(pa.array([0, beyond], kind)).cells()
+        assert (first.year, last) == (1970, None)
+
+
 @pytest.mark.parametrize("name", CELLS)
 def test_a_cell_that_is_no_number_is_missing_and_never_an_error(name: str) -> None:
     cells = np.empty(2, dtype=object)

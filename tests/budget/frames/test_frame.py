@@ -97,6 +97,10 @@ def test_a_copy_can_be_changed_without_changing_the_frame() -> None:
     copied = frame.copy()
     copied.loc[:, "pay"] = 0.0
     assert frame.column("pay").floats().tolist() == SECRET["pay"]
+    memory = frame.copy()["pay"].to_numpy()
+    memory.setflags(write=True)  # pandas copies before it writes, but not before others do
+    memory[:] = 0.0
+    assert frame.column("pay").floats().tolist() == SECRET["pay"]
     frame = Frame(pl.DataFrame(SECRET))
     frame.copy().drop_in_place("pay")
     assert frame.column("pay").floats().tolist() == SECRET["pay"]

@@ -107,6 +107,15 @@ def test_reports_of_a_single_kind_and_a_single_report_have_a_posterior() -> None
         assert np.all((interval.low >= 0) & (interval.low < interval.high) & (interval.high <= 1))
 
 
+def test_draws_reach_what_the_directions_of_the_covariance_never_do() -> None:
+    """Without a report the posterior is even on the simplex, whatever the covariance; this one moves two of
+    the three shares. One chain (fixed seed) takes the third to each tenth of the way from 0 to 0.9.
+    """
+    cov = np.array([[[1.0, -1.0, 0.0], [-1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]])
+    draws = simplex_draws(np.eye(3), np.zeros((1, 3)), cov, chains=1, kept=500)[0]
+    assert set(np.floor(10 * draws[:, 2]).astype(int)) >= set(range(9))
+
+
 def test_the_shortest_interval_holds_its_level_and_reaches_an_edge_that_it_touches() -> None:
     draws = np.random.default_rng(0).beta([1, 20, 5], [20, 1, 5], size=(20_000, 3))
     low, high = shortest_of(draws, 0.9)

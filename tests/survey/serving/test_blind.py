@@ -1,5 +1,6 @@
 """RFC 9474, appendix A: all four vectors, number for number; then what a stranger may try."""
 
+import hashlib
 import json
 import secrets
 from pathlib import Path
@@ -186,3 +187,9 @@ def test_small_keys_are_refused():
 
 def test_hexadecimal_of_the_page_keeps_whole_bytes():
     assert RFC_KEY.issuer.to_dict() == {"n": RFC["n"], "e": RFC["e"]}
+
+
+def test_the_fingerprint_is_of_both_numbers_of_a_key_and_stays_what_databases_hold():
+    one = Issuer(n=3233, e=17)
+    assert one.fingerprint == hashlib.sha256(b'{"n": "0ca1", "e": "11"}').hexdigest()
+    assert len({one.fingerprint, Issuer(n=3127, e=17).fingerprint, Issuer(n=3233, e=7).fingerprint}) == 3

@@ -1,3 +1,4 @@
+import fcntl
 import multiprocessing
 import os
 import signal
@@ -38,24 +39,36 @@ def test_only_one_holds_it_and_the_file_is_for_its_owner_alone(tmp_path, monkeyp
         pass
 
 
-@pytest.mark.slow
-def test_asking_whether_it_is_held_keeps_nobody_from_taking_it(tmp_path):
-    """Whoever asks has a shared lock for a moment."""
+def test_the_folder_of_the_file_is_for_its_owner_alone(tmp_path):
+    path = tmp_path / "new" / "state.json"
+    usual = os.umask(0)
+    try:
+        with holding(path):
+            pass
+    finally:
+        os.umask(usual)
+    assert (path.parent.stat().st_mode & 0o777, path.stat().st_mode & 0o777) == (0o700, 0o600)
+
+
+def test_asking_whether_it_is_held_keeps_nobody_from_taking_it(tmp_path, monkeypatch):
+    """Whoever asks has a shared lock for a moment, in which the one who takes it waits."""
     path = tmp_path / "state.json"
     path.touch()
     with path.open() as asking:
-        lock.fcntl.flock(asking, lock.fcntl.LOCK_SH)
-        with multiprocessing.get_context("spawn").Pool(1) as pool:
-            taken = pool.apply_async(_take, (path,))
-            time.sleep(0.1)
-            asking.close()
-            assert taken.get(60)
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        monkeypatch.setattr(lock.time, "sleep", lambda _: asking.close())
+        with holding(path) as held:
+            held.write("mine")
+            assert asking.closed
+            assert read(path) == "mine"
 
 
-def _take(path):
-    lock._PATIENCE = 30.0
-    with holding(path):
-        return True
+def test_two_who_ask_at_once_do_not_take_each_other_for_a_server(tmp_path):
+    path = tmp_path / "state.json"
+    path.write_text("left behind")
+    with path.open() as asking:
+        fcntl.flock(asking, fcntl.LOCK_SH)
+        assert read(path) is None
 
 
 def _hold(path, ready):

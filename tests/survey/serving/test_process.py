@@ -17,7 +17,7 @@ import pytest
 
 from tests.needs import lacking
 from tests.survey.desk import ANSWERS, payload, sent
-from tests.survey.lines import GET, certificate, line, post, read_answer, read_to_end
+from tests.survey.lines import GET, QUICK, certificate, configured, line, post, read_answer, read_to_end
 from tests.survey.process import collection, ended, serving
 from toolkit.survey.serving import process as process_module
 from toolkit.survey.serving.access import page_hash
@@ -499,6 +499,62 @@ def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(
             for _ in range(50):
                 stack.enter_context(line(said["port"]))
             assert page_in(said["port"], context, 5) == (200, True)
+
+
+@pytest.fixture
+def uvicorn_says(caplog):
+    """What uvicorn logs of what goes wrong; its loggers, which are everybody's, are as before afterwards."""
+    loggers = [logging.getLogger(f"uvicorn.{name}") for name in ("error", "access", "asgi")]
+    before = [(logger.level, logger.propagate, logger.handlers) for logger in loggers]
+    loggers[0].addHandler(caplog.handler)
+    yield caplog
+    loggers[0].removeHandler(caplog.handler)
+    for logger, (level, propagate, handlers) in zip(loggers, before, strict=True):
+        logger.setLevel(level)
+        logger.propagate, logger.handlers = propagate, handlers
+
+
+def test_uvicorn_logs_no_error_and_no_address_is_known_whatever_a_proxy_or_the_environment_says(
+    uvicorn_says, monkeypatch
+):
+    """Its errors would come with all that they say."""
+    monkeypatch.setenv("FORWARDED_ALLOW_IPS", "*")
+    seen = []
+
+    async def app(scope, _, send):
+        seen.append(scope["client"])
+        await send({"type": "http.response.start", "status": 200, "headers": [(b"content-length", b"0")]})
+        await send({"type": "http.response.body"})
+        raise RuntimeError("words to keep")
+
+    options = process_module._parser().parse_args(["--database", "none"])
+    with (
+        configured(process_module._config(app, options, QUICK)) as (port, _),
+        line(port, timeout=5) as connection,
+    ):
+        connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 203.0.113.9\r\n\r\n")
+        assert read_answer(connection)[0] == 200
+        read_to_end(connection)
+    assert seen == [None]
+    assert uvicorn_says.records == []
+
+
+def test_the_log_of_an_earlier_server_goes_when_the_next_one_begins(tmp_path):
+    """Also because it may have been one that others can read."""
+    path, logger = tmp_path / "log", logging.getLogger("toolkit")
+    path.write_text("an earlier server's")
+    path.chmod(0o644)
+    before = list(logger.handlers)
+    process_module._log_to(path)
+    (handler,) = set(logger.handlers) - set(before)
+    try:
+        logger.warning("this one's")
+    finally:
+        logger.removeHandler(handler)
+        handler.close()
+    assert path.read_text().endswith(" this one's\n")
+    assert path.read_text().count("\n") == 1
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
 def test_the_log_is_for_its_owner_alone_and_so_is_the_one_that_follows_it(tmp_path):

@@ -16,7 +16,7 @@ HEADS = st.builds(
     st.just("hash"),
     st.sampled_from(["open", "token", "blind"]),
     st.sampled_from([None, 0, 1, 2, 5]),
-    st.sampled_from(State),
+    st.just(State.OPEN) | st.sampled_from(State),  # most is decided while it is open
 )
 
 
@@ -84,3 +84,20 @@ def test_the_order_of_the_checks(
     assert decide(
         [entry], head, held=1, found={THERE.key}, known=known, invited=set(TOKENS[:2])
     ).outcomes == [expected]
+
+
+@pytest.mark.parametrize(("access", "known"), [("token", {TOKENS[0]}), ("blind", set())])
+def test_of_two_reports_with_one_token_in_a_batch_the_first_is_stored(access: str, known: set[bytes]) -> None:
+    batch = [Entry(key, "a", TOKENS[0]) for key in KEYS[:2]]
+    head = Head("hash", access, None, State.OPEN)
+    made = decide(batch, head, held=0, found=set(), known=known, invited=set(TOKENS))
+    assert made.outcomes == [STORED, SPENT]
+    assert made.reports == {KEYS[0]: "a"}
+
+
+def test_the_reports_of_a_batch_count_toward_the_cap_one_by_one() -> None:
+    batch = [Entry(key, "a") for key in KEYS]
+    head = Head("hash", "open", 3, State.OPEN)
+    made = decide(batch, head, held=1, found=set(), known=set())
+    assert made.outcomes == [STORED, STORED, FULL, FULL]
+    assert list(made.reports) == KEYS[:2]
