@@ -41,7 +41,7 @@ def accuracy_curves(
     ax.set_xticks(marks, [f"{mark:g}" for mark in marks])
     ax.minorticks_off()
     ax.yaxis.set_major_formatter(lambda share, _: percent(share))
-    ax.legend(frameon=False, loc="lower right")
+    ax.legend(frameon=False, loc="best")
     described = ", ".join(words[: len(curves)]) + "".join(f"; {word}" for word in words[len(curves) :])
     label = _ACROSS[across]
     return finish(ax, f"Right answers against {label}", f"accuracy against {label}: {described}")
