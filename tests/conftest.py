@@ -32,7 +32,7 @@ def pytest_collection_modifyitems(items):
     """Tests with a browser come last, whoever shuffles: its driver keeps an event loop running, and others
     start their own.
     """
-    items.sort(key=lambda item: BROWSER in item.path.parents)
+    items.sort(key=lambda item: item.nodeid.startswith("tests/browser/"))
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -42,6 +42,13 @@ _EVALUATE = """async (code) => {
   return text;
 }"""
 
+_INSTEAD = """async (path) => {
+  const { shell, serviceManager, commands } = window.jupyterapp;
+  for (const widget of [...shell.widgets("main")]) widget.dispose();
+  await serviceManager.sessions.shutdownAll();
+  await commands.execute("docmanager:open", { path, factory: "Notebook" });
+}"""
+
 
 def chromium() -> str | None:
     """Where a Chromium is installed, if one is: the system's, best without windows (half the time);
@@ -69,8 +76,16 @@ class Lab:
     port: int
 
     def open(self, page: Page, notebook: str) -> None:
-        """Open a notebook and wait until its cells are painted and its kernel is idle."""
-        page.goto(f"http://127.0.0.1:{self.port}/lab/tree/{notebook}?token={TOKEN}&reset")
+        """Open a notebook and wait until its cells are painted and its kernel is idle.
+
+        In a page that shows this JupyterLab already, it takes the place of the notebook before, whose kernel
+        ends: to load all anew takes ten seconds.
+        """
+        tree = f"http://127.0.0.1:{self.port}/lab/tree/"
+        if page.url.startswith(tree):
+            page.evaluate(_INSTEAD, notebook)
+        else:
+            page.goto(f"{tree}{notebook}?token={TOKEN}&reset")
         page.wait_for_selector("#jupyterlab-splash", state="detached", timeout=1000 * _PATIENCE)
         page.wait_for_selector(
             ".jp-NotebookPanel:not(.lm-mod-hidden) .jp-Notebook .jp-Cell", timeout=1000 * _PATIENCE

@@ -16,24 +16,20 @@ IMAGES = """(place) => Array.from(
   (image) => ({ alt: image.alt, width: image.complete ? image.naturalWidth && image.clientWidth : 0 }),
 )"""
 
-PAINTED = f"([place, count]) => ({IMAGES})(place).filter(({{ width }}) => width > 200).length === count"
-
 
 @pytest.mark.parametrize("name", ["05_choosing_a_budget", "08_collecting_answers"])
 def test_an_untrusted_notebook_shows_a_picture_with_words_for_every_figure_and_widget(lab, page, name):
-    tab = page.context.new_page()
-    lab.open(tab, f"notebooks/{name}.ipynb")
-    cells = tab.evaluate(CELLS)
+    lab.open(page, f"notebooks/{name}.ipynb")
+    cells = page.evaluate(CELLS)
     assert not any(cell["trusted"] for cell in cells)
     assert sum(cell["pictures"] for cell in cells) >= 3
     for place, cell in enumerate(cells):
         if cell["pictures"]:
-            tab.evaluate(SHOW, place)
-            tab.wait_for_function(
+            page.evaluate(SHOW, place)
+            page.wait_for_function(
                 f"place => ({IMAGES})(place).length && ({IMAGES})(place).every(({{ width }}) => width > 200)",
                 arg=place,
             )
-            shown = tab.evaluate(IMAGES, place)
+            shown = page.evaluate(IMAGES, place)
             assert len(shown) == cell["pictures"]
             assert all(len(image["alt"]) > 20 for image in shown)
-    tab.close()
