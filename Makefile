@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app class test quick lint notebooks answers student teacher slides cards seeds rooms bench clean
+.PHONY: help install lab app class test compiled quick lint notebooks answers student teacher slides cards seeds rooms bench clean
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
 
@@ -32,9 +32,14 @@ class: $(READY)  ## a class answers: the notebook with the question, the QR code
 # T=tests/budget runs a part, without the notebooks.
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
-test: $(READY) lint  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
+test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
+	@$(MAKE) --no-print-directory -j 2 lint compiled
 	@$(PYTEST) $(PYTEST_OPTIONS) $(T)
 	@test -n "$(T)" || PYTHONPATH=.make $(BIN)/python -m pytest -p nbval_strict -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
+
+# Beside the types, which take one core: what three processes would else each compile, on a fresh clone for half a minute.
+compiled: $(READY)
+	@$(BIN)/python -m pytest -p no:nbval --collect-only -qq $(T) > /dev/null || true  # what is wrong is said by the tests
 
 quick: $(READY) lint  ## style, types and the fast tests, for every save
 	@$(PYTEST) -n 2 -q --ignore tests/browser -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
