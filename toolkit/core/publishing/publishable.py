@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
+from toolkit.core.above import above
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.publishing.tidying import TIDIED, tidied
@@ -142,7 +143,7 @@ class Publishable:
             },
             "post_processing": list(release.steps),
             "randomness": "operating system" if self.loss is not None else "a generator: simulated",
-            "software": _software(),
+            "software": f"toolkit {above('toolkit', '__version__')}",
             "date": dt.datetime.now(dt.UTC).date().isoformat(),
         }
 
@@ -174,9 +175,3 @@ def _factor(epsilon: float) -> str:
     digits = 2 - math.floor(math.log10(power))
     up = math.ceil(power * 10**digits * (1 - 1e-12)) / 10**digits
     return f"{up:.{max(digits, 0)}f}"
-
-
-def _software() -> str:
-    import toolkit
-
-    return f"toolkit {toolkit.__version__}"
