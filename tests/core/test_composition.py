@@ -192,14 +192,14 @@ def _seconds(losses: list[Pure], rule: str) -> float:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("rule", RULES)
-def test_ten_thousand_different_losses_take_four_times_as_long_as_a_quarter_of_them(rule: str) -> None:
+def test_four_thousand_different_losses_take_four_times_as_long_as_a_quarter_of_them(rule: str) -> None:
     """Once quadratic and worse, as the sums of different denominators grew: a factor of 16 and more, minutes
     for "best".
     """
-    losses = [Pure(Fraction(i * i + 1, 10**9 + 7 * i)) for i in range(1, 10_001)]
+    losses = [Pure(Fraction(i * i + 1, 10**9 + 7 * i)) for i in range(1, 4_001)]
     quarter, all_of_them = _seconds(losses[::4], rule), _seconds(losses, rule)
     assert all_of_them < 9 * quarter
-    assert all_of_them < 4
+    assert all_of_them < 1.6
 
 
 def test_ten_thousand_different_losses_are_too_many_for_the_optimum_and_that_is_said_at_once() -> None:

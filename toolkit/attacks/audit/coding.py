@@ -14,6 +14,7 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -146,10 +147,12 @@ def opened(output: Any) -> tuple[dict[Path, Any], Hashable]:
 
 def _inside(part: Any) -> dict[Hashable, Any] | None:
     """What a container holds, by key or place; None for what is no container."""
-    if isinstance(part, list | tuple):
-        return dict(enumerate(part))
     if isinstance(part, _LEAVES):
         return None
+    if isinstance(part, (list, tuple)):
+        return dict(enumerate(part))
+    if isinstance(part, dict):
+        return part
     if hasattr(part, "to_dict") and hasattr(part, "__array__"):  # data frames and series keep their labels
         part = part.to_dict()
     if isinstance(part, Mapping):
@@ -196,6 +199,7 @@ def label(leaf: Any) -> Hashable:
     )
 
 
+@cache
 def _kind(leaf: type) -> str | None:
     """What kind of number it is, if it is one: Python's and NumPy's are not told apart."""
     for name, kinds in (
