@@ -122,7 +122,7 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
     modes = {"paper"} if paper else {question.mode for question in randomized}
     told = [voice.say(f"how_{mode}") for mode in ("auto", "guided", "physical", "paper") if mode in modes]
     hanging = any(map(hangs_on_somebody, randomized))
-    return " ".join([*told, *([voice.say("innocent")] if hanging else []), voice.say("before")])
+    return " ".join([*told, *([voice.say("innocent")] if hanging else [])])
 
 
 def _total(randomized: Sequence[Question], language: str, voice: Voice) -> str:

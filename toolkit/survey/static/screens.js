@@ -108,11 +108,11 @@ function received(item, sent) {
   return bits && sent < 2 ? say(sent ? "yes" : "no") : figure(zero + step * sent, decimals);
 }
 
-function path(sheet, item) {
+function path(sheet, item, all) {
   const [answer, sent] = [sheet.answer(item), sheet.value(item)];
   return make("dl", {},
-    item.mode !== "plain" && fact(item.given, told(item, answer)),
-    item.mode === "auto" && fact("chance", say(item.reports.length ? item.reports[sent].stopped : "noise")),
+    item.mode === "auto" && fact("you_answered", told(item, answer)),
+    all && fact("chance", say(item.reports.length ? item.reports[sent].stopped : "noise")),
     fact(item.sends, received(item, sent)));
 }
 
@@ -167,7 +167,7 @@ export const screens = {
       item.heading === "practice" && p(say("practice"), "count"),
       heading(say("sent_title")),
       ...(reports.length ? [wheel(item, randomizer.weights[sheet.answer(item)], reports, sheet.draw(item)), key(reports)] : []),
-      make("div", { class: reports.length && "after" }, path(sheet, item), item.deniable && lead("deniable")),
+      make("div", { class: reports.length && "after" }, path(sheet, item, true), item.deniable && lead("deniable")),
       trial(item),
       note("no_reroll"),
       row(back("change"), button("next", next)),
