@@ -183,6 +183,13 @@ def test_odds_that_everybody_was_told_before_are_folded_and_after_two_times_thei
     assert [found[name]["before"][-1][0] for name in ("some", "cheated")] == ["odds", "odds"]
 
 
+def test_a_name_with_a_latin_letter_is_set_apart_in_arabic_so_that_the_number_behind_it_comes_last():
+    text = {"en": "Have you?", "ar": "هل؟"}
+    asked = Question("q", text, design=warner(p="3/4"))
+    made = content(Survey(text, [asked], consent=text, languages=("en", "ar")))["questions"][0]
+    assert made["reports"][1]["named"] == {"en": "B – “Yes”", "ar": "\u2067B – «\u2068نعم\u2069»\u2069"}
+
+
 def test_what_was_practised_is_told_by_then_if_its_odds_are_those_of_the_question():
     found = items(*(Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(3)))
     assert found["practice"]["before"][-1][0] == "odds"

@@ -11,6 +11,7 @@ from typing import Any
 
 from toolkit.local.design import Design
 from toolkit.survey.consent.wheel import filled, wheel
+from toolkit.survey.language.text import right_to_left
 from toolkit.survey.question import LONGEST_ANSWER
 
 Words = Mapping[str, Mapping[str, str]]
@@ -121,9 +122,14 @@ def _labels(shown: Item, choices: Sequence[Item], words: Words) -> list[Mapping[
 
 
 def _report(report: Item, place: int, words: Words) -> Item:
-    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it."""
+    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it. Set apart
+    as Arabic, a name that begins with a Latin letter does not turn the line round that it stands in.
+    """
     mark = string.ascii_uppercase[place] if place < 26 else str(place + 1)
-    named = {code: f"{mark} – {said}" for code, said in report["quoted"].items()}
+    named = {
+        code: f"\u2067{mark} – {said}\u2069" if right_to_left(code) else f"{mark} – {said}"
+        for code, said in report["quoted"].items()
+    }
     return {**report, "mark": mark, "named": named, "stopped": _texts(words, "stopped", at=mark)}
 
 

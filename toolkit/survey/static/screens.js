@@ -37,7 +37,7 @@ const p = (words, kind) => make("p", { class: kind }, words);
 const note = (word) => p(say(word), "note");
 const lead = (word) => p(say(word), "lead");
 const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
-const back = (word) => button(word, () => history.back(), "quiet");
+const back = (word) => button(word, () => history.back(), "");
 const row = (...children) => make("div", { class: "row" }, ...children);
 const code = (words) => make("pre", { dir: "ltr" }, words);
 const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
@@ -276,7 +276,7 @@ function trial(item) {
     const bar = ([name, value]) => make("li", {}, name + ": " + value, make("progress", { max: 1000, value, "aria-hidden": true }));
     fill(result, Object.entries(counts).map(bar));
   };
-  const draw = [button("try_button", run, "quiet"), make("div", { role: "status" }, result)];
+  const draw = [button("try_button", run, ""), make("div", { role: "status" }, result)];
   return details("try", make("label", {}, say("try_label"), choose), ...draw, note("try_note"));
 }
 
@@ -291,7 +291,7 @@ function counted(item, sent) {
 }
 
 export function footer({ verify, code: program }, screen) {
-  if (screen === "sending") return button("try_now", () => dispatchEvent(new Event("trynow")), "quiet");
+  if (screen === "sending") return button("try_now", () => dispatchEvent(new Event("trynow")), "");
   if (screen === "end") return null;
   return details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p(say("program")), code(program));
 }
