@@ -122,8 +122,8 @@ def _labels(shown: Item, choices: Sequence[Item], words: Words) -> list[Mapping[
 
 
 def _report(report: Item, place: int, words: Words) -> Item:
-    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it. Set apart
-    as Arabic, a name that begins with a Latin letter does not turn the line round that it stands in.
+    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it. Set
+    apart as Arabic, a name that begins with a Latin letter does not turn the line round that it stands in.
     """
     mark = string.ascii_uppercase[place] if place < 26 else str(place + 1)
     named = {
