@@ -265,8 +265,8 @@ def test_guided_and_physical_questions_never_ask_for_the_truth(phone):
     person.press("Turn the wheel").choose("Yes").choose("Different").write("").sees("Before you send")
     for card, tapped in (("Have you ever stolen?", "“Yes”"), ("Have you ever paid?", "“Different”")):
         section = person.page.locator("section", has_text=card)
-        assert section.locator("dt").all_inner_texts() == ["You tapped", "We send"]
-        assert section.locator("dd").first.inner_text() == tapped
+        assert section.locator("dt").all_inner_texts() == ["We send"]
+        assert tapped in section.locator("dd").inner_text()
 
 
 def hostile():

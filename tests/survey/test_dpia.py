@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
-from toolkit import Question, Survey, warner
+from toolkit import Question, Survey, crosswise, warner
 from toolkit.survey.dpia import sheet, sheet_html
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
@@ -43,7 +43,7 @@ def test_what_is_missing_is_listed_and_cells_are_counted() -> None:
 @pytest.mark.parametrize("access", ["open", "token", "blind"])
 def test_access_decides_what_is_stored_of_links(access: str) -> None:
     told = sheet(survey(cheated(), access=access))
-    assert ("Hashes of unused links" in told) == (access != "open")
+    assert ("Hashes of all links" in told) == (access != "open")
     assert ("one person can answer often" in told) == (access == "open")
 
 
@@ -55,6 +55,17 @@ def test_every_design_has_a_sheet_and_the_page_says_the_same(design: object) -> 
     plain = [line.lstrip("#- ") for line in sheet(made).splitlines() if line]
     assert page.said == plain
     assert ("can prove an answer" in sheet(made)) == math.isinf(made.loss.epsilon)
+
+
+def test_who_must_follow_what_and_what_hangs_on_a_birthday_is_said() -> None:
+    wheel = sheet(survey(cheated(mode="guided")))
+    assert "to tap what the wheel asks for" in wheel
+    physical = {"mode": "physical", "instructions": "Compare."}
+    hanging = sheet(survey(cheated(design=crosswise("1/4"), **physical)))
+    assert "to follow the instructions" in hanging
+    assert "- cheated: whoever can find out a respondent's answer to the other question" in hanging
+    assert "other question" not in wheel + sheet(survey(cheated(**physical)))
+    assert "receipt" in wheel
 
 
 def test_what_nobody_could_count_is_called_almost_certain() -> None:

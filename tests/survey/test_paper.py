@@ -3,6 +3,7 @@ import pytest
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
 from toolkit.local import numeric
+from toolkit.local.wording import Voice
 from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.paper import paper
 
@@ -55,6 +56,27 @@ def test_own_instructions_come_before_a_device_and_reports_are_what_is_ticked():
     form = paper(survey(question))
     assert "Think of a birthday." in form
     assert "<li>Different</li><li>The same</li>" in form or "<li>Different</li><li>Same</li>" in form
+
+
+def test_where_one_writes_there_is_a_line_and_the_sheet_does_not_ask_for_ticks_alone():
+    hours = Question("hours", "Hours?", bounds=(0, 80), help="In a week.")
+    form, ticked = paper(survey(hours, cheated(design=DIE))), paper(survey(faculty(), cheated(design=DIE)))
+    assert form.count("<p class='line'></p>") == 1
+    assert ("Please write only where you are asked to" in form) != ("Please only tick boxes" in form)
+    assert "<i>In a week.</i>" in form
+    assert "class='line'" not in ticked
+    assert ("Please write only where you are asked to" in ticked) != ("Please only tick boxes" in ticked)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_who_is_asked_a_question_that_not_everybody_is_asked_is_said(language):
+    work = Question("work", {language: "W"}, options=["no", "yes"])
+    asked = Question("x", {language: "X"}, design=DIE, show_if={"work": ["yes"]})
+    made = Survey({language: "T"}, [work, asked], consent={language: "C"}, languages=[language], ceiling=9)
+    voice = Voice(phrases(language))
+    line = voice.say("paper_if", answers=voice.quoted(voice.phrases["yes"]), question=voice.quoted("W"))
+    assert f"<section><p>{line}</p><p><b>X</b></p>" in paper(made)
+    assert paper(made).count(f"<p>{line}</p>") == 1
 
 
 def test_texts_of_a_survey_are_text():

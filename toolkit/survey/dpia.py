@@ -8,26 +8,38 @@ from collections.abc import Sequence
 
 from toolkit.local.wording import Voice, odds_phrases
 from toolkit.survey.consent.stated import missing
+from toolkit.survey.consent.statement import hangs_on_somebody
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
 _STORED = {
     "open": "No table of people or links exists.",
-    "token": "Hashes of unused links, in a table of their own; a used link is removed from it. Whoever holds "
-    "the list of links sees whose was used. Whoever watches the running server can join a link and a report.",
-    "blind": "Hashes of unused links, and the server's signing key in a file. Whoever holds the list of "
-    "links sees whose was used; a report carries nothing of its link. Times on the network may join them.",
+    "token": "Hashes of all links and of the used ones, apart from the reports, until it is closed. Whoever "
+    "holds the list of links sees whose was used. Whoever watches the running server, or reads the database "
+    "again and again, can join a link and a report.",
+    "blind": "Hashes of all links, what was signed for them, and hashes of used tickets, until it is closed; "
+    "and the server's signing key in a file. Whoever holds the list of links sees whose was used; a report "
+    "carries nothing of its link. Times on the network may join them.",
 }
 _KEPT = (
     "- In the database: for each person the reports and plain answers above, a random key made by the phone, "
     "and the hash of the survey. No network address, device, time or order; rows lie by their random keys."
 )
 _CHECK = "- Whether the question about the method was answered correctly, with the person."
-_BROWSER = "- In the respondent's browser: that a report was sent, and the report until the server has it."
+_BROWSER = (
+    "- In the respondent's browser, never an answer: the random words that decide what is sent, until it is; "
+    "the report, until the server has it; that one was sent, and by which link if links are personal."
+)
 _NETWORK = "- Whoever runs the network, a proxy or the server's machine can see addresses and times."
 _PHONE = "- The respondent's phone, its browser, and that it was served the right page: with true answers."
+_WHEEL = "- Respondents themselves, to tap what the wheel asks for."
 _SELF = "- Respondents themselves, to follow the instructions; and that nobody sees their die or coin."
 _READER = "- Whoever reads the database: with plain answers as they are."
+_INNOCENT = (
+    "- {names}: whoever can find out a respondent's answer to the other question, such as a birthday, learns "
+    "more than epsilon says, up to the true answer."
+)
+_RECEIPT = "- Whoever has a respondent's receipt and the database can find that person's row."
 _OPEN = "- With open access one person can answer often; results rest on nobody doing so."
 
 
@@ -117,6 +129,7 @@ def _trusted(survey: Survey) -> list[str]:
     modes = {question.mode for question in survey.questions}
     return [
         *([_PHONE] if modes & {"auto", "guided"} else []),
+        *([_WHEEL] if "guided" in modes else []),
         *([_SELF] if "physical" in modes else []),
         *([_READER] if "plain" in modes else []),
     ]
@@ -124,11 +137,14 @@ def _trusted(survey: Survey) -> list[str]:
 
 def _remaining(survey: Survey) -> list[str]:
     plain = [question for question in survey.questions if not question.randomized]
+    hanging = [question.name for question in survey.questions if hangs_on_somebody(question)]
     rare = f"- Plain answers together make {_cells(plain)}: a rare combination may be one person."
     return [
         *([rare] if plain else []),
+        *([_INNOCENT.format(names=", ".join(hanging))] if hanging else []),
         "- That somebody took part is visible to the network, and to whoever sees them do it.",
         "- Secrets that hang together, or the same survey asked again, add up: epsilon counts one answering.",
+        _RECEIPT,
         "- A server that lies to one person can serve that person another page; no hash shows it.",
         *([_OPEN] if survey.access == "open" else []),
         *(["- Nothing can be taken back after sending."] if survey.withdrawal is None else []),

@@ -8,7 +8,7 @@ from toolkit.local.design import Design, has_matrix
 from toolkit.local.devices import Device, Step
 from toolkit.local.wording import Voice
 from toolkit.survey.language.phrases import phrases
-from toolkit.survey.language.text import right_to_left
+from toolkit.survey.language.text import Text, right_to_left
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
@@ -17,6 +17,7 @@ _STYLE = (
     "section{break-inside:avoid;margin:1.5em 0;border-top:1px solid #999;padding-top:.5em}"
     "ul{list-style:none;padding:0}li::before{content:'☐';font-size:1.4em;margin-inline-end:.5em}"
     ".page{break-before:page}ol{padding-inline-start:1.5em}.steps{margin:.2em 0 .6em}"
+    ".line{border-bottom:1px solid #000;height:2em}"
 )
 _DEVICES = {
     "a coin": "device_coin",
@@ -38,7 +39,7 @@ def paper(survey: Survey, language: str | None = None) -> str:
     """
     code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
     voice = Voice(phrases(code, survey.words))
-    parts = [_question(question, code, voice) for question in survey.questions]
+    parts = [_question(question, survey, code, voice) for question in survey.questions]
     consent = "".join(f"<p>{_safe(text)}</p>" for text in survey.consent_text(code, paper=True).split("\n\n"))
     title = _safe(survey.heading[code])
     head = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
@@ -54,23 +55,39 @@ def _interviewer(voice: Voice) -> str:
     return f"<div class='page'><h1>{_safe(voice.say('interviewer'))}</h1>{rules}</div>"
 
 
-def _question(question: Question, code: str, voice: Voice) -> str:
-    text = question.text if isinstance(question.text, str) else question.text[code]
+def _question(question: Question, survey: Survey, code: str, voice: Voice) -> str:
     instructions, ticked = _asked(question, code, voice)
     boxes = "".join(f"<li>{_safe(one)}</li>" for one in ticked)
-    told = "".join(f"<p class='steps'><i>{_safe(line)}</i></p>" for line in instructions)
-    return f"<section><p><b>{_safe(text)}</b></p>{told}<ul>{boxes}</ul></section>"
+    field = f"<ul>{boxes}</ul>" if ticked else "<p class='line'></p>"
+    some = "".join(f"<p>{_safe(line)}</p>" for line in _condition(question, survey, code, voice))
+    beside = [_text(words, code) for words in (question.help, question.warning) if words is not None]
+    told = "".join(f"<p class='steps'><i>{_safe(line)}</i></p>" for line in [*beside, *instructions])
+    return f"<section>{some}<p><b>{_safe(_text(question.text, code))}</b></p>{told}{field}</section>"
+
+
+def _text(words: str | Text, code: str) -> str:
+    return words if isinstance(words, str) else words[code]
+
+
+def _condition(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
+    """Who is asked: what must have been ticked before, one line for each question."""
+    told = []
+    for name, options in (question.show_if or {}).items():
+        other = survey[name]
+        labels = [voice.quoted(other.label(option, code, voice.phrases)) for option in options]
+        before = voice.quoted(_text(other.text, code))
+        told.append(voice.say("paper_if", question=before, answers=voice.listed(labels, "or")))
+    return told
 
 
 def _asked(question: Question, code: str, voice: Voice) -> tuple[Sequence[str], Sequence[str]]:
-    """What to do, line by line, and what to tick."""
+    """What to do, line by line, and what to tick; nothing where one writes."""
     given = question.report_options or question.options
     options = [question.label(option, code, voice.phrases) for option in given]
     if question.design is None:
-        return [], options or ["…………………………"]
+        return [], options
     if question.instructions is not None:
-        own = question.instructions
-        return [own if isinstance(own, str) else own[code]], options
+        return [_text(question.instructions, code)], options
     shown = (*question.options, *question.report_options)
     names = {option: question.label(option, code, voice.phrases) for option in shown}
     return device_words(_device(question), voice, names), options

@@ -11,9 +11,8 @@ def test_two_coins_in_plain_words() -> None:
     assert warner("3/4").describe() == (
         "If your answer is “yes”, we receive “yes” 3 times in 4; if it is “no”, we still receive “yes” 1 "
         "time in 4. Whatever we receive is at most 3 times as likely if the truth is one answer as if it is "
-        "another. So it proves no answer. Take two answers that seem equally likely: a guess between them is "
-        "right 50 times in 100. With what we receive, it is right up to 75 times in 100. Epsilon is at most "
-        "1.1."
+        "another. So it proves no answer. A guess between two answers that seem equally likely is right "
+        "50 times in 100; with what we receive, at most 75 times in 100. Epsilon is at most 1.1."
     )
 
 
@@ -32,7 +31,7 @@ def test_factor_and_epsilon_are_rounded_up_for_every_epsilon() -> None:
 
 
 def test_what_hangs_on_somebodys_ignorance_is_said() -> None:
-    said = "as long as nobody who sees the report can find out"
+    said = "nobody who sees the report can find out their answer to it"
     assert all(
         said in design.describe() for design in (crosswise("1/4"), triangular("1/4"), unrelated("1/2", "1/4"))
     )

@@ -20,11 +20,15 @@ from toolkit.survey.spec import Survey
 
 EPSILONS = (0.1, 0.5, 1.0, 2.0, 3.0, 3.01, 5.0, 9.2, 9.3, 13.0)
 FORBIDDEN = {
-    "en": r"can know|cannot know|nobody can learn|completely|100 % (safe|private)|no risk|Yes” always",
-    "de": r"wissen, was Ihre|wirkliche Antwort|kann .* wissen\.|malgenommen|anonymer Schein|Bericht",
-    "fr": r"par hasard|au hasard avant|fois plus probable|vous seul|les chercheurs|rapport\b| [;:?!»]|« ",
-    "es": r"puede saber|casi siempre|veces más probable|usted mismo|los investigadores|informe",
-    "ar": r"بالصدفة|الصدفة|رقمك|أضعاف|تقرير|استطلاع",
+    "en": r"can know|cannot know|nobody can learn|completely|100 % (safe|private)|no risk|Yes” always"
+    r"|no way to find|Nobody has said",
+    "de": r"wissen, was Ihre|wirkliche Antwort|kann .* wissen\.|malgenommen|anonymer Schein|Bericht"
+    r"|keinen Weg|Niemand hat gesagt",
+    "fr": r"par hasard|au hasard avant|fois plus probable|vous seul|les chercheurs|rapport\b| [;:?!»]|« "
+    r"|aucun moyen de|Personne n’a dit",
+    "es": r"puede saber|casi siempre|veces más probable|usted mismo|los investigadores|informe"
+    r"|no hay manera de|Nadie ha dicho",
+    "ar": r"بالصدفة|الصدفة|رقمك|أضعاف|تقرير|استطلاع|لا سبيل|لم يقل أحد",
 }
 """What was said once, and was untrue or read wrongly: language by language."""
 MARKS = re.compile(

@@ -79,22 +79,22 @@ def test_the_loss_is_what_whole_submissions_cost_by_enumeration() -> None:
 
 def test_the_total_is_told_as_odds_and_a_raised_ceiling_is_told() -> None:
     low, high = " ".join(told(cheated())), " ".join(told(agree("a", 2.0), agree("b", 2.0)))
-    assert "they can guess right at most 67 times in 100" in low  # 2 to 1
-    assert "more than this software allows" not in low
-    assert "they can guess right at most 99 times in 100" in high  # e**4 to 1 is 0.98201
-    assert "more than this software allows (96 times in 100) unless the researchers raise the limit" in high
+    assert "they can guess it right at most 67 times in 100" in low  # 2 to 1
+    assert "the researchers raised it" not in low
+    assert "they can guess it right at most 99 times in 100" in high  # e**4 to 1 is 0.98201
+    assert "This software has a limit (96 times in 100): the researchers raised it." in high
     proof, both = Question("x", "X?", design=mangat("1/2")), " ".join(told(cheated(), agree("a", 20.0)))
-    assert "There is no limit" in " ".join(told(proof))
+    assert "there is no limit" in " ".join(told(proof))
     assert "they can be almost certain of it" in both
 
 
 def test_the_limit_without_what_can_prove_an_answer_is_told() -> None:
     proof = Question("x", "X?", design=mangat("1/2"))
     assert (
-        "Leaving out “X?”, someone who guesses right 50 times in 100 can guess right at most 67"
+        "Leave out “X?”: then, after the rest, a guess that was right 50 times in 100 is right at most 67"
         in " ".join(told(cheated(), proof))
     )
-    assert "Leaving out" not in " ".join(told(proof)) + " ".join(told(proof, agree("a", 20.0)))
+    assert "Leave out" not in " ".join(told(proof)) + " ".join(told(proof, agree("a", 20.0)))
 
 
 def test_unprotected_questions_are_named() -> None:
@@ -123,7 +123,7 @@ def test_what_must_be_trusted_depends_on_who_randomizes() -> None:
 
 def test_a_question_that_hangs_on_somebodys_ignorance_says_so_where_a_person_answers_it() -> None:
     own = " ".join(told(Question("x", "X?", design=crosswise("1/4"), **PHYSICAL)))
-    assert "as long as nobody who sees what you send can find out that other answer" in own
+    assert "as long as nobody who sees what we receive can find out that other answer" in own
     assert "find out" not in " ".join(told(Question("x", "X?", design=crosswise("1/4")))) + " ".join(
         told(cheated(**PHYSICAL))
     )
@@ -178,7 +178,9 @@ def test_who_would_rather_not_say_is_told_what_that_means_in_this_design(paper: 
     assert hidden not in survey(*both, ceiling=9).consent_text(paper=paper), "together they may tell"
     without = survey(cheated()).consent_text(paper=paper)
     assert offered not in without
-    assert ("do not hand in the sheet" if paper else "stop before you send: then none of") in without
+    assert (
+        "do not hand in the sheet" if paper else "stop before you send: then no answer is sent"
+    ) in without
 
 
 def test_the_whole_text_has_the_consequence_then_own_words_then_odds_with_icons() -> None:

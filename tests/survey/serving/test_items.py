@@ -63,7 +63,6 @@ def test_screens_words_and_choices_follow_from_the_mode():
         ("note", {"en": interface(["en"])["en"][name]}) for name in notes
     ]
     assert {name for name, item in found.items() if item["choices"] is item["reports"]} == {"stolen", "paid"}
-    assert {name for name, item in found.items() if item["given"] == "you_tapped"} == {"stolen", "paid"}
     assert {name for name, item in found.items() if item.get("sends") == "we_would_send"} == {"practice"}
     assert [item["heading"] for item in found.values()] == ["practice", "check_title"] + ["question"] * 4
 
@@ -175,13 +174,32 @@ def test_neighbours_on_a_wheel_differ_in_colour_and_the_last_differs_from_the_fi
 
 def test_odds_that_everybody_was_told_before_are_folded_and_after_two_times_their_screen_is_left_out():
     again = [Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(4)]
-    found = items(*again)
+    found = items(*again, practice=False)
     kinds = {name: [kind for kind, _ in item["before"]][-1] for name, item in found.items() if name[0] == "q"}
     assert kinds == {"q0": "odds", "q1": "again", "q2": "again", "q3": "again"}
     assert [len(found[f"q{i}"]["screens"]) for i in range(4)] == [2, 2, 1, 1]
     some = Question("some", "Have you?", design=warner(p="3/4"), show_if={"work": ["yes"]})
-    found = items(WORK, some, CHEATED)
+    found = items(WORK, some, CHEATED, practice=False)
     assert [found[name]["before"][-1][0] for name in ("some", "cheated")] == ["odds", "odds"]
+
+
+def test_a_name_with_a_latin_letter_is_set_apart_in_arabic_so_that_the_number_behind_it_comes_last():
+    text = {"en": "Have you?", "ar": "هل؟"}
+    asked = Question("q", text, design=warner(p="3/4"))
+    made = content(Survey(text, [asked], consent=text, languages=("en", "ar")))["questions"][0]
+    assert made["reports"][1]["named"] == {"en": "B – “Yes”", "ar": "\u2067B – «\u2068نعم\u2069»\u2069"}
+
+
+def test_what_was_practised_is_told_by_then_if_its_odds_are_those_of_the_question():
+    found = items(*(Question(f"q{i}", "Have you?", design=warner(p="3/4")) for i in range(3)))
+    assert found["practice"]["before"][-1][0] == "odds"
+    assert [found[f"q{i}"]["before"][-1][0] for i in range(3)] == ["again"] * 3
+    assert [len(found[f"q{i}"]["screens"]) for i in range(3)] == [2, 1, 1]
+    guided = [Question(f"g{i}", "Have you?", design=warner(p="3/4"), mode="guided") for i in range(3)]
+    found = items(*guided, CHEATED, practice=False)
+    assert len(found["cheated"]["screens"]) == 2, "what chance has made of an answer was not shown yet"
+    weaker = items(CHEATED, Question("other", "Have you?", design=warner(p="2/3")))
+    assert [weaker[name]["before"][-1][0] for name in ("cheated", "other")] == ["again", "odds"]
 
 
 def test_the_steps_of_a_check_speak_of_a_trial_only_where_there_is_one():

@@ -39,8 +39,8 @@ def sentences(design: Any, voice: Voice, name: Name) -> list[str]:
     ...     print(sentence)
     If your answer is “yes”, we receive “yes” 2 times in 3; if it is “no”, we still receive “yes” 1 time in 3.
     Whatever we receive is at most 2 times as likely if the truth is one answer as if it is another. So it
-    proves no answer. Take two answers that seem equally likely: a guess between them is right 50 times in
-    100. With what we receive, it is right up to 67 times in 100.
+    proves no answer. A guess between two answers that seem equally likely is right 50 times in 100; with what
+    we receive, at most 67 times in 100.
     """
     if design.matrix is None:
         return [_DRAWN[design.name](design, voice), epsilon_bound(design.epsilon, voice)]

@@ -38,7 +38,7 @@ def promise(
     """
     voice = Voice(phrases(language, own))
     randomized = [question for question in questions if question.randomized]
-    end = [_stored(voice, randomized, check, access, paper), *_final(voice, withdrawal, paper)]
+    end = [_stored(questions, voice, check, access, paper), *_final(voice, withdrawal, paper)]
     if not randomized:
         return [voice.say("head_plain"), *end, *until(last, language, own)]
     paragraphs = [
@@ -122,7 +122,7 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
     modes = {"paper"} if paper else {question.mode for question in randomized}
     told = [voice.say(f"how_{mode}") for mode in ("auto", "guided", "physical", "paper") if mode in modes]
     hanging = any(map(hangs_on_somebody, randomized))
-    return " ".join([*told, *([voice.say("innocent")] if hanging else []), voice.say("before")])
+    return " ".join([*told, *([voice.say("innocent")] if hanging else [])])
 
 
 def _total(randomized: Sequence[Question], language: str, voice: Voice) -> str:
@@ -166,13 +166,16 @@ def _trust(randomized: Sequence[Question], voice: Voice) -> str:
     return " ".join([*told, *([voice.say("trust_self")] if "physical" in modes else [])])
 
 
-def _stored(voice: Voice, randomized: Sequence[Question], check: bool, access: str, paper: bool) -> str:
+def _stored(questions: Sequence[Question], voice: Voice, check: bool, access: str, paper: bool) -> str:
+    written = any(question.kind in ("text", "number") for question in questions)
     names = {
         "stored_paper": paper,
+        "ticks_paper": paper and not written,
+        "writes_paper": paper and written,
         "stored": not paper,
         "stored_check": check and not paper,
         f"stored_{access}": not paper,
-        "anchor": any(question.anchor is not None for question in randomized),
+        "anchor": any(question.anchor is not None for question in questions),
     }
     return " ".join(voice.say(name) for name, said in names.items() if said)
 

@@ -33,7 +33,7 @@ ASKING = frozenset(
             "most",
             "choose",
         ),
-        *("wrong_number", "sent_title", "you_answered", "you_tapped", "chance", "change", "try", "try_label"),
+        *("wrong_number", "sent_title", "you_answered", "chance", "change", "try", "try_label"),
         *("try_button", "review", "show", "send", "sending_title", "sending", "try_now", "thanks"),
         *("no_report", "try_again", "verify", "moment", "error", "none_of_these", "whole", "wrong_whole"),
         *("you_wrote", "two_ways", "orders"),

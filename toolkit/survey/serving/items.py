@@ -11,6 +11,7 @@ from typing import Any
 
 from toolkit.local.design import Design
 from toolkit.survey.consent.wheel import filled, wheel
+from toolkit.survey.language.text import right_to_left
 from toolkit.survey.question import LONGEST_ANSWER
 
 Words = Mapping[str, Mapping[str, str]]
@@ -27,26 +28,26 @@ _FEW = 8  # up to so many whole numbers are shown side by side; of more, one is 
 _SEEN = 2  # so often a screen shows what chance has made of an answer; then the odds are known
 
 
-def questions(shown: Sequence[Item], words: Words) -> list[Item]:
-    """The questions of a survey; a condition names the places of other questions."""
+def questions(shown: Sequence[Item], words: Words, intro: Sequence[Item] = ()) -> list[Item]:
+    """The questions of a survey, after an introduction; a condition names the places of other questions."""
     places = {question["name"]: place for place, question in enumerate(shown)}
     items = [_item(question, words, heading="question", sends="we_send") for question in shown]
-    told: list[Any] = []  # odds that everybody has met
+    met = list(intro)  # what everybody has met
     for item in items:
-        _fold(item, told.count(item["odds"]))
+        _fold(item, [other for other in met if other["odds"] == item["odds"]])
         if not item["show_if"]:
-            told.append(item["odds"])
+            met.append(item)
         item["show_if"] = [[places[name], codes] for name, codes in (item["show_if"] or {}).items()]
     return items
 
 
-def _fold(item: Item, times: int) -> None:
-    """Odds that were told before are there for whoever asks; what chance has made of an answer is shown a few
-    times, and for all questions before anything is sent.
+def _fold(item: Item, same: Sequence[Item]) -> None:
+    """Odds that were told before, in practice too, are there for whoever asks; what chance has made of an
+    answer is shown a few times, and for all questions before anything is sent.
     """
-    if times and item["odds"] is not None:
+    if same and item["odds"] is not None:
         item["before"] = [("again" if kind == "odds" else kind, text) for kind, text in item["before"]]
-    if times >= _SEEN:
+    if sum(len(other["screens"]) > 1 for other in same) >= _SEEN:
         item["screens"] = item["screens"][:1]
 
 
@@ -89,7 +90,6 @@ def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> I
         "choices": reports if tapped else options,
         "labels": _labels(shown, reports if tapped else options, words),
         "legend": _legend(shown, words),
-        "given": "you_tapped" if tapped else "you_answered",
         "screens": [f"ask:{name}", *([f"{_AFTER[mode]}:{name}"] if mode in _AFTER else [])],
         "odds": _odds(shown),
         "before": _before(shown, _texts(words, f"{mode}_note" if note is None else note)),
@@ -122,9 +122,14 @@ def _labels(shown: Item, choices: Sequence[Item], words: Words) -> list[Mapping[
 
 
 def _report(report: Item, place: int, words: Words) -> Item:
-    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it."""
+    """A "yes" that chance has made is no confession: a report is called B first, and “Yes” behind it. Set
+    apart as Arabic, a name that begins with a Latin letter does not turn the line round that it stands in.
+    """
     mark = string.ascii_uppercase[place] if place < 26 else str(place + 1)
-    named = {code: f"{mark} – {said}" for code, said in report["quoted"].items()}
+    named = {
+        code: f"\u2067{mark} – {said}\u2069" if right_to_left(code) else f"{mark} – {said}"
+        for code, said in report["quoted"].items()
+    }
     return {**report, "mark": mark, "named": named, "stopped": _texts(words, "stopped", at=mark)}
 
 

@@ -58,7 +58,7 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     practice, check = data.pop("practice"), data.pop("check")
     data["intro"] = [items.practice(practice, words)] if practice else []
     data["intro"] += [items.check(words)] if check else []
-    data["questions"] = items.questions(data["questions"], words)
+    data["questions"] = items.questions(data["questions"], words, data["intro"])
     data |= {
         "verify": items.verifying([*data["intro"], *data["questions"]]),
         "words": {code: {**_complete(said), **_marks(code, survey.words)} for code, said in words.items()},

@@ -9,7 +9,11 @@ const survey = JSON.parse(document.getElementById("survey").textContent);
 const kept = shelf(survey, "localStorage");
 const session = shelf(survey, "sessionStorage");
 const link = invitation();
-const app = { survey, next, go, speak, takePart, submit, body: () => app.sheet.body(token), keeps: kept.keeps() };
+const app = { survey, next, go, takePart, submit, body: () => app.sheet.body(token), keeps: kept.keeps() };
+app.speak = (code) => {
+  speak(code);
+  show(current);
+};
 app.sheet = sheet(survey, session, link); // another link is another person
 let consented, reviewed;
 let token; // what the report carries in token and blind mode
@@ -57,7 +61,6 @@ const part = (id, ...children) => fill(document.getElementById(id), children);
 function speak(code) {
   Object.assign(speech, { code, words: survey.words[code], title: survey.title });
   Object.assign(document.documentElement, { lang: code, dir: speech.words.direction });
-  show(current);
 }
 
 // The token of a link leaves the address bar at once: no history and no screenshot shows it.

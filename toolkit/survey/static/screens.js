@@ -37,7 +37,7 @@ const p = (words, kind) => make("p", { class: kind }, words);
 const note = (word) => p(say(word), "note");
 const lead = (word) => p(say(word), "lead");
 const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
-const back = (word) => button(word, () => history.back(), "quiet");
+const back = (word) => button(word, () => history.back(), "");
 const row = (...children) => make("div", { class: "row" }, ...children);
 const code = (words) => make("pre", { dir: "ltr" }, words);
 const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
@@ -108,11 +108,11 @@ function received(item, sent) {
   return bits && sent < 2 ? say(sent ? "yes" : "no") : figure(zero + step * sent, decimals);
 }
 
-function path(sheet, item) {
+function path(sheet, item, all) {
   const [answer, sent] = [sheet.answer(item), sheet.value(item)];
   return make("dl", {},
-    item.mode !== "plain" && fact(item.given, told(item, answer)),
-    item.mode === "auto" && fact("chance", say(item.reports.length ? item.reports[sent].stopped : "noise")),
+    item.mode === "auto" && fact("you_answered", told(item, answer)),
+    all && fact("chance", say(item.reports.length ? item.reports[sent].stopped : "noise")),
     fact(item.sends, received(item, sent)));
 }
 
@@ -167,7 +167,7 @@ export const screens = {
       item.heading === "practice" && p(say("practice"), "count"),
       heading(say("sent_title")),
       ...(reports.length ? [wheel(item, randomizer.weights[sheet.answer(item)], reports, sheet.draw(item)), key(reports)] : []),
-      make("div", { class: reports.length && "after" }, path(sheet, item), item.deniable && lead("deniable")),
+      make("div", { class: reports.length && "after" }, path(sheet, item, true), item.deniable && lead("deniable")),
       trial(item),
       note("no_reroll"),
       row(back("change"), button("next", next)),
@@ -276,7 +276,7 @@ function trial(item) {
     const bar = ([name, value]) => make("li", {}, name + ": " + value, make("progress", { max: 1000, value, "aria-hidden": true }));
     fill(result, Object.entries(counts).map(bar));
   };
-  const draw = [button("try_button", run, "quiet"), make("div", { role: "status" }, result)];
+  const draw = [button("try_button", run, ""), make("div", { role: "status" }, result)];
   return details("try", make("label", {}, say("try_label"), choose), ...draw, note("try_note"));
 }
 
@@ -291,7 +291,7 @@ function counted(item, sent) {
 }
 
 export function footer({ verify, code: program }, screen) {
-  if (screen === "sending") return button("try_now", () => dispatchEvent(new Event("trynow")), "quiet");
+  if (screen === "sending") return button("try_now", () => dispatchEvent(new Event("trynow")), "");
   if (screen === "end") return null;
   return details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p(say("program")), code(program));
 }
