@@ -64,12 +64,24 @@ def test_slides_have_all_prose_no_solution_and_ask_nothing_of_a_network(number):
 
 @pytest.mark.parametrize(
     "text",
-    [r"\tfrac13\,x", r"\sqrt n", r"\underbrace{\frac{x}{n}}_{\text{who}}", r"\Pr[A] \le e^{\varepsilon}"],
+    [
+        r"\tfrac13\,x",
+        r"\frac1n \ell, \frac\lambda2, \frac5{16}, \operatorname{argmin}",
+        r"\sqrt n",
+        r"\underbrace{\frac{x}{n}}_{\text{who}}",
+        r"\Pr[A] \le e^{\varepsilon}",
+    ],
 )
 def test_a_formula_becomes_a_picture_whose_words_are_the_formula(text):
     drawn = made("slides").formula(text)
     assert drawn.startswith(f'<img alt="{text}"')
     assert made("slides").formula(r"\nosuchthing x") == r"<code>\nosuchthing x</code>"
+
+
+def test_a_formula_may_end_on_the_next_line_and_none_spans_a_paragraph():
+    page = made("slides")._rendered("odds of $e^{-\\varepsilon\\,\nx}$ at most 3 $\n\nor 4 $")
+    assert page.count("<img alt=") == 1
+    assert page.count("$") == 2
 
 
 def test_cards_have_the_odds_of_the_designs_that_the_tally_names():
