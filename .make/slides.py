@@ -44,12 +44,14 @@ addEventListener("keydown", ({ key }) => {
 });
 tell();
 """
-_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$([^$\n]+?)\$", re.DOTALL)
+_FORMULA = re.compile(r"\$\$(.+?)\$\$|\$((?:[^$\n]|\n(?!\n))+?)\$", re.DOTALL)  # a line may end within one
 _SIZE = 15
 # What TeX takes and matplotlib does not, in the words that both take.
 _PLAIN = (
     (r"\\[td]frac", r"\\frac"),
-    (r"\\frac(\d)(\d)", r"\\frac{\1}{\2}"),
+    (r"\\frac\s*(\\[A-Za-z]+|\w)\s*(\\[A-Za-z]+|\w)", r"\\frac{\1}{\2}"),
+    (r"\\frac(\w)\{", r"\\frac{\1}{"),
+    (r"\\operatorname\b", r"\\mathrm"),
     (r"\\(sqrt|mathrm)\s*([A-Za-z0-9])", r"\\\1{\2}"),
     (r"\\(le|ge)\b", r"\\\1q"),
     (r"\\lim\b", r"\\mathrm{lim}"),

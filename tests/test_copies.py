@@ -17,15 +17,18 @@ FOLDER = ROOT / "notebooks"
 KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
 WORKED = """
 import json, sys
-said, names = [], {}
-for cell in json.load(sys.stdin):
-    try:
-        exec(cell, names)
-    except Exception as error:
-        said.append(type(error).__name__)
-    else:
-        said.append(repr(names.get("reply", "")) if "reply = check(" in cell else "ran")
-print(json.dumps(said))
+told = []
+for cells in json.load(sys.stdin):
+    said, names = [], {}
+    for cell in cells:
+        try:
+            exec(cell, names)
+        except Exception as error:
+            said.append(type(error).__name__)
+        else:
+            said.append(repr(names.get("reply", "")) if "reply = check(" in cell else "ran")
+    told.append(said)
+print(json.dumps(told))
 """
 
 
@@ -81,29 +84,18 @@ def test_a_teachers_copy_is_the_notebooks_as_they_are_with_the_key(copies):
     assert (copies / "teacher" / "notebooks" / "teaching" / "answers.toml").exists()
 
 
-def worked(copies, number, answer_of, written):
-    """What each cell of a student's copy says, with answers put in and functions written or not."""
+def filled_in(copies, number, answer_of, written):
+    """The code of a student's copy by cell, with answers put in and functions written or not."""
     mine = {cell.id: cell.source for cell in cells(ROOT, number)}
-    sources, ids = [], []
+    sources = {}
     for cell in cells(copies / "student", number):
         if cell.cell_type == "code":
             source = mine[cell.id] if tagged(cell, "yours") and written else cell.source
             if tagged(cell, "answer"):
                 (name,) = re.findall(r'check\("([\d.]+)"', source)
                 source = f"answer = {answer_of(name)!r}\nreply = check({name!r}, answer)"
-            sources.append(source)
-            ids.append(cell.id)
-    environment = os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
-    told = subprocess.run(
-        [sys.executable, "-c", WORKED],
-        input=json.dumps(sources),
-        cwd=copies / "student" / "notebooks",
-        env=environment,
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return dict(zip(ids, json.loads(told.stdout), strict=True))
+            sources[cell.id] = source
+    return sources
 
 
 def right(name):
@@ -111,17 +103,39 @@ def right(name):
     return tuple(part[0] if isinstance(part, list) else part for part in parts)
 
 
+@pytest.fixture(scope="module")
+def worked(copies):
+    """What each cell of a copy says: worked through, and left open with nonsense for answers; in one process,
+    for time.
+    """
+    runs = [filled_in(copies, "03", right, written=True)]
+    runs.append(filled_in(copies, "03", lambda _: "nonsense", written=False))
+    environment = os.environ | {"MPLBACKEND": "agg", "PYTHONPATH": str(ROOT), "OPENBLAS_NUM_THREADS": "1"}
+    told = subprocess.run(
+        [sys.executable, "-c", WORKED],
+        input=json.dumps([list(run.values()) for run in runs]),
+        cwd=copies / "student" / "notebooks",
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return [
+        dict(zip(run, said, strict=True)) for run, said in zip(runs, json.loads(told.stdout), strict=True)
+    ]
+
+
 @pytest.mark.slow
-def test_a_students_copy_that_is_worked_through_runs_to_the_end_and_every_answer_is_right(copies):
-    said = worked(copies, "03", right, written=True)
+def test_a_students_copy_that_is_worked_through_runs_to_the_end_and_every_answer_is_right(worked):
+    said, _ = worked
     answers = {cell: reply for cell, reply in said.items() if re.fullmatch(r"answer-\d", cell)}
     assert set(answers.values()) == {f"03.{n}: right." for n in range(1, 5)}
     assert {reply for cell, reply in said.items() if cell not in answers} == {"ran"}
 
 
 @pytest.mark.slow
-def test_what_is_left_open_or_answered_with_nonsense_is_told_where_it_stands(copies):
-    said = worked(copies, "03", lambda _: "nonsense", written=False)
+def test_what_is_left_open_or_answered_with_nonsense_is_told_where_it_stands(worked):
+    _, said = worked
     failed = [cell for cell, reply in said.items() if reply.endswith("Error")]
     assert failed == ["my-warner-agrees", "my-estimate-agrees"]
     assert "right." not in " ".join(reply for cell, reply in said.items() if re.fullmatch(r"answer-\d", cell))

@@ -3,6 +3,8 @@ nbval.
 """
 
 import ast
+import copy
+import functools
 import itertools
 import re
 import shutil
@@ -17,26 +19,31 @@ import psutil
 import pytest
 from nbclient import NotebookClient
 
-from freeze import KERNEL, freeze
+from freeze import KERNEL, WIDGET, freeze
 from toolkit.survey.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
 NOTEBOOKS = sorted(FOLDER.glob("*.ipynb"))
 STRICT = FOLDER.parent / ".make" / "nbval_strict.py"  # a plugin of `make test`
 KEY = tomllib.loads((FOLDER / "teaching" / "answers.toml").read_text(encoding="utf-8"))
-CHECKED = {name[:2] for name in KEY}  # notebooks whose exercises have a key
 BITS = re.compile(r"iVBORw0KGgo[A-Za-z0-9+/=]+")  # of a PNG
 MACHINE = re.compile(r"0x[0-9a-f]{6,}|/(?:home|root|tmp|Users|work)/|ipykernel_|\b\d\d:\d\d:\d\d\b|model_id")
 
 
 def pytest_generate_tests(metafunc):
-    if "path" in metafunc.fixturenames and "freezing" not in metafunc.function.__name__:
+    if "path" in metafunc.fixturenames:
         metafunc.parametrize("path", NOTEBOOKS, ids=[path.stem for path in NOTEBOOKS])
+
+
+@functools.cache
+def book(path):
+    """A notebook, read once for all tests: none of them changes it."""
+    return nbformat.read(path, as_version=4)
 
 
 @pytest.fixture
 def cells(path):
-    return nbformat.read(path, as_version=4).cells
+    return book(path).cells
 
 
 def code_of(cells):
@@ -71,13 +78,12 @@ def test_the_first_cell_has_the_title_and_says_what_you_will_do(cells):
     assert "**What you will do**" in cells[0].source
 
 
-def test_code_cells_are_short_and_narrow(path, cells):
+def test_code_cells_are_short_and_narrow(cells):
     """Imports aside, which are as many as they are."""
     sizes = [len(lines_of(cell)) for cell in code_of(cells)[1:]]
     assert max(sizes) <= 12
     assert statistics.median(sizes) <= 5
-    if path.stem[:2] in CHECKED:
-        assert [line for cell in code_of(cells) for line in lines_of(cell) if len(line) > 88] == []
+    assert [line for cell in code_of(cells) for line in lines_of(cell) if len(line) > 88] == []
 
 
 def test_code_prints_nothing_defines_nothing_and_imports_at_the_top_only(cells):
@@ -103,7 +109,7 @@ def test_what_the_student_writes_is_one_short_function_that_the_next_cell_holds_
 @pytest.mark.parametrize("number", ["01", "02", "03", "07"])
 def test_in_the_notebooks_of_the_ideas_the_student_writes_one_down(number):
     (path,) = FOLDER.glob(f"{number}_*.ipynb")
-    cells = nbformat.read(path, as_version=4).cells
+    cells = book(path).cells
     assert any("yours" in cell.metadata.get("tags", []) for cell in cells)
 
 
@@ -152,7 +158,7 @@ def test_every_picture_has_words_for_those_who_do_not_see_it(cells):
 
 
 def test_the_randomized_response_notebook_shows_pictures_a_table_and_the_explorer():
-    bundles = bundles_of(nbformat.read(FOLDER / "03_randomized_response.ipynb", as_version=4).cells)
+    bundles = bundles_of(book(FOLDER / "03_randomized_response.ipynb").cells)
     assert sum("<Picture" in data["text/plain"] for data in bundles) >= 5
     assert sum("text/html" in data for data in bundles) >= 5
 
@@ -183,10 +189,11 @@ def test_it_ends_with_exercises_and_with_what_is_behind_it(cells):
 
 def test_every_exercise_has_a_cell_for_the_answer_and_a_check(path, cells):
     for place, cell in enumerate(cells):
-        if "<details>" in cell.source and path.stem[:2] in CHECKED:
+        if "<details>" in cell.source:
             answer = cells[place - 1]
             (name,) = re.findall(r'check\("([\d.]+)", answer\)$', answer.source)
             assert name.startswith(path.stem[:2])
+            assert name in KEY
             assert answer.metadata == {"tags": ["answer"]}
             assert answer.source.startswith("answer = ...  # ")
             assert "no answer yet" in answer.outputs[0].data["text/plain"]
@@ -218,8 +225,7 @@ def test_what_is_a_test_rather_than_a_lesson_is_folded_and_shows_nothing(cells):
 
 
 def test_each_notebook_leads_to_the_next(path, cells):
-    names = [each.name for each in NOTEBOOKS]
-    if path.name != names[-1] and path.stem[:2] in CHECKED:
+    if path != NOTEBOOKS[-1]:
         assert re.search(r"\]\(\d\d_[a-z_]+\.ipynb\)", cells[-1].source)
         assert re.search(r"\b[Nn]ext\b", cells[-1].source)
 
@@ -233,7 +239,7 @@ def test_outputs_tell_nothing_of_the_machine_the_time_or_the_run(path, cells):
     for data in bundles_of(cells):
         assert "application/vnd.jupyter.widget-view+json" not in data
         assert [found for text in data.values() for found in MACHINE.findall(BITS.sub("", str(text)))] == []
-    metadata = nbformat.read(path, as_version=4).metadata
+    metadata = book(path).metadata
     assert set(metadata) == {"kernelspec", "language_info"}
     assert metadata.language_info == {"name": "python"}
 
@@ -257,83 +263,113 @@ def test_the_folders_readme_lists_every_notebook():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(
-    "path",
-    [FOLDER / "00_start_here.ipynb", FOLDER / "08_collecting_answers.ipynb"],
-    ids=["explorer", "server"],
-)
-def test_freezing_again_changes_no_byte_and_gives_what_is_saved(path, tmp_path):
-    """Of two notebooks, for time: nbval compares the outputs of all. Pixels may differ between machines
+def test_freezing_again_changes_no_byte_and_gives_what_is_saved(tmp_path):
+    """Of one notebook, for time: nbval compares the outputs of all. Pixels may differ between machines
     (fonts, compression), so against the saved file pictures are left out.
     """
-    shutil.copytree(FOLDER.parent / "data", tmp_path / "data")
-    copy = tmp_path / "notebooks" / path.name
-    copy.parent.mkdir()
-    shutil.copy(path, copy)
-    freeze(copy)
-    first = copy.read_bytes()
-    freeze(copy)
-    assert copy.read_bytes() == first
+    path = FOLDER / "00_start_here.ipynb"
+    place = tmp_path / path.name
+    shutil.copy(path, place)
+    freeze(place)
+    first = place.read_bytes()
+    freeze(place)
+    assert place.read_bytes() == first
     assert without_pictures(first.decode()) == without_pictures(path.read_text(encoding="utf-8"))
 
 
+LEFT = """\
+from pathlib import Path
+from toolkit import Question, Survey, collect, warner
+from toolkit.survey.background import servers
+survey = Survey("Exams", [Question("cheated", "Have you?", design=warner(p="3/4"))], consent="Stop.")
+collector = collect(survey, database="sqlite:///left.db", watch=False)
+written = Path("pid").write_text(str(servers()[0].pid))"""
+
+
+@pytest.fixture(scope="module")
+def compared(tmp_path_factory):
+    """What nbval says of four notebooks, as `make test` asks it, and the folder in which it ran."""
+    folder = tmp_path_factory.mktemp("compared")
+    shutil.copy(STRICT, folder / "conftest.py")
+    (folder / "pytest.ini").write_text("[pytest]\n")
+    books = {"good": ("1 + 1", 1, "2"), "tampered": ("1 + 1", 1, "3"), "stripped": ("1 + 1", None, None)}
+    for name, (source, count, text) in {**books, "left": (LEFT, 1, None)}.items():
+        cell = nbformat.v4.new_code_cell(source, execution_count=count)
+        data = [{"text/plain": text}] if text else []
+        cell.outputs = [nbformat.v4.new_output("execute_result", one, execution_count=count) for one in data]
+        made = nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL})
+        nbformat.write(made, folder / f"{name}.ipynb")
+    options = ["--nbval", "--continue-on-collection-errors", "-p", "no:cacheprovider", str(folder)]
+    command = [sys.executable, "-m", "pytest", *options]
+    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False).stdout, folder
+
+
 @pytest.mark.slow
-def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(tmp_path):
+def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(compared):
     """The guard in .make/nbval_strict.py is there because nbval alone lets the third of these pass."""
-    shutil.copy(STRICT, tmp_path / "conftest.py")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    for name, count, text in (("good", 1, "2"), ("tampered", 1, "3"), ("stripped", None, None)):
-        cell = nbformat.v4.new_code_cell("1 + 1", execution_count=count)
-        cell.outputs = (
-            [nbformat.v4.new_output("execute_result", {"text/plain": text}, execution_count=count)]
-            if text
-            else []
-        )
-        nbformat.write(
-            nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL}),
-            tmp_path / f"{name}.ipynb",
-        )
-    command = [
-        sys.executable,
-        "-m",
-        "pytest",
-        "--nbval",
-        "--continue-on-collection-errors",
-        "-p",
-        "no:cacheprovider",
-        str(tmp_path),
-    ]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
-    assert "1 failed, 1 passed, 1 error" in said
+    said, _ = compared
+    assert "1 failed, 2 passed, 1 error" in said
     assert "stripped.ipynb must be run top to bottom in a fresh kernel" in said
     assert "FAILED tampered.ipynb" in said
 
 
-ALIVE = {
-    "05_choosing_a_budget": "ledger.remaining.epsilon > 0",
-    "08_collecting_answers": "collector.status().serving and collector.status().state == 'open'",
-}
+@pytest.mark.slow
+def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(compared):
+    """nbval kills its kernels; the plugin ends what they left."""
+    _, folder = compared
+    assert not runs(int((folder / "pid").read_text()))
 
 
-def run_all(path, last):
-    """Run a notebook in a folder of its own, then one more cell; what that cell shows."""
-    notebook = nbformat.read(path, as_version=4)
-    notebook.cells.append(nbformat.v4.new_code_cell(last))
-    NotebookClient(
-        notebook, timeout=300, kernel_name="python3", resources={"metadata": {"path": str(path.parent)}}
-    ).execute()
-    return notebook.cells[-1].outputs[0].data["text/plain"]
+def done(path, **settings):
+    """The names of a notebook after its last cell, run as plain Python, with other values of some."""
+    names = {}
+    for cell in code_of(book(path).cells):
+        source = cell.source
+        for name, value in settings.items():
+            source = re.sub(rf"^{name} = \S+", f"{name} = {value}", source, flags=re.MULTILINE)
+        exec(compile(source, f"cell {cell.id}", "exec"), names)  # noqa: S102 — cells of this repository
+    return names
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ALIVE)
-def test_what_a_live_widget_shows_is_still_alive_when_a_reader_comes_after_run_all(
-    name, tmp_path, monkeypatch
+def test_a_ledger_that_is_shown_has_something_left_when_a_reader_comes_after_run_all(monkeypatch):
+    monkeypatch.chdir(FOLDER)
+    assert done(FOLDER / "05_choosing_a_budget.ipynb")["ledger"].remaining.epsilon > 0
+
+
+@pytest.mark.slow
+def test_a_collection_that_is_shown_is_open_after_run_all_and_its_server_ends_with_the_kernel(
+    tmp_path, monkeypatch
 ):
-    """And a server ends with the kernel: none is left behind."""
+    """In the same run: what it shows is what is saved, but for pixels."""
     monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
-    assert run_all(FOLDER / f"{name}.ipynb", ALIVE[name]) == "True"
+    saved = book(FOLDER / "08_collecting_answers.ipynb")
+    run = copy.deepcopy(saved)
+    run.cells.append(nbformat.v4.new_code_cell("[collector.status().serving, collector.status().state]"))
+    place = {"metadata": {"path": str(FOLDER)}}
+    NotebookClient(run, timeout=300, kernel_name="python3", record_timing=False, resources=place).execute()
+    assert run.cells.pop().outputs[0].data["text/plain"] == "[True, 'open']"
     assert servers() == []
+    assert told(run.cells) == told(saved.cells)
+
+
+def told(cells):
+    """What outputs say, without pixels and without what lives in a browser only."""
+    return [
+        {kind: without_pictures(str(text)) for kind, text in data.items() if kind != WIDGET}
+        for data in bundles_of(cells)
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("people", [3, 9])
+def test_a_class_below_ten_sees_its_estimate_when_the_last_has_answered(people, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+    names = done(FOLDER / "15_a_class_answers.ipynb", PEOPLE=people)
+    names["collector"].close()
+    assert (names["survey"].minimum, names["survey"].step) == (people, people)
+    assert [reports for reports, *_ in names["view"].grown] == [people]
+    assert len(names["reports"]) == people
 
 
 def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
@@ -355,32 +391,6 @@ def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
                 and "watch=False" not in cell.source
             ):
                 shown.add(ast.unparse(node.targets[0]))
-
-
-@pytest.mark.slow
-def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(tmp_path):
-    """nbval kills its kernels; the plugin ends what they left."""
-    shutil.copy(STRICT, tmp_path / "conftest.py")
-    (tmp_path / "pytest.ini").write_text("[pytest]\n")
-    lines = [
-        "from pathlib import Path",
-        "from toolkit import Question, Survey, collect, warner",
-        "from toolkit.survey.background import servers",
-        (
-            'survey = Survey("Exams", [Question("cheated", "Have you?", design=warner(p="3/4"))], '
-            'consent="Stop.")'
-        ),
-        'collector = collect(survey, database="sqlite:///left.db", watch=False)',
-        'written = Path("pid").write_text(str(servers()[0].pid))',
-    ]
-    cell = nbformat.v4.new_code_cell("\n".join(lines), execution_count=1)
-    nbformat.write(
-        nbformat.v4.new_notebook(cells=[cell], metadata={"kernelspec": KERNEL}), tmp_path / "left.ipynb"
-    )
-    command = [sys.executable, "-m", "pytest", "--nbval", "-p", "no:cacheprovider", str(tmp_path)]
-    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
-    assert "1 passed" in said
-    assert not runs(int((tmp_path / "pid").read_text()))
 
 
 def runs(pid):
@@ -413,7 +423,7 @@ def test_the_map_of_the_lectures_leads_to_headings_that_exist():
     headings = {
         path.stem[:2]: [
             line.lstrip("# ")
-            for cell in nbformat.read(path, as_version=4).cells
+            for cell in book(path).cells
             for line in cell.source.splitlines()
             if cell.cell_type == "markdown" and line.startswith("#")
         ]

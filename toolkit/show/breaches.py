@@ -59,7 +59,7 @@ def roc_curves(curves: Mapping[str, Roc], *, epsilon: float | None = None, ax: A
     >>> from toolkit.attacks.membership import roc
     >>> roc_curves({"mean": roc([3, 2], [1, 2])}, epsilon=1)
     <Picture: members found against false alarms: mean area 0.88; with epsilon 1 no attack has an advantage
-    above 46 %>
+    above 47 %>
     """
     ax = axes(ax, width=5.2, height=4.4)
     grid = np.linspace(0, 1, 201)
@@ -70,7 +70,8 @@ def roc_curves(curves: Mapping[str, Roc], *, epsilon: float | None = None, ax: A
         ax.fill_between(
             grid, ceiling, 1, color=GREY, alpha=0.22, linewidth=0, label=f"ruled out by ε = {epsilon:g}"
         )
-        limit = f"; with epsilon {epsilon:g} no attack has an advantage above {percent(advantage(epsilon))}"
+        most = percent(np.ceil(100 * advantage(epsilon) - 1e-9) / 100)  # a limit, so rounded up
+        limit = f"; with epsilon {epsilon:g} no attack has an advantage above {most}"
     for (name, curve), (colour, dash, _) in zip(curves.items(), cycle(_LOOKS)):
         label = f"{name} (area {curve.area:.2f})"
         ax.plot(curve.false_alarms, curve.hits, color=colour, linestyle=dash, linewidth=2.2, label=label)

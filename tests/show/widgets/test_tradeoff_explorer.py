@@ -84,10 +84,10 @@ def test_the_sentences_of_the_first_setting(explorer):
     }
 
 
-def test_a_margin_beyond_all_shares_is_told_as_100_points():
+def test_a_margin_beyond_all_shares_is_told_as_100_points_or_more():
     row = tradeoff_row(0.1, 100, 0.5, 0.03)
     assert row["margins"]["local"] > 1
-    assert reading({"local": "{local}"}, row) == {"local": "100"}
+    assert reading({"local": "{local}"}, row) == {"local": "100 or more"}
 
 
 def test_half_the_epsilon_needs_about_four_times_the_people_locally():

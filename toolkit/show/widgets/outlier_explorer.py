@@ -155,7 +155,7 @@ def reading(table: dict[str, Any], row: dict[str, Any]) -> dict[str, str]:
         values
         | noise
         | {
-            "salary": f"{row['salary']:.4g}",
+            "salary": f"{row['salary']:,.4g}",
             "epsilon": f"{row['epsilon']:.4g}",
             "mean_moved": figure(moved[0], 1),
             "median_moved": figure(moved[3], 1),

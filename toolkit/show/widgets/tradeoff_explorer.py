@@ -226,8 +226,8 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
 
 
 def _points(margin: float) -> str:
-    """A margin in points; shares have none above 100."""
-    return "100" if margin >= 100 else figure(margin, 1 if margin >= 1 else 2)
+    """A margin in points; shares do not tell those above 100 apart."""
+    return "100 or more" if margin >= 100 else figure(margin, 1 if margin >= 1 else 2)
 
 
 def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> Figure:

@@ -36,13 +36,15 @@ def bound(factor: float) -> str:
 
 
 def chance(percent: float) -> str:
-    """A chance in per cent that is never rounded to impossible or to certain.
+    """A chance in per cent that is never rounded to impossible or to certain; below 2 with a decimal.
 
-    >>> chance(0.02), chance(14.2857), chance(99.97)
-    ('under 0.1', '14', '99.9')
+    >>> chance(0.02), chance(1), chance(1.1), chance(14.2857), chance(99.97)
+    ('under 0.1', '1', '1.1', '14', '99.9')
     """
     if 0 < percent < 0.1:
         return "under 0.1"
+    if percent < 2:
+        return figure(percent, 1).removesuffix(".0")
     return figure(math.floor(10 * percent) / 10, 1) if 99.5 <= percent < 100 else figure(percent, 0)
 
 

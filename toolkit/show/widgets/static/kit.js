@@ -23,9 +23,10 @@ export function bound(factor) {
   return figure(Math.ceil(factor * 10 ** decimals - 1e-9) / 10 ** decimals, decimals);
 }
 
-/** A chance in per cent that is never rounded to impossible or to certain. */
+/** A chance in per cent that is never rounded to impossible or to certain; below 2 with a decimal. */
 export function chance(percent) {
   if (percent > 0 && percent < 0.1) return "under 0.1";
+  if (percent < 2) return figure(percent, 1).replace(/\.0$/, "");
   return percent >= 99.5 && percent < 100 ? figure(Math.floor(10 * percent) / 10, 1) : figure(percent, 0);
 }
 

@@ -7,7 +7,7 @@ const SHORT = ["mean", "trimmed", "huber", "median"];
 
 /** Everything shown for one setting: the numbers, and the sentences that Python worded. */
 export function reading(table, row) {
-  const values = { salary: String(Number(row.salary.toPrecision(4))), epsilon: String(Number(row.epsilon.toPrecision(4))) };
+  const values = { salary: Number(row.salary.toPrecision(4)).toLocaleString("en-US", { maximumFractionDigits: 4 }), epsilon: String(Number(row.epsilon.toPrecision(4))) };
   SHORT.forEach((name, i) => {
     values[name] = figure(row.values[i], 1);
     values[`${name}_noise`] = figure(row.noise[i], 2);

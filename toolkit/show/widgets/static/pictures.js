@@ -93,7 +93,7 @@ export function intervals({ names, kinds, middle, reaches, label, from = 0, to =
  * Axes for curves: `x` and `y` are { from, to, log?, ticks: [{ at, text }] }, `unit` stands at the top of the upright axis.
  * `line(kind)`, `dot(kind)` and `drop()` add what a widget then moves with `trace`, `put` and `fall`.
  */
-export function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, width = 300 }) {
+export function chart({ x, y, unit = "", height = 92, headroom = 16, left = 34, width = 300 }) {
   const bottom = height + headroom;
   const across = scale({ ...x, start: left, end: left + width });
   const up = scale({ ...y, start: bottom, end: bottom - height });
@@ -101,7 +101,7 @@ export function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, 
   const frame = svg("path", { d: `M${left},${bottom - height} V${bottom} H${left + width}`, class: "axis" });
   const heights = y.ticks.map(({ at, text }) => tick("end", left - 5, up(at) + 4, text));
   const widths = x.ticks.map(({ at, text }) => tick("middle", across(at), bottom + 14, text));
-  const title = svg("text", { x: left + 6, y: headroom > 12 ? headroom - 5 : headroom + 2, class: "tick" }, unit);
+  const title = svg("text", { x: left + 6, y: headroom - 7, class: "tick" }, unit);
   const element = picture(bottom + 18, frame, title, ...heights, ...widths);
   const add = (shape) => element.appendChild(shape);
   const notes = new Map();
@@ -125,8 +125,9 @@ export function chart({ x, y, unit = "", height = 92, headroom = 12, left = 34, 
       set(dot, { cx: across(a), cy: up(b), "data-beyond": beyond });
       if (beyond && !notes.has(dot)) notes.set(dot, add(svg("text", { class: "tick beyond" })));
       if (!notes.has(dot)) return;
-      const below = b > y.to ? 17 : 4; // at the upper edge stands the unit
-      set(notes.get(dot), { x: across(a) + (right ? -9 : 9), y: up(b) + below, "text-anchor": right ? "end" : "start" });
+      const beside = { x: across(a) + (right ? -9 : 9), y: up(b) + 4, "text-anchor": right ? "end" : "start" };
+      const above = { x: left + width, y: headroom - 7, "text-anchor": "end" }; // at the upper edge curves would cross it
+      set(notes.get(dot), b > y.to ? above : beside);
       write(notes.get(dot), beyond);
     },
     fall: (line, a, b) => set(line, { x1: across(a), x2: across(a), y1: up(b) }),

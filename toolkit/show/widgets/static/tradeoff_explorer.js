@@ -6,9 +6,9 @@ import { chart, niceAbove, picture, scale } from "./pictures.js";
 const WAYS = ["direct", "central", "shuffled", "local"];
 const KINDS = { direct: "directly", central: "central", shuffled: "shuffled", local: "local" }; // classes that give colours
 
-/** A margin in points; shares have none above 100. */
+/** A margin in points; shares do not tell those above 100 apart. */
 function points(margin) {
-  return margin >= 100 ? "100" : figure(margin, margin >= 1 ? 1 : 2);
+  return margin >= 100 ? "100 or more" : figure(margin, margin >= 1 ? 1 : 2);
 }
 
 /** The sentences of one setting, with the words of Python. */
