@@ -40,10 +40,17 @@ def test_a_linear_outcome_has_the_reference_fit() -> None:
     assert fit.labels == ("Intercept", "female", "age10", "forced")
     assert np.allclose(fit.value, [2.03684695, -0.04570949, 0.20967812, 0.88477830], atol=2e-8)
     assert abs(np.log(fit.sigma) + 0.02143179) < 1e-8
+    assert abs(fit.sigma - 0.97879624) < 1e-8
     assert np.allclose(fit.truth.value, [-1.03894983, 0.37476673, -0.25851709], atol=2e-8)
     assert abs(fit.log_likelihood + 5006.70981177) < 1e-7
     assert np.allclose(fit.se, [0.03642395, 0.04461124, 0.01291773, 0.07106700], rtol=1e-6)
     assert np.allclose(fit.truth.se, [0.10923425, 0.14401232, 0.04123070], rtol=1e-6)
+    rows = read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse")
+    model = MixtureModel(
+        np.array(rows.columns), rows.truths.matrix, rows.seen, rows.outcome, FAMILIES["linear"], rows.people
+    )
+    at = np.concatenate([fit.value, [np.log(fit.sigma)], fit.truth.value])
+    assert np.sqrt(np.linalg.inv(model.observed(at))[4, 4]) == pytest.approx(0.01737128, rel=1e-6)
     assert abs(predictor(FORMULA, DATA, DESIGNS, se="opg").se[3] - 0.07317920) < 1e-7
     columns = np.column_stack([np.ones(2400), DATA.female, DATA.age10, DATA.forced])
     raw = np.linalg.lstsq(columns, DATA.outcome, rcond=None)[0][3]
