@@ -36,10 +36,10 @@ def test_planned_errors_are_those_that_the_analysis_estimates() -> None:
 
 
 def test_the_power_of_a_short_list_is_that_of_all_answers_enumerated() -> None:
-    """One other item, held by half; 12 people a list, a share of .8 told from 0: every tally of both lists.
+    """One other item, held by half; 14 people a list, a share of .8 told from 0: every tally of both lists.
     Answers of 0, 1 and 2 are not normal: 1 % of power is what the approximation is off by.
     """
-    n, level, share = 12, 0.95, 0.8
+    n, level, share = 14, 0.95, 0.8
     planned = plan_list_experiment((0.5,), prevalence=0, detect=share, n=n)
     short, long = law_of_counts((0.5,)), law_of_counts((0.5, share))
     total = 0.0
