@@ -91,6 +91,9 @@ def test_where_a_share_is_not_above_zero_the_posterior_speaks() -> None:
     assert 0.8 < low < phi.value < high <= 1
     assert odds.interval().low > 20
     assert phi.interval().method == "bayes"
+    assert phi.method == "forced × warner design, phi the median of its posterior"
+    assert "unbiased" not in odds.method
+    assert FOUND.phi().method == "forced × warner design, phi by the delta method"
     assert "flat prior" in phi.notes[0]
     with pytest.raises(ValueError, match="a posterior alone"):
         phi.test()

@@ -209,6 +209,7 @@ BAD = {
         lambda: estimates(DATA, {"age": DIE}),
         r"\(no, yes\), got 2,\d\d\d of 2,400 rows with something else",
     ),
+    "a group by number": (lambda: estimates(DATA, {"forced": DIE}, by=1), "names of columns, got int"),
     "no frame": (lambda: estimates([1, 0], {"report": DIE}), "must be a frame of pandas, polars"),
     "no sample": (lambda: estimates(DATA, {"forced": DIE}, sample=DATA.weight), "`sample` must be a Sample"),
     "other rows": (

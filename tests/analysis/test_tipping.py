@@ -66,5 +66,7 @@ def test_what_has_no_two_answers_is_refused() -> None:
         tipping_point(kuk("4/5", "1/5", draws=2).estimate_counts([5, 5, 5]))
     with pytest.raises(ValueError, match="shape"):
         tipping_point(DIE.estimate_counts([5, 5]), design=kuk("4/5", "1/5", draws=2))
+    with pytest.raises(TypeError, match="must be an Estimate, got float"):
+        tipping_point(0.2)
     with pytest.raises(ValueError, match="between 0 and 1"):
         tipping_point(DIE.estimate_counts([5, 5]), 2)

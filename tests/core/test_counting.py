@@ -46,3 +46,14 @@ def test_rows_are_counted_with_what_is_missing(engine):
 
 def test_numbers_come_before_texts():
     assert sorted([("b",), (2,), ("a",)], key=in_order) == [(2,), ("a",), ("b",)]
+
+
+def test_columns_may_have_any_name():
+    frame = pd.DataFrame({"number of people": ["a", "b", "a"], "number of people ": [1, 1, 1]})
+    assert counted(frame, "number of people ", ["number of people"]) == {("a",): {1: 2}, ("b",): {1: 1}}
+    assert dict(rows_by(frame, list(frame))) == {("a", 1): 2, ("b", 1): 1}
+
+
+def test_what_cannot_be_told_apart_is_refused():
+    with pytest.raises(TypeError, match="values that can be told apart, got some that cannot, such as lists"):
+        rows_by(pd.DataFrame({"town": [["a"], ["b"]]}), ["town"])

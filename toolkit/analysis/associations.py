@@ -116,20 +116,18 @@ class Association:
             found, se = float(value(shares)), float(np.sqrt(slope @ self._cov @ slope))
             basis: Any = Student(found, se, self._df()) if self._df() else Normal(found, se)
             notes: tuple[str, ...] = ()
+            how = "by the delta method"
         else:
             draws = value(self._draws)
-            found, se, basis, notes = (
-                float(np.median(draws)),
-                float(draws.std()),
-                Draws(draws),
-                (_FROM_DRAWS,),
-            )
+            found, se, basis = float(np.median(draws)), float(draws.std()), Draws(draws)
+            notes, how = (_FROM_DRAWS,), "the median of its posterior"
         return replace(
             self.table,
             value=found,
             se=se,
             labels=(name,),
             cov=np.array([[se**2]]),
+            method=f"{self.design.name} design, {name} {how}",
             notes=notes,
             basis=basis,
             fit=None,

@@ -1,6 +1,6 @@
 """`estimates`: from a frame of reports and their designs to findings, in all or by group."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolkit.analysis.counted import Counted
@@ -45,7 +45,7 @@ def estimates(
     >>> round(found["report"].value, 3), found.missing["missing report"].item()
     (0.3, 1)
     """
-    names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
+    names = _named(by)
     made = checked_designs(designs)
     if len(set(names)) < len(names):
         refuse("`by` must name each column once", "one that comes twice", "a group has one value of it")
@@ -66,6 +66,16 @@ def estimates(
         refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     found = tuple(one for name in made for one in source.found(name, way))
     return Findings(made, names, found, source, _notes(held, names, made, sample))
+
+
+def _named(by: Any) -> tuple[str, ...]:
+    """The columns that make the groups."""
+    names = () if by is None else (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
+    if bad := [name for name in names if not isinstance(name, str)]:
+        refuse(
+            "`by` must be names of columns", type(bad[0]).__name__, "columns go by name, as texts", TypeError
+        )
+    return names
 
 
 def checked_method(method: str | None) -> str:

@@ -288,7 +288,7 @@ class Findings:
         groups = f" by {', '.join(self.by)}" if self.by else ""
         note = f"; {'; '.join(self.notes)}" if self.notes else ""
         people = max((one.used for one in self.found), default=0)
-        size = f"{len(self.found)} estimates, up to {people:,} people"
+        size = f"{len(self.found)} estimate{'s' if len(self.found) != 1 else ''}, up to {people:,} people"
         return f"<Findings of {', '.join(self.designs)}{groups}: {size}{note}>"
 
     def _repr_html_(self) -> str:

@@ -6,7 +6,7 @@ If a share g answers so that the last report comes with probability r, whatever 
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -86,8 +86,11 @@ def _share(seen: float, expected: float, said: float) -> float:
     return share if 0 <= share <= 1 else math.nan
 
 
-def _row(estimate: Estimate, design: Design | None) -> tuple[float, float]:
+def _row(estimate: Any, design: Design | None) -> tuple[float, float]:
     """How probable the last report is from those without and with the last option."""
+    if not isinstance(estimate, Estimate):
+        consequence = "as design.estimate(…) or estimates(…)['question'] gives it"
+        refuse("the estimate must be an Estimate", type(estimate).__name__, consequence, TypeError)
     if np.ndim(estimate.value):
         refuse(
             "the estimate must be of one share", f"{len(estimate.labels)} values", "take two answers together"

@@ -16,11 +16,8 @@ def counted(reports: Any, name: str, by: Sequence[str] = ()) -> dict[Group, dict
     `reports` is a frame of pandas, polars, pyarrow, DuckDB, Dask, PySpark or Ibis: the counting is done
     there, and only the counts come here.
     """
-    nw = extra("narwhals")
-
     columns = [*by, name]
-    chosen = _columns(reports, columns).drop_nulls()
-    found = chosen.group_by(columns).agg(nw.len().alias(_COUNT)).collect("pandas")
+    found = _tallied(_columns(reports, columns).drop_nulls(), columns)
     groups: dict[Group, dict[Any, int]] = {}
     for row in sorted(found.iter_rows(), key=in_order):
         if any(map(is_missing, row)):  # NaN, which not every engine calls missing
@@ -47,9 +44,9 @@ def rows_by(reports: Any, names: Sequence[str]) -> list[tuple[tuple[Any, ...], i
     nw = extra("narwhals")
 
     if not names:
-        count = nw.from_native(reports).lazy().select(nw.len().alias(_COUNT)).collect("pandas")
-        return [((), int(count.item(0, _COUNT)))]
-    found = _columns(reports, names).group_by(names).agg(nw.len().alias(_COUNT)).collect("pandas")
+        count = nw.from_native(reports).lazy().select(nw.len()).collect("pandas")
+        return [((), int(count.item(0, 0)))]
+    found = _tallied(_columns(reports, names), names)
     return [(tuple(map(_plain, row[:-1])), int(row[-1])) for row in found.iter_rows()]
 
 
@@ -88,11 +85,21 @@ def _columns(reports: Any, names: Sequence[str]) -> Any:
     return frame.select(list(names))
 
 
+def _tallied(chosen: Any, columns: Sequence[str]) -> Any:
+    """Each combination of values, and last how often it comes."""
+    nw = extra("narwhals")
+    number = "number of people"
+    while number in columns:
+        number += " "
+    try:
+        return chosen.group_by(list(columns)).agg(nw.len().alias(number)).collect("pandas")
+    except TypeError:  # of pandas; others can count lists
+        rule, received = "columns must hold values that can be told apart", "some that cannot, such as lists"
+    refuse(rule, received, "rows are counted by them", TypeError)
+
+
 def _plain(value: Any) -> Any:
     """A whole number as one, also where an engine made floats of a column because something in it is
     missing.
     """
     return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-_COUNT = "number of people"  # no question can be called so: names have no spaces

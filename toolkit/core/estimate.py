@@ -210,6 +210,7 @@ class Estimate(Publishable):
             value=value if value.ndim else float(value),
             se=se if np.ndim(se) else float(se),
             cov=None if self.cov is None else np.outer(slope, slope) * self.cov,
+            method=f"a function of: {self.method}" if self.method else "a function of an estimate",
             notes=(*self.notes, "a function of an estimate: as a rule not unbiased"),
             basis=Mapped(self._basis, function),
             release=self._after("a function of its entries"),

@@ -6,9 +6,12 @@ from toolkit.planning.conditions import Field
 from toolkit.planning.disclosure import Learned, bet, guess_rate, learned, people_at_equal_epsilon, roc_limit
 from toolkit.planning.models import (
     DifferencePlan,
+    ListPlan,
     SlopePlan,
     TwoGroupPlan,
     plan_difference,
+    plan_item_sum,
+    plan_list_experiment,
     plan_slope,
     plan_two_groups,
 )
@@ -22,6 +25,7 @@ __all__ = [
     "DifferencePlan",
     "Field",
     "Learned",
+    "ListPlan",
     "PeopleNeeded",
     "Plan",
     "SlopePlan",
@@ -35,6 +39,8 @@ __all__ = [
     "people_at_equal_epsilon",
     "plan",
     "plan_difference",
+    "plan_item_sum",
+    "plan_list_experiment",
     "plan_slope",
     "plan_survey",
     "plan_two_groups",

@@ -104,12 +104,33 @@ def test_numbers_sent_as_one_bit_are_weighted_too() -> None:
     assert alike.mean(scores).value == pytest.approx(-0.444093585, rel=1e-6)
     assert alike.mean(scores).se == pytest.approx(0.069654006, rel=1e-6)
     assert clusters.mean(scores).se == pytest.approx(0.069638399, rel=1e-6)
-    assert Sample().mean(scores).se == pytest.approx(0.066937794, rel=1e-6)
+    assert clusters.mean(scores).basis.df == 39
+    unweighted = Sample().mean(scores)
+    assert (unweighted.value, unweighted.se) == pytest.approx((-0.454430217, 0.066937794), rel=1e-6)
 
 
 def test_questions_to_the_same_people_are_compared_by_the_difference_of_their_scores() -> None:
     gap = Sample().mean(SCORES - UNRELATED.scores(DATA.unrelated))
     assert (gap.value, gap.se) == pytest.approx((-0.002916667, 0.014915432), abs=5e-10)
+    together = np.corrcoef(SCORES, UNRELATED.scores(DATA.unrelated))[0, 1]
+    assert together == pytest.approx(0.43538, abs=5e-6)
+
+
+def test_an_outcome_is_compared_between_carriers_and_others_without_a_model() -> None:
+    """Means of the outcome among those who have it and those who have not: ratios of means of scores, their
+    error by what each person moves the difference by. The correlation divides by the truth's own variance.
+    """
+    y, mean = DATA.outcome.to_numpy(), Sample().mean
+    value, se = 0.734463248, 0.078002130
+    carriers, others = ((s * y).sum() / s.sum() for s in (SCORES, 1 - SCORES))
+    assert carriers - others == pytest.approx(value, abs=5e-10)
+    share = SCORES.mean()
+    moved = SCORES * (y - carriers) / share - (1 - SCORES) * (y - others) / (1 - share)
+    assert mean(moved).se == pytest.approx(se, abs=5e-10)
+    together = float(mean(SCORES * y).value - share * y.mean())
+    assert together * 2400 / 2399 == pytest.approx(0.150902118, abs=5e-10)
+    both = together * 2400 / 2399 / np.sqrt(share * (1 - share) * y.var(ddof=1))
+    assert both == pytest.approx(0.304028405, abs=5e-10)
 
 
 def test_kishs_number_of_people() -> None:

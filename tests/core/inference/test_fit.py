@@ -2,9 +2,10 @@
 
 import numpy as np
 import pytest
+from scipy.special import xlogy
 from scipy.stats import binom, norm
 
-from toolkit import crosswise, forced, k_ary, warner
+from toolkit import crosswise, forced, forced_options, k_ary, warner
 from toolkit.core.inference.fit import Fit, edge_fit, fit_notes, wald_fit
 from toolkit.core.inference.intervals import Normal, Shares
 from toolkit.local import oracles
@@ -14,20 +15,44 @@ DIE = forced("1/6", "1/6")
 
 
 @pytest.mark.parametrize(
-    ("design", "counts", "p"),
+    ("design", "counts", "value", "z", "p", "ratio"),
     [
-        (DIE, [290, 10], 3.03095e-13),
-        (DIE, [20, 0], 0.0260841),
-        (DIE, [260, 40], 0.067528),
-        (DIE, [10, 290], 3.03095e-13),
-        (warner("3/4"), [95, 5], 1.17001e-07),
-        (crosswise("0.15"), [95, 5], 0.00155265),
-        (DIE, [200, 100], 1.0),
+        (DIE, [290, 10], -0.2, -6.196773, 3.03095e-13, 53.894845),
+        (DIE, [20, 0], -0.25, -2.0, 0.0260841, 7.292862),
+        (DIE, [260, 40], -0.05, -1.549193, 0.067528, 2.543287),
+        (DIE, [10, 290], 1.2, 6.196773, 3.03095e-13, 53.894845),
+        (warner("3/4"), [95, 5], -0.4, -4.618802, 1.17001e-07, 28.819489),
+        (crosswise("0.15"), [5, 95], -0.142857, -2.800560, 0.00155265, 10.146748),
     ],
 )
-def test_the_fit_is_the_binomial_tail_at_the_nearest_edge(design, counts, p):
-    """Reference: the binomial law, computed apart from this code."""
-    assert design.estimate_counts(counts).fit.p == pytest.approx(p, rel=1e-5)
+def test_the_fit_is_the_binomial_tail_at_the_nearest_edge(design, counts, value, z, p, ratio):
+    """Reference: the binomial law, computed apart from this code; so were the score at the edge and the
+    likelihood ratio of the best share, which say the same for large samples.
+    """
+    found, best = design.estimate_counts(counts), design.estimate_counts(counts, method="mle").value
+    assert found.value == pytest.approx(value, abs=1e-6)
+    assert found.fit.p == pytest.approx(p, rel=1e-5)
+    assert found.test(float(best)).statistic == pytest.approx(z, abs=1e-6)
+    assert likelihood_ratio(design, counts, [1 - best, best]) == pytest.approx(ratio, abs=1e-6)
+    assert DIE.estimate_counts([200, 100]).fit.p == 1
+
+
+def likelihood_ratio(design, counts, shares) -> float:
+    """Twice the logarithm of how much likelier the reports' own shares are than those of these truths."""
+    seen = np.array(counts)
+    return float(2 * xlogy(seen, seen / seen.sum() / (np.array(shares) @ design.matrix)).sum())
+
+
+@pytest.mark.parametrize(
+    ("counts", "ratio", "p"),
+    [([10, 60, 80, 80, 70], 11.189058, 0.000754517), ([22, 70, 70, 70, 68], 0.185957, None)],
+)
+def test_of_five_options_the_likeliest_shares_fit_as_well_as_any(counts, ratio: float, p: float | None):
+    """Ratios by another program, whose bootstrap of the second has p = 0.35; ours is at least that."""
+    design = forced_options(5, ["0.08"] * 5)
+    best = design.estimate_counts(counts, method="mle")
+    assert likelihood_ratio(design, counts, best.value) == pytest.approx(ratio, abs=1e-6)
+    assert best.fit.p == pytest.approx(10 * p, rel=1e-5) if p else best.fit.p > 0.35
 
 
 def test_data_that_contradict_the_design_are_said_wherever_the_estimate_is_shown():

@@ -15,14 +15,20 @@ JOINT = forced("1/6", "1/6").joint(warner("3/4"))
 
 
 @pytest.mark.parametrize(
-    ("counts", "p"),
-    [([150, 100, 50], 0.6218), ([180, 40, 80], 6.9e-14), ([60, 200, 40], 1.05e-34), ([300, 0, 0], 3.75e-59)],
+    ("counts", "share", "p"),
+    [
+        ([150, 100, 50], 0.2166667, 0.6218),
+        ([180, 40, 80], 0.28205128, 6.9e-14),
+        ([60, 200, 40], 0.38666667, 1.05e-34),
+        ([300, 0, 0], 0, 3.75e-59),
+    ],
 )
-def test_with_more_reports_than_truths_the_shape_is_tested_too(counts, p):
+def test_with_more_reports_than_truths_the_shape_is_tested_too(counts, share, p):
     """Likelihood ratios 0.243348, 56.094552 and 150.997708, one degree of freedom; the last has its maximum
     at zero.
     """
     assert CARDS.estimate_counts(counts).fit.p == pytest.approx(p, rel=5e-3)
+    assert CARDS.estimate_counts(counts, method="mle").value == pytest.approx(share, abs=6e-8)
 
 
 def test_a_shape_that_no_share_makes_is_said_beside_the_interval():

@@ -35,6 +35,7 @@ def test_reports_of_an_unchanged_truth_cost_what_the_reference_says() -> None:
     for reports, epsilon in expected.items():
         assert abs(MEMO.epsilon(reports) - epsilon) < 1e-9
     assert MEMO.epsilon(300) <= math.log(3) + 1e-12
+    assert abs(10 * MEMO.design.epsilon - 5.108) < 5e-4  # ten answers that are drawn afresh
 
 
 def test_a_changing_truth_costs_what_the_reference_says() -> None:

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.special import ndtri
 
 from toolkit import forced, kuk, mangat, warner
 from toolkit.planning import plan_difference
@@ -39,6 +40,9 @@ def test_the_power_is_how_often_the_analysis_rejects() -> None:
 
 
 def test_so_many_people_have_the_power_and_so_have_more() -> None:
+    """The normal formula has 686.777 a group, and 687 have a power of 0.7988."""
+    each = plan_difference(DIE, prevalence=(0.1, 0.2), n=1000).margin ** 2 * 1000 / ndtri(0.975) ** 2
+    assert each * ((ndtri(0.975) + ndtri(0.8)) / 0.1) ** 2 == pytest.approx(686.777, abs=5e-4)
     planned = plan_difference(DIE, prevalence=(0.1, 0.2), power=0.8)
     assert planned.n == (689, 689)
     assert planned.power >= 0.8

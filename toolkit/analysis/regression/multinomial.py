@@ -138,7 +138,7 @@ def _fit(rows: Rows, order: tuple[int, ...], kind: str, jeffreys: bool) -> Multi
     options = rows.channel.options
     columns, back = standardised(rows.covariates)
     model = OptionsModel(columns, rows.channel, rows.people, order)
-    point = with_penalty(model.point) if jeffreys else model.point
+    point = with_penalty(model.point, lambda at: model.point(at).information) if jeffreys else model.point
     found = climb(point, np.zeros(model.width))
     at = penalised_maximum(point, found) if jeffreys else inner_maximum(model.observed, found, _ADVICE)
     cov = covariance(model, at, kind, model.point(at).information)

@@ -2,26 +2,29 @@
 falls towards infinity.
 """
 
+from collections.abc import Callable
+from dataclasses import dataclass
+
 import numpy as np
 
-from toolkit.analysis.regression.scoring import Climb, Evaluate, Point, newton
+from toolkit.analysis.regression.errors import Curved
+from toolkit.analysis.regression.reading.people import People
+from toolkit.analysis.regression.scoring import Climb, Evaluate, Point, curvature, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 
 _STEP = 1e-4  # of a coefficient of a standardised column: the error of a difference is its square
 
 
-def with_penalty(evaluate: Evaluate) -> Evaluate:
+def with_penalty(evaluate: Evaluate, information: Callable[[Array], Array]) -> Evaluate:
     """The same likelihood, penalised; the slope of the penalty by differences of the information."""
 
     def penalised(at: Array) -> Point:
-        here = evaluate(at)
-        half = _half_log(here.information)
+        here, half = evaluate(at), _half_log(information(at))
         if half == -np.inf:
             return Point(at, -np.inf, here.gradient, here.information)
         slope = [
-            (_half_log(evaluate(at + axis).information) - _half_log(evaluate(at - axis).information))
-            / (2 * _STEP)
+            (_half_log(information(at + axis)) - _half_log(information(at - axis))) / (2 * _STEP)
             for axis in _STEP * np.eye(len(at))
         ]
         return Point(at, here.height + half, here.gradient + np.array(slope), here.information)
@@ -46,3 +49,21 @@ def penalised_maximum(evaluate: Evaluate, found: Climb) -> Array:
             "rescale or leave out covariates",
         )
     return point.at
+
+
+@dataclass(frozen=True, eq=False)
+class Penalised:
+    """A likelihood whose errors are those of its penalised maximum: it bends as the penalised one does."""
+
+    model: Curved
+    evaluate: Evaluate
+
+    @property
+    def people(self) -> People:
+        return self.model.people
+
+    def scores(self, at: Array) -> Array:
+        return self.model.scores(at)
+
+    def observed(self, at: Array) -> Array:
+        return curvature(self.evaluate, self.evaluate(at))

@@ -101,8 +101,7 @@ def inner_maximum(observed: Callable[[Array], Array], found: Climb, advice: str)
 def newton(evaluate: Evaluate, point: Point, steps: int = 60) -> tuple[Point, bool]:
     """Newton's method with differences of the gradient for the Hessian: where Fisher scoring is too slow."""
     for _ in range(steps):
-        curvature = _differences(evaluate, point)
-        values, vectors = np.linalg.eigh(curvature)
+        values, vectors = np.linalg.eigh(curvature(evaluate, point))
         upward = vectors @ (
             vectors.T @ point.gradient / np.maximum(np.abs(values), 1e-8 * np.abs(values).max())
         )
@@ -115,7 +114,8 @@ def newton(evaluate: Evaluate, point: Point, steps: int = 60) -> tuple[Point, bo
     return point, False
 
 
-def _differences(evaluate: Evaluate, point: Point) -> Array:
+def curvature(evaluate: Evaluate, point: Point) -> Array:
+    """Minus the Hessian, by differences of the gradient."""
     width = 1e-5
     columns = [
         evaluate(point.at - width * axis).gradient - evaluate(point.at + width * axis).gradient

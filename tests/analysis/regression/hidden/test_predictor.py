@@ -40,10 +40,17 @@ def test_a_linear_outcome_has_the_reference_fit() -> None:
     assert fit.labels == ("Intercept", "female", "age10", "forced")
     assert np.allclose(fit.value, [2.03684695, -0.04570949, 0.20967812, 0.88477830], atol=2e-8)
     assert abs(np.log(fit.sigma) + 0.02143179) < 1e-8
+    assert abs(fit.sigma - 0.97879624) < 1e-8
     assert np.allclose(fit.truth.value, [-1.03894983, 0.37476673, -0.25851709], atol=2e-8)
     assert abs(fit.log_likelihood + 5006.70981177) < 1e-7
     assert np.allclose(fit.se, [0.03642395, 0.04461124, 0.01291773, 0.07106700], rtol=1e-6)
     assert np.allclose(fit.truth.se, [0.10923425, 0.14401232, 0.04123070], rtol=1e-6)
+    rows = read_hidden(FORMULA, DATA, DESIGNS, None, {}, "refuse")
+    model = MixtureModel(
+        np.array(rows.columns), rows.truths.matrix, rows.seen, rows.outcome, FAMILIES["linear"], rows.people
+    )
+    at = np.concatenate([fit.value, [np.log(fit.sigma)], fit.truth.value])
+    assert np.sqrt(np.linalg.inv(model.observed(at))[4, 4]) == pytest.approx(0.01737128, rel=1e-6)
     assert abs(predictor(FORMULA, DATA, DESIGNS, se="opg").se[3] - 0.07317920) < 1e-7
     columns = np.column_stack([np.ones(2400), DATA.female, DATA.age10, DATA.forced])
     raw = np.linalg.lstsq(columns, DATA.outcome, rcond=None)[0][3]
@@ -163,6 +170,7 @@ def test_gradient_and_observed_information_are_those_of_differences(family: str)
                                                          "3")),
         ({"family": "poisson"}, "`family` must be one of linear, logistic"),
         ({"family": "logistic"}, "the outcome of family='logistic' must be 0 or 1"),
+        ({"penalty": "firth"}, "`penalty` must be one of jeffreys"),
         ({"se": "expected"}, "`se` must be one of observed, opg, robust"),
         ({"truth": "forced"}, "`truth` must not hold the randomized answers"),
         ({"data": DATA.assign(outcome=1.0)}, "the outcome must vary, got one value"),
@@ -176,6 +184,86 @@ def test_bad_input_is_refused(change: dict[str, Any], sentence: str) -> None:
     given = {"formula": FORMULA, "data": DATA, "designs": DESIGNS} | change
     with pytest.raises((ValueError, TypeError), match=sentence):
         predictor(given.pop("formula"), given.pop("data"), **given)
+
+
+def rare(seed: int) -> dict[str, np.ndarray]:
+    """300 people of whom one in twenty has it, and an outcome that it makes likelier."""
+    rng = np.random.default_rng(seed)
+    truth = rng.random(300) < 0.05
+    high = (rng.random(300) < np.where(truth, 0.5, 0.27)).astype(int)
+    return {"high": high, "y": truth + rng.normal(size=300), "t": DIE.randomize(truth, rng=rng) + 0}
+
+
+def test_seen_truths_have_the_rule_of_succession_for_their_penalised_share() -> None:
+    """An intercept and a seen truth: the penalty is the logarithm of share times (1 - share), so that the
+    share is (yes + 1) / (n + 2); the coefficients are those of least squares.
+    """
+    fit = predictor("outcome ~ forced", DATA[:40], {"forced": DIRECT}, penalty="jeffreys")
+    yes, plain = int(DATA.forced[:40].sum()), predictor("outcome ~ forced", DATA[:40], {"forced": DIRECT})
+    assert fit.truth.value[0] == pytest.approx(np.log((yes + 1) / (40 - yes + 1)), abs=1e-6)
+    assert np.allclose(fit.value, plain.value, atol=1e-7)
+    assert fit.sigma == pytest.approx(plain.sigma, abs=1e-7)
+
+
+def test_the_penalised_maximum_is_the_one_that_another_search_finds() -> None:
+    """A logistic outcome: the height written out, climbed by Nelder and Mead."""
+    from scipy.optimize import minimize
+    from scipy.special import expit
+
+    frame = rare(3)
+    y, seen = frame["high"], DIE.matrix[:, frame["t"]]
+
+    def depth(at: np.ndarray) -> float:
+        share, means = expit(at[2]), expit([at[0], at[0] + at[1]])
+        law = (1 - share) * seen[0] * np.where(y, means[0], 1 - means[0])
+        law = law + share * seen[1] * np.where(y, means[1], 1 - means[1])
+        told = np.array([1 - share, share]) * means * (1 - means)
+        determinant = told[0] * told[1] * share * (1 - share)  # of [[a + b, b], [b, b]], and of the share
+        return -float(np.log(law).sum() + np.log(determinant) / 2)
+
+    options = {"xatol": 1e-9, "fatol": 1e-12, "maxiter": 4000, "maxfev": 4000}
+    best = minimize(depth, np.zeros(3), method="Nelder-Mead", options=options)
+    fit = predictor("high ~ t", frame, {"t": DIE}, family="logistic", penalty="jeffreys")
+    assert np.allclose([*fit.value, *fit.truth.value], best.x, atol=2e-5)
+
+
+def test_where_the_maximum_is_at_infinity_the_penalised_one_is_finite() -> None:
+    frame = rare(9) | {"x": np.arange(300) / 300}
+    sides = {"split": (frame["x"] > 0.5).astype(int)}
+    for formula, family in (("split ~ t + x", "logistic"), ("high ~ t", "logistic"), ("y ~ t + x", "linear")):
+        given: dict[str, Any] = {"data": frame | sides, "designs": {"t": DIE}, "family": family}
+        if family == "logistic":
+            with pytest.raises(ValueError, match="use penalty='jeffreys', leave out covariates of the truth"):
+                predictor(formula, **given)
+        fit = predictor(formula, penalty="jeffreys", **given)
+        assert np.isfinite([*fit.value, *fit.se, *fit.truth.value, *fit.truth.se]).all()
+        assert "Jeffreys penalty" in fit.title
+        assert "penalised likelihood, observed errors" in fit.method
+    with pytest.raises(ValueError, match="models to compare must not be penalised"):
+        fit.compare(predictor("y ~ t", frame, {"t": DIE}, truth="x", penalty="jeffreys"))
+
+
+def test_of_many_people_the_penalty_is_of_no_account() -> None:
+    """P1 again: no coefficient moves by more than a twentieth of its error, nor does an error by a
+    hundredth; with weights and clusters the errors are still the robust ones.
+    """
+    for sampling in ({}, {"weights": "weight", "clusters": "c60"}):
+        plain = predictor(FORMULA, DATA, DESIGNS, **sampling)
+        fit = predictor(FORMULA, DATA, DESIGNS, penalty="jeffreys", **sampling)
+        assert np.all(np.abs(fit.value - plain.value) < plain.se / 20)
+        assert np.all(fit.value != plain.value)
+        assert np.allclose(fit.se, plain.se, rtol=0.01)
+    assert fit.interval().method == "t"
+
+
+def test_an_outcome_that_is_explained_without_error_is_refused() -> None:
+    """Its likelihood has no bound: the spread of the errors goes to zero."""
+    x = np.arange(200) / 200
+    frame = {"line": 2 * x, "x": x, "t": DATA.forced[:200].to_numpy()}
+    with pytest.raises(ValueError, match="a linear outcome must have errors, got one that columns"):
+        predictor("line ~ t + x", frame, {"t": DIE})
+    with pytest.raises(ValueError, match="family='logistic' is for an outcome of 0 or 1"):
+        predictor("same ~ t", {"same": 1.0 * frame["t"], "t": frame["t"]}, {"t": DIRECT}, penalty="jeffreys")
 
 
 def test_seven_items_are_refused() -> None:

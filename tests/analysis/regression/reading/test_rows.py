@@ -30,6 +30,20 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"formula": "forced ~ female + * age"}, "must be one that formulaic reads"),
         ({"formula": "forced ~ female + frobnicate(age)"}, "covariates must be columns"),
         ({"formula": "forced ~ ."}, "must be one that formulaic reads"),
+        ({"formula": "forced ~ __import__('os').getcwd()"}, "must be one that formulaic reads"),
+        ({"formula": "forced ~ `1`"}, "no column in a formula may be called like a number, got `1`"),
+        (
+            {"formula": "forced ~ Intercept", "data": DATA.assign(Intercept=DATA.age)},
+            "coefficients must have names of their own, got 'Intercept' twice",
+        ),
+        (
+            {"data": pd.concat([DATA, DATA[["age"]]], axis=1)},
+            "columns must have names of their own, got one that comes twice",
+        ),
+        (
+            {"data": pa.RecordBatch.from_pandas(DATA[["forced", "female", "age"]])},
+            "`data` must be a frame with named columns, got RecordBatch",
+        ),
         ({"weights": DATA.weight[::-1]}, "`weights` must have the index of the data, got another"),
         ({"data": DATA.assign(age=pd.Timestamp("2020-01-01"))}, "every part of a formula must be computable"),
         ({"formula": "likert ~ female"}, r"codes must lie in 0 … 1, got \d+ of 400 outside"),
@@ -230,3 +244,19 @@ def test_codes_for_no_answer_are_left_out_of_models_as_of_estimates() -> None:
     assert hidden.rows["forced"] == 8
     with pytest.raises(ValueError, match="`missing` must not name a report"):
         logistic("forced ~ female", DATA, DIE, missing=(1,))
+
+
+def test_names_that_are_no_identifiers_stand_between_backticks() -> None:
+    """In both kinds of models, and in the model of the truth that `predictor` makes of the formula."""
+    odd = DATA.rename(columns={"forced": "did you?", "age10": "age (decades)", "female": "C"})
+    plain = logistic("forced ~ age10 + female", DATA, DIE)
+    fit = logistic("`did you?` ~ `age (decades)` + C", odd, DIE)
+    assert fit.labels == ("Intercept", "age (decades)", "C")
+    assert np.array_equal(fit.value, plain.value)
+    found = predictor("outcome ~ `did you?` + `age (decades)`:C", odd, {"did you?": DIE})
+    assert found.truth.labels == ("did you?: Intercept", "did you?: age (decades):C")
+
+
+def test_a_generator_of_reports_is_read_once() -> None:
+    fit = logistic((report for report in DATA.forced), DATA[["age10"]], DIE)
+    assert np.array_equal(fit.value, logistic("forced ~ age10", DATA, DIE).value)

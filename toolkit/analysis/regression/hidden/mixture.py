@@ -86,6 +86,20 @@ class MixtureModel:
         behind, _ = self.behind(at)
         return self._complete(at, behind) - self._lost(at, behind)
 
+    def complete(self, at: Array) -> Array:
+        """What all coefficients but the extra parameter would be expected to be told if the truths were seen,
+        in units of that parameter: the outcome tells of its own, the truths of theirs.
+        """
+        beta, more, _ = self.parts(at)
+        shares, first = self.shares(at), len(beta)
+        last = self._truth_information(shares)
+        found = np.zeros((first + len(last),) * 2)
+        for x, share in zip(self.columns, shares, strict=True):
+            weight = self.people.mass * share * self.law.bends(self.outcome, x @ beta, 0 * more)[0]
+            found[:first, :first] += x.T @ (x * weight[:, None])
+        found[first:, first:] = last
+        return found
+
     def _cell_score(self, at: Array, cell: int, shares: Array) -> Array:
         """The gradient of each person's complete log-likelihood, if this cell were the truth."""
         beta, more, _ = self.parts(at)

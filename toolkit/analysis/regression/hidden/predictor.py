@@ -6,11 +6,12 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.analysis.regression.coefficients import covered
-from toolkit.analysis.regression.errors import covariance, kind_of_error
+from toolkit.analysis.regression.errors import Curved, covariance, kind_of_error
 from toolkit.analysis.regression.fitted import Fitted, Footing
 from toolkit.analysis.regression.hidden.cells import Hidden, read_hidden
 from toolkit.analysis.regression.hidden.mixture import MixtureModel
 from toolkit.analysis.regression.hidden.outcomes import FAMILIES, checked_outcome
+from toolkit.analysis.regression.penalised import Penalised, penalised_maximum, with_penalty
 from toolkit.analysis.regression.reading.covariates import Covariates, standardised
 from toolkit.analysis.regression.scoring import climb, inner_maximum
 from toolkit.core.arrays import Array
@@ -18,7 +19,8 @@ from toolkit.core.checks import choice, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
 
-_ADVICE = "leave out covariates of the truth (truth='1'), or ask more people"
+_ADVICE = "use penalty='jeffreys', leave out covariates of the truth (truth='1'), or ask more people"
+_NO_SPREAD = -12.0  # logarithm of the errors' share of the outcome's spread: 6e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -50,6 +52,7 @@ def predictor(
     family: Literal["linear", "logistic"] = "linear",
     truth: str | None = None,
     se: Literal["observed", "opg", "robust"] | None = None,
+    penalty: Literal["jeffreys"] | None = None,
     sample: Any = None,
     weights: Any = None,
     strata: Any = None,
@@ -71,6 +74,9 @@ def predictor(
     family : "linear" (normal errors) or "logistic" (an outcome of 0 or 1).
     truth : covariates of the truths, "female + age"; without it, those of the outcome. To leave out one
         that goes with the truth biases the coefficients.
+    penalty : "jeffreys" adds half the log determinant of the information that the coefficients would have if
+        the truths were seen. The share of a truth then stays away from 0 and 1, and of a logistic outcome
+        the coefficients stay finite; intervals are by the curvature of the penalised likelihood.
     se, sample, weights, strata, clusters, times, missing : as for `logistic`.
 
     >>> import pandas as pd
@@ -86,6 +92,7 @@ def predictor(
     choice(family, "family", tuple(FAMILIES))
     sampling = {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters, "times": times}
     rows = read_hidden(formula, data, designs, truth, sampling, missing)
+    jeffreys = penalty is not None and choice(penalty, "penalty", ("jeffreys",)) == "jeffreys"
     kind = kind_of_error(se, rows.people, False)
     if kind == "expected":
         refuse(
@@ -100,9 +107,9 @@ def predictor(
     shift, scale = _scale(outcome, stacked.matrix) if family == "linear" else (0.0, 1.0)
     by_cell = columns.reshape(len(rows.columns), -1, columns.shape[1])
     model = MixtureModel(by_cell, truths, rows.seen, (outcome - shift) / scale, FAMILIES[family], rows.people)
-    at = _fitted(model)
-    cov = covariance(model, at, kind, model.point(at).information)
-    return _as_fit(rows, model, at, cov, kind, family, (back, truths_back, shift, scale))
+    at, curved = _fitted(model, jeffreys)
+    cov = covariance(curved, at, kind, model.point(at).information)
+    return _as_fit(rows, model, at, cov, (kind, family, jeffreys), (back, truths_back, shift, scale))
 
 
 def _scale(outcome: Array, matrix: Array) -> tuple[float, float]:
@@ -111,12 +118,28 @@ def _scale(outcome: Array, matrix: Array) -> tuple[float, float]:
     return (float(outcome.mean()) if constant.any() else 0.0), float(outcome.std())
 
 
-def _fitted(model: MixtureModel) -> Array:
-    """EM's steps from zero first, then Newton's: EM is sure of its way, Newton arrives."""
-    near = climb(model.point, np.zeros(model.width), steps=15)
-    start = near.point.at
-    found = replace(climb(replace(model, newton=True).point, start), start=near.start)
-    return inner_maximum(model.observed, found, _ADVICE)
+def _fitted(model: MixtureModel, jeffreys: bool) -> tuple[Array, Curved]:
+    """EM's steps from zero first, then Newton's: EM is sure of its way, Newton arrives. Where it ends, and
+    what bends there.
+    """
+    faster = replace(model, newton=True)
+    slow, fast = (
+        with_penalty(one.point, model.complete) if jeffreys else one.point for one in (model, faster)
+    )
+    near = climb(slow, np.zeros(model.width), steps=15)
+    if np.any(model.parts(near.point.at)[1] < _NO_SPREAD / 2):
+        _with_errors(model.parts(climb(slow, near.point.at, steps=15).point.at)[1])
+    found = replace(climb(fast, near.point.at), start=near.start)
+    if jeffreys:
+        return penalised_maximum(fast, found), Penalised(model, fast)
+    return inner_maximum(model.observed, found, _ADVICE), model
+
+
+def _with_errors(spread: Array) -> None:
+    """The logarithm of the errors' spread falls for ever where an outcome is explained exactly."""
+    if np.any(spread < _NO_SPREAD):
+        consequence = "its errors would have no spread; family='logistic' is for an outcome of 0 or 1"
+        refuse("a linear outcome must have errors", "one that columns and truths explain", consequence)
 
 
 def _as_fit(
@@ -124,12 +147,11 @@ def _as_fit(
     model: MixtureModel,
     at: Array,
     cov: Array,
-    kind: str,
-    family: str,
+    asked: tuple[str, str, bool],
     scales: tuple[Array, Array, float, float],
 ) -> PredictorFit:
     """Everything back in the units of the data."""
-    back, truths_back, shift, scale = scales
+    (kind, family, jeffreys), (back, truths_back, shift, scale) = asked, scales
     beta, more, gamma = model.parts(at)
     wide = np.kron(np.eye(model.cells - 1), truths_back)
     first, last = len(beta), len(beta) + len(more)
@@ -140,10 +162,9 @@ def _as_fit(
         )
         one = int(np.argmax(constant))
         value[one] += shift / rows.columns[0][0, one]
-    method = (
-        f"{' and '.join(item.described for item in rows.channels)}, {family} outcome, maximum "
-        f"likelihood, {kind} errors"
-    )
+    through = " and ".join(item.described for item in rows.channels)
+    how = "penalised" if jeffreys else "maximum"
+    method = f"{through}, {family} outcome, {how} likelihood, {kind} errors"
     outcome_cov = scale**2 * back @ cov[:first, :first] @ back.T
     truth_cov = wide @ cov[last:, last:] @ wide.T
     mass = rows.people.mass
@@ -151,14 +172,19 @@ def _as_fit(
         _estimate(value, outcome_cov, rows.labels, rows, method),
         model.log_likelihood(at) - float(mass.sum()) * np.log(scale),
         {"used": rows.people.n, **rows.dropped},
-        f"{family} regression on {'a randomized answer' if len(rows.items) == 1 else 'randomized answers'}",
-        _footing(rows, family, kind),
+        _title(rows, family, jeffreys),
+        _footing(rows, family, kind, jeffreys),
         _estimate(wide @ gamma, truth_cov, _truth_labels(rows), rows, f"model of the truth; {method}"),
         float(np.exp(more[0]) * scale) if len(more) else None,
         np.asarray(model.shares(at) @ mass / mass.sum()),
         tuple(rows.cells),
         family,
     )
+
+
+def _title(rows: Hidden, family: str, jeffreys: bool) -> str:
+    answers = "a randomized answer" if len(rows.items) == 1 else "randomized answers"
+    return f"{family} regression on {answers}{' (Jeffreys penalty)' if jeffreys else ''}"
 
 
 def _truth_labels(rows: Hidden) -> tuple[str, ...]:
@@ -178,8 +204,7 @@ def _estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Hidden, m
     return Estimate(value, se, labels, cov, people.n, rows.loss, covered(people), method, rows.notes, basis)
 
 
-def _footing(rows: Hidden, family: str, kind: str) -> Footing:
+def _footing(rows: Hidden, family: str, kind: str, jeffreys: bool) -> Footing:
     shared = (family, rows.seen, rows.outcome, rows.truths.matrix, rows.people.mass)
-    return Footing(
-        shared, np.concatenate(rows.columns), kind, False, rows.people.df if rows.people.complex else None
-    )
+    df = rows.people.df if rows.people.complex else None
+    return Footing(shared, np.concatenate(rows.columns), kind, jeffreys, df)

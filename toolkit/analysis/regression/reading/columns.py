@@ -2,6 +2,7 @@
 some rows.
 """
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,7 @@ def column(data: Any, given: Any, what: str) -> Column:
         given = data[given]
     elif not _same_index(given, data):
         refuse(f"{what} must have the index of the data", "another", "values and rows would be mixed up")
+    given = list(given) if isinstance(given, Iterator) else given
     values = np.asarray(given.to_numpy() if hasattr(given, "to_numpy") else given)
     if values.ndim != 1 or len(values) != height(data):
         received = f"shape {values.shape} for {height(data)} rows"
@@ -48,9 +50,13 @@ def as_frame(data: Any) -> Any:
     """A frame: a mapping of names to arrays becomes one of pandas, a frame is handed back as it is."""
     if isinstance(data, dict):
         return extra("pandas").DataFrame(data)
-    if isinstance(data, np.ndarray) or not names(data):
+    found = names(data)
+    if isinstance(data, np.ndarray) or not found or type(data).__name__ == "RecordBatch":
         consequence = "a formula names its columns; arrays are given in place of the formula and the data"
         refuse("`data` must be a frame with named columns", type(data).__name__, consequence, TypeError)
+    if len(set(found)) < len(found):
+        consequence = "it is not said which is meant"
+        refuse("columns must have names of their own", "one that comes twice", consequence)
     return data
 
 

@@ -97,10 +97,16 @@ def terms_without(right: str, items: tuple[str, ...]) -> str:
     >>> terms_without("cheated * age + C(town)", ("cheated",))
     '1 + age + C(town)'
     """
-    kept = [
-        str(term) for term in _formula(right) if not set(_formula(str(term)).required_variables) & set(items)
-    ]
+    terms = [_written(term) for term in _formula(right)]
+    kept = [term for term in terms if not set(_formula(term).required_variables) & set(items)]
     return " + ".join(["1", *(term for term in kept if term != "1")])
+
+
+def _written(term: Any) -> str:
+    """A term as it is typed: names that are no identifiers stand between backticks."""
+    named = [factor.expr for factor in term.factors if factor.eval_method.value == "lookup"]
+    parts = [factor.expr for factor in term.factors]
+    return ":".join(f"`{part}`" if part in named and not part.isidentifier() else part for part in parts)
 
 
 def absent_in(data: Any, wanted: tuple[str, ...]) -> Mask:
@@ -148,11 +154,16 @@ def _columns(given: Any) -> Array:
 
 def _formula(right: str) -> Any:
     formulaic = extra("formulaic")
+    if number := re.search(r"`\s*[\d.]+\s*`", right):
+        consequence = "it would be read as the number; give the column another name"
+        refuse("no column in a formula may be called like a number", number.group(), consequence)
     try:
-        return formulaic.Formula(right)
-    except formulaic.errors.FormulaicError:
+        made = formulaic.Formula(right)
+        made.required_variables  # noqa: B018  # a part that is no Python is found only here
+    except (formulaic.errors.FormulaicError, SyntaxError):
         grammar = "see its grammar: a + b, a:b, a*b, C(a), log(a)"
-    refuse("`formula` must be one that formulaic reads", repr(right), grammar)
+        refuse("`formula` must be one that formulaic reads", repr(right), grammar)
+    return made
 
 
 def _matrix_of(formula_or_spec: Any, data: Any) -> Any:
@@ -192,6 +203,9 @@ def _again(spec: Any, new: Any) -> Array:
 
 
 def _checked(matrix: Array, labels: tuple[str, ...]) -> Array:
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        refuse("coefficients must have names of their own", f"{twice!r} twice", "give a column another name")
     bad = ~np.isfinite(matrix).all(axis=0)
     if bad.any():
         name = labels[int(np.argmax(bad))]

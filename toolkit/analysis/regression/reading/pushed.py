@@ -21,7 +21,10 @@ def stays_away(data: Any) -> bool:
     if isinstance(data, Mapping) or find_spec("narwhals") is None:
         return False
     nw = extra("narwhals")
-    return isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
+    try:
+        return isinstance(nw.from_native(data, pass_through=True), nw.LazyFrame)
+    except nw.exceptions.DuplicateError:  # of pandas: `as_frame` says it
+        return False
 
 
 def counted_rows(data: Any, wanted: Sequence[str], others: Mapping[str, Any]) -> tuple[Any, dict[str, Any]]:
