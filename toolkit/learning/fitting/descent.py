@@ -25,7 +25,7 @@ from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
 from toolkit.core.sampling.noise import gaussian_sampler
-from toolkit.learning.margins import MarginLoss
+from toolkit.learning.fitting.margins import MarginLoss
 
 STEPS = 2**30
 _KEPT = Fraction(1, 1000)
