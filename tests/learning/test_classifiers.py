@@ -11,7 +11,6 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from toolkit import Ledger
-from toolkit.attacks import audit
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning import PrivateLogisticRegression, PrivateSVC
 from toolkit.learning.classifiers import default_strength
@@ -272,34 +271,3 @@ def test_c_follows_from_public_numbers_and_a_small_epsilon_lowers_it() -> None:
     X, y = two_groups(40)  # noqa: N806
     model = PrivateLogisticRegression(0.5, C=1000, bounds=(-20, 40)).fit(X, y)
     assert pytest.approx(4 * np.expm1(0.5 * 63 / 64 / 2)) == model.C_
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "learner",
-    [
-        PrivateLogisticRegression(1, C=1, row_norm=1, fit_intercept=False),
-        PrivateLogisticRegression(1, C=1, row_norm=1, fit_intercept=False, method="output"),
-    ],
-    ids=["objective", "output"],
-)
-def test_an_audit_finds_nothing(learner) -> None:
-    """The worst pair of two people; a false alarm has a probability of at most 0.0001."""
-
-    def released(value: float, rng: np.random.Generator) -> float:
-        learner.rng = rng
-        return float(learner.fit([[value], [0.0]], [1, 1]).coef_[0, 0])
-
-    verdict = audit(released, (1.0, -1.0), epsilon=1, runs=400, rng=np.random.default_rng(9))
-    assert not verdict.violated
-
-
-@pytest.mark.slow
-def test_an_audit_finds_noise_for_a_quarter_of_the_sensitivity() -> None:
-    learner = PrivateSVC(6, C=1, row_norm=1, fit_intercept=False, method="output")
-
-    def released(value: float, rng: np.random.Generator) -> float:
-        learner.rng = rng
-        return float(learner.fit([[value], [0.0]], [1, 1]).coef_[0, 0])
-
-    assert audit(released, (1.0, -1.0), epsilon=1.5, runs=400, rng=np.random.default_rng(9)).violated

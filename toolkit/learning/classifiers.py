@@ -14,7 +14,7 @@ from toolkit.core.randomness import Rng
 from toolkit.learning.fitting.descent import NoisyDescent
 from toolkit.learning.fitting.margins import HuberHinge, Logistic, MarginLoss
 from toolkit.learning.fitting.minimum import MOST_ROWS
-from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation
+from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation, concentrated
 from toolkit.learning.paying import PrivateLearner
 from toolkit.learning.scaling import Scale, scale
 from toolkit.learning.tables import places
@@ -65,8 +65,10 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         choice(self.method, "method", METHODS)
         if rows > MOST_ROWS:
             refuse(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
-        default = default_strength(loss, size, self.method, margins.curvature)
-        ridge = 1 / (default if self.C is None else float(positive(self.C, "C")))
+        if self.C is None:
+            ridge = 1 / default_strength(loss, size, self.method, margins.curvature)
+        else:
+            ridge = 1 / float(positive(self.C, "C"))
         if not 1e-6 <= ridge <= 1e9:
             refuse("`C` must lie between 1e-9 and 1e6", self.C, "no solver could tell the minimum")
         if self.method == "output":
@@ -260,8 +262,8 @@ def default_strength(loss: Loss, size: int, method: str, curvature: float) -> fl
     elif isinstance(loss, Pure):
         strength = float(loss.amount) / size * (0.2 if method == "output" else 2)
     else:
-        rho = loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
-        strength = math.sqrt(2 * float(rho.amount) / size) * (0.2 if method == "output" else 2)
+        rho = float(concentrated(loss).amount)
+        strength = math.sqrt(2 * rho / size) * (0.2 if method == "output" else 2)
     return min(max(strength, 1e-9), 1e6)
 
 

@@ -140,6 +140,12 @@ class ObjectivePerturbation:
 
 
 @lru_cache(maxsize=64)
+def concentrated(loss: Approx | Zcdp) -> Zcdp:
+    """A Zcdp that keeps to the loss: the largest, for Approx, which takes a while to find."""
+    return loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
+
+
+@lru_cache(maxsize=64)
 def additive(loss: Loss, sensitivity: Fraction) -> Laplace | Gaussian:
     """Noise on a vector that one person moves by at most `sensitivity` in length."""
     if isinstance(loss, Pure):
