@@ -1,6 +1,9 @@
+import math
+from decimal import Decimal
+
 import numpy as np
 
-from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask, Steps
+from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask, Steps, as_float, number, numeric
 
 
 def test_types_of_arrays_say_what_numpy_calls_them():
@@ -8,3 +11,23 @@ def test_types_of_arrays_say_what_numpy_calls_them():
     kinds = {kind: kind.__args__[1].__args__[0] for kind in (Array, Counts, Codes, Mask, Steps)}
     assert kinds == {Array: np.float64, Counts: np.int64, Codes: np.integer, Mask: np.bool_, Steps: np.int64}
     assert Labels == tuple[str | int, ...]
+
+
+class Loud(int):
+    def __int__(self) -> int:
+        raise RuntimeError("a cell's own method was called")
+
+    __index__ = __float__ = __int__  # type: ignore[assignment]
+
+
+class Strange:
+    __float__ = __int__ = Loud.__int__
+
+
+def test_a_cell_is_a_number_by_its_type_and_its_own_methods_are_never_called() -> None:
+    assert number(Loud(7)) == 7.0
+    assert numeric(np.uint64(2**64 - 1)) == 2**64 - 1
+    assert math.isnan(number(Strange()))
+    assert math.isnan(number(Decimal("sNaN")))
+    assert (as_float(10**400), number(Decimal("-1E+999999")), number(True)) == (math.inf, -math.inf, 1.0)
+    assert numeric("3") is numeric(3j) is None

@@ -11,12 +11,11 @@ from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import check_estimator
 
 from toolkit import Ledger
-from toolkit.attacks import audit
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning import PrivateLogisticRegression, PrivateSVC
 from toolkit.learning.classifiers import default_strength
-from toolkit.learning.margins import Logistic
-from toolkit.learning.minimum import minimum
+from toolkit.learning.fitting.margins import Logistic
+from toolkit.learning.fitting.minimum import minimum
 
 NEVER_BY_DATA = {
     "check_dtype_object": "a cell that is no number is missing: no cell decides an error",
@@ -66,7 +65,7 @@ def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     )
     assert repr(model.fit(X, y)) == (
         "<PrivateLogisticRegression: cost ε = 1; promise whatever one person's row is replaced by (replace); "
-        "noise in the objective; fitted to 100 rows, 2 columns, C = 0.667; classes 0 and 1>"
+        "noise in the objective; fitted to 100 rows, 2 columns, C = 0.5; classes 0 and 1>"
     )
     assert "whatever one person&#x27;s row" in model._repr_mimebundle_()["text/html"]
     private = PrivateSVC(rho=0.5, method="output", bounds=(-20, 40), neighbors="add_remove").fit(X, y)
@@ -262,40 +261,13 @@ def test_much_epsilon_gives_the_minimum_itself() -> None:
 
 
 def test_c_follows_from_public_numbers_and_a_small_epsilon_lowers_it() -> None:
-    assert default_strength(Pure(2), 20, "objective") == pytest.approx(0.2)
-    assert default_strength(Pure(2), 20, "output") == pytest.approx(0.02)
-    assert default_strength(Zcdp(0.1), 20, "output") == pytest.approx(0.02)
+    assert default_strength(Pure(2), 20, "output", 0.25) == pytest.approx(0.02)
+    assert default_strength(Zcdp(0.1), 20, "output", 0.25) == pytest.approx(0.02)
+    assert default_strength(Zcdp(0.1), 20, "descent", 0.25) == pytest.approx(0.2)
+    for curvature in (0.25, 1.0):  # the determinants, ln(1 + curvature C), cost at most an eighth of epsilon
+        strength = default_strength(Pure(2), 20, "objective", curvature)
+        assert curvature * strength == pytest.approx(2 / 8)
+        assert default_strength(Approx(2, 1e-6), 5, "objective", curvature) == strength
     X, y = two_groups(40)  # noqa: N806
     model = PrivateLogisticRegression(0.5, C=1000, bounds=(-20, 40)).fit(X, y)
     assert pytest.approx(4 * np.expm1(0.5 * 63 / 64 / 2)) == model.C_
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    "learner",
-    [
-        PrivateLogisticRegression(1, C=1, row_norm=1, fit_intercept=False),
-        PrivateLogisticRegression(1, C=1, row_norm=1, fit_intercept=False, method="output"),
-    ],
-    ids=["objective", "output"],
-)
-def test_an_audit_finds_nothing(learner) -> None:
-    """The worst pair of two people; a false alarm has a probability of at most 0.0001."""
-
-    def released(value: float, rng: np.random.Generator) -> float:
-        learner.rng = rng
-        return float(learner.fit([[value], [0.0]], [1, 1]).coef_[0, 0])
-
-    verdict = audit(released, (1.0, -1.0), epsilon=1, runs=400, rng=np.random.default_rng(9))
-    assert not verdict.violated
-
-
-@pytest.mark.slow
-def test_an_audit_finds_noise_for_a_quarter_of_the_sensitivity() -> None:
-    learner = PrivateSVC(6, C=1, row_norm=1, fit_intercept=False, method="output")
-
-    def released(value: float, rng: np.random.Generator) -> float:
-        learner.rng = rng
-        return float(learner.fit([[value], [0.0]], [1, 1]).coef_[0, 0])
-
-    assert audit(released, (1.0, -1.0), epsilon=1.5, runs=400, rng=np.random.default_rng(9)).violated

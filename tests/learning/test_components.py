@@ -4,7 +4,6 @@ from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import check_estimator
 
 from toolkit import Ledger
-from toolkit.attacks import audit
 from toolkit.core.loss import Zcdp
 from toolkit.learning import PrivatePCA
 
@@ -70,17 +69,3 @@ def test_hostile_cells_and_nobody_at_all_are_no_error() -> None:
     assert np.isfinite(PrivatePCA(rho=1, bounds=(-10, 10)).fit(x).transform(x)).all()
     nobody = PrivatePCA(rho=1, bounds=(-10, 10), neighbors="add_remove").fit(np.zeros((0, 2)))
     assert np.isfinite(nobody.components_).all()
-
-
-@pytest.mark.slow
-def test_an_audit_finds_nothing() -> None:
-    """One person at one corner or at another; a false alarm has a probability of at most 0.0001."""
-    learner = PrivatePCA(1, epsilon=1, delta=1e-3, row_norm=1)
-
-    def released(row: tuple[float, float], rng: np.random.Generator) -> np.ndarray:
-        learner.rng = rng
-        return learner.fit([row]).mean_
-
-    pair = ((1.0, 0.0), (0.0, -1.0))
-    verdict = audit(released, pair, epsilon=1, delta=1e-3, runs=400, rng=np.random.default_rng(2))
-    assert not verdict.violated

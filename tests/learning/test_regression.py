@@ -4,7 +4,6 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from toolkit import Ledger
-from toolkit.attacks import audit
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.learning import PrivateLinearRegression
 
@@ -104,16 +103,3 @@ def test_a_target_of_text_is_refused_by_its_type() -> None:
         learner.fit([[0.0]], np.array(["x"]))
     with pytest.raises(ValueError, match="requires y"):
         learner.fit([[0.0]], None)
-
-
-@pytest.mark.slow
-def test_an_audit_finds_nothing() -> None:
-    """A pair of rows that reaches the sensitivity; a false alarm has a probability of at most 0.0001."""
-    learner = PrivateLinearRegression(1, delta=1e-3, row_norm=1, target_bounds=(-1, 1), fit_intercept=False)
-
-    def released(goal: float, rng: np.random.Generator) -> float:
-        learner.rng = rng
-        return float(learner.fit([[1.0]], [goal]).coef_[0])
-
-    verdict = audit(released, (1.0, -1.0), epsilon=1, delta=1e-3, runs=400, rng=np.random.default_rng(2))
-    assert not verdict.violated

@@ -24,6 +24,27 @@ def test_a_thousand_wide_rows_at_the_corners_of_their_bounds_are_not_longer_than
     assert (rows**2).sum(axis=0).min() > 1 - 1e-9
 
 
+@pytest.mark.parametrize("intercept", [True, False])
+@pytest.mark.parametrize(
+    ("bounds", "row_norm"),
+    [
+        ((0, 10), None),
+        ((-3, 7), 0.5),
+        ((-3, 7), 1.1),
+        (None, 2.0),
+        ([(0, 1), (-5, 5)], 1.3),
+        ((0.1, 0.3), None),
+        ([(1e16, 1e16 + 2), (1e16, 1e16 + 6)], None),  # floats have no middle here
+    ],
+)
+def test_no_entry_is_wider_than_said_and_one_is_as_wide(bounds, row_norm, intercept) -> None:
+    scaling = scale(bounds, row_norm, features=2, intercept=intercept)
+    ends = [-np.inf, np.inf, np.nan, 0, *scaling.low, *scaling.high, *scaling.middle]
+    widest = np.abs(scaling.rows(np.array([(a, b) for a in ends for b in ends]))).max()
+    assert widest <= scaling.widest
+    assert widest == pytest.approx(scaling.widest, rel=1e-10)
+
+
 def test_a_column_goes_to_minus_one_and_one_and_the_constant_is_as_large_as_one_of_them() -> None:
     rows = scale((0, 1), None, features=20).rows(np.array([[0.0, 1.0] * 10]))
     np.testing.assert_allclose(rows[:, 0], [*[-1, 1] * 10, 1] / np.sqrt(21), rtol=1e-10)

@@ -35,7 +35,8 @@ class Curator(PairVerbs, RobustVerbs, FindingVerbs):
         that means and counts are those of at most so many rows a person.
     groups, rows_in_group : the most groups of a table that one person's rows are used in, and rows in one.
 
-    Every verb takes `rng`, a Generator, only with a ledger of a simulation: what it draws is no release.
+    Every verb takes `rng`, a Generator, only with a ledger of a simulation: what it draws is no release. A
+    frame is read once; a number that is published every week is its ledger's: `curator.ledger.every(…)`.
 
     Examples
     --------

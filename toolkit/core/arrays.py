@@ -1,6 +1,11 @@
-"""Types of arrays by what they hold, and of labels: named once, so that signatures can be read."""
+"""Types of arrays by what they hold, and of labels: named once, so that signatures can be read. And what a
+cell of any type is as a number, read by its type alone: no method of an object of unknown type is called.
+"""
 
-from typing import TypeAlias
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -17,3 +22,46 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 """Truth values: who is meant, what is ticked, which bits are set."""
 Labels: TypeAlias = tuple[str | int, ...]
 """Options by their names, in order."""
+
+_INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
+_FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Decimal, Fraction)
+
+
+def number(cell: object) -> float:
+    """A cell as a float, NaN if it is no number; never an error.
+
+    >>> number(3), number(-(10**400)), number("3")
+    (3.0, -inf, nan)
+    """
+    kind = type(cell)
+    if kind is float or kind is int:
+        return as_float(cell)
+    try:
+        value = numeric(cell)
+        return math.nan if value is None else as_float(value)
+    except Exception:
+        return math.nan
+
+
+def numeric(cell: object) -> Any:
+    """A cell of a numeric type, as an int, a float, a Decimal or a Fraction; None if it is of no such
+    type.
+    """
+    kind = type(cell)
+    if issubclass(kind, int):
+        return int.__int__(cell)  # type: ignore[arg-type]
+    if issubclass(kind, float):
+        return float.__float__(cell)  # type: ignore[arg-type]
+    if any(kind is known for known in _INTEGERS):
+        return int(cell)  # type: ignore[call-overload]
+    return cell if any(kind is known for known in _FLOATS) else None
+
+
+def as_float(value: Any) -> float:
+    """What `numeric` gives as a float; too large a number is infinite."""
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if value > 0 else -math.inf
+    except ValueError:  # a signalling NaN of decimal
+        return math.nan

@@ -9,14 +9,14 @@ from sklearn.base import ClassifierMixin
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
-from toolkit.core.loss import Loss, Pure, Zcdp
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.learning.descent import NoisyDescent
-from toolkit.learning.margins import HuberHinge, Logistic, MarginLoss
-from toolkit.learning.minimum import MOST_ROWS
+from toolkit.learning.fitting.descent import NoisyDescent
+from toolkit.learning.fitting.margins import HuberHinge, Logistic, MarginLoss
+from toolkit.learning.fitting.minimum import MOST_ROWS
+from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation, concentrated
 from toolkit.learning.paying import PrivateLearner
-from toolkit.learning.perturbation import ObjectivePerturbation, OutputPerturbation
-from toolkit.learning.scaling import scale
+from toolkit.learning.scaling import Scale, scale
 from toolkit.learning.tables import places
 
 METHODS = ("objective", "output", "descent")
@@ -46,7 +46,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
             names=found.names,
             intercept=bool(self.fit_intercept),
         )
-        noise = self._noise(rows, scaling.size)
+        noise = self._noise(rows, scaling)
         labels = places(y, classes, rows)
         source = self._paid(noise.price, f"noise {WHERE[self.method]}, {scaling.size} weights")
         table = scaling.rows(found.read())
@@ -60,13 +60,15 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
         self.n_rows_ = rows if self.neighbors == "replace" else None
         return self
 
-    def _noise(self, rows: int, size: int) -> Noise:
-        loss, margins = self._asked(), self._margins()
+    def _noise(self, rows: int, scaling: Scale) -> Noise:
+        loss, margins, size = self._asked(), self._margins(), scaling.size
         choice(self.method, "method", METHODS)
         if rows > MOST_ROWS:
             refuse(f"there must be at most {MOST_ROWS} rows", rows, "sums would lose too many digits")
-        strength = default_strength(loss, size, self.method) if self.C is None else positive(self.C, "C")
-        ridge = 1 / float(strength)
+        if self.C is None:
+            ridge = 1 / default_strength(loss, size, self.method, margins.curvature)
+        else:
+            ridge = 1 / float(positive(self.C, "C"))
         if not 1e-6 <= ridge <= 1e9:
             refuse("`C` must lie between 1e-9 and 1e6", self.C, "no solver could tell the minimum")
         if self.method == "output":
@@ -85,7 +87,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
                 "rho",
                 "its cost is no Zcdp; method='output' takes all three",
             )
-        return ObjectivePerturbation(loss, ridge, margins, size, rows)
+        return ObjectivePerturbation(loss, ridge, margins, size, rows, scaling.widest)
 
     def _descent(self, loss: Loss, ridge: float, size: int, rows: int) -> NoisyDescent:
         if self.neighbors == "replace":
@@ -247,19 +249,22 @@ class PrivateSVC(PrivateLinearClassifier):
         return HuberHinge(width)
 
 
-def default_strength(loss: Loss, size: int, method: str) -> float:
-    """C from public numbers alone: where noise and penalty are about equally strong, as tried on invented
-    data.
+def default_strength(loss: Loss, size: int, method: str, curvature: float) -> float:
+    """C from public numbers alone.
 
-    `rate` is the epsilon of Laplace noise of the same length. Noise on the weights grows with C itself, so
-    that its C is smaller.
+    "objective": curvature C is an eighth of epsilon, so that the determinants, ln(1 + curvature C), cost at
+    most that, and the rest is left for the push. The others: where noise and penalty are about equally
+    strong, by epsilon or, for Gaussian noise, by that of Laplace noise of the same length; noise on the
+    weights grows with C itself, so that its C is smaller.
     """
-    if isinstance(loss, Pure):
-        rate = float(loss.amount)
+    if method == "objective" and isinstance(loss, Pure | Approx):
+        strength = float(loss.amount) / 8 / curvature
+    elif isinstance(loss, Pure):
+        strength = float(loss.amount) / size * (0.2 if method == "output" else 2)
     else:
-        rho = loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
-        rate = math.sqrt(2 * float(rho.amount) * size)
-    return min(max(rate / size * (0.2 if method == "output" else 2), 1e-9), 1e6)
+        rho = float(concentrated(loss).amount)
+        strength = math.sqrt(2 * rho / size) * (0.2 if method == "output" else 2)
+    return min(max(strength, 1e-9), 1e6)
 
 
 def _two(classes: Any) -> tuple[Any, Any]:

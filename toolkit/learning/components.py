@@ -9,7 +9,7 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.randomness import Rng
-from toolkit.learning.moments import Moments
+from toolkit.learning.fitting.moments import Moments
 from toolkit.learning.paying import PrivateLearner
 from toolkit.learning.scaling import scale
 

@@ -8,7 +8,7 @@ from sklearn.base import RegressorMixin
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.randomness import Rng
-from toolkit.learning.moments import Moments
+from toolkit.learning.fitting.moments import Moments
 from toolkit.learning.paying import PrivateLearner
 from toolkit.learning.scaling import scale
 from toolkit.learning.tables import numbers, one_column

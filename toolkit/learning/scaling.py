@@ -39,6 +39,15 @@ class Scale:
         """How many weights there are."""
         return len(self.low) + self.intercept
 
+    @property
+    def widest(self) -> float:
+        """No entry of a row is larger. Both ends of each column are brought to its scale as its cells are, as
+        floats may find no middle; `_INSIDE` leaves more room than the rest of the rounding needs.
+        """
+        ends = np.abs((np.array([self.low, self.high]) - self.middle) / self.half)
+        entry = min(1.0, float(ends.max()) / self.row_norm)
+        return max(self._unit * entry, 1 / math.sqrt(self.size) if self.intercept else 0.0)
+
     def rows(self, values: Array) -> Array:
         """One column a person, one row a weight; every column has a length of at most 1."""
         rows = np.empty((self.size, len(values)))

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.sparse import issparse
 
-from toolkit.core.arrays import Array, Codes
+from toolkit.core.arrays import Array, Codes, number
 from toolkit.core.checks import refuse
 
 _NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal", "object", "null")
@@ -63,10 +63,10 @@ def numbers(cells: npt.NDArray[Any]) -> Array:
     """Cells as floats, NaN where they are missing or no numbers; never an error."""
     if isinstance(cells, np.ma.MaskedArray):
         return np.where(np.ma.getmaskarray(cells), np.nan, numbers(cells.data))
-    if cells.dtype.kind == "O":
-        flat = np.fromiter((_number(cell) for cell in cells.ravel()), dtype=float, count=cells.size)
-        return flat.reshape(cells.shape)
-    with np.errstate(over="ignore"):
+    with np.errstate(all="ignore"):
+        if cells.dtype.kind == "O":
+            flat = np.fromiter((number(cell) for cell in cells.ravel()), dtype=float, count=cells.size)
+            return flat.reshape(cells.shape)
         return cells.astype(np.float64)
 
 
@@ -159,16 +159,3 @@ def _column(frame: Any, place: int, name: Any) -> Any:
     if hasattr(frame, "iloc"):
         return frame.iloc[:, place]
     return frame.column(place) if hasattr(frame, "column") else frame[name]
-
-
-def _number(cell: Any) -> float:
-    """A cell of a type that is known here as a float; no method of another type is called."""
-    kind = type(cell)
-    if kind not in _CELLS and not issubclass(kind, np.integer | np.floating):
-        return float("nan")
-    try:
-        return float(cell)
-    except OverflowError:
-        return float("inf") if cell > 0 else -float("inf")
-    except ValueError:  # a signalling NaN of decimal
-        return float("nan")

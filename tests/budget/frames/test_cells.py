@@ -12,13 +12,14 @@ import pytest
 from tests.budget.hostile import CELLS
 from toolkit.budget.frames import cells
 from toolkit.budget.frames.cells import NOTHING, Day, Moment
+from toolkit.core.arrays import number
 
 
 @pytest.mark.parametrize("name", CELLS)
 def test_no_cell_raises_or_warns(name: str) -> None:
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("error")
-        assert isinstance(cells.number(CELLS[name]), float)
+        assert isinstance(number(CELLS[name]), float)
         cells.key(CELLS[name])
         assert cells.is_nothing(CELLS[name]) in (True, False)
         assert cells.places([CELLS[name]], {"a": 0}).tolist() == [-1]
@@ -30,12 +31,12 @@ def test_no_cell_raises_or_warns(name: str) -> None:
     ids=lambda cell: type(cell).__name__,
 )
 def test_numbers_of_all_types_are_numbers_and_equal(cell: object) -> None:
-    assert cells.number(cell) == 3.0
+    assert number(cell) == 3.0
     assert cells.places([cell], {3: 7}).tolist() == [7]
 
 
 def test_infinite_and_huge_numbers_are_numbers_and_the_rest_is_missing_as_a_number() -> None:
-    assert [cells.number(c) for c in (math.inf, 10**400, -(10**400), Decimal("-1E+999999"), True)] == [
+    assert [number(c) for c in (math.inf, 10**400, -(10**400), Decimal("-1E+999999"), True)] == [
         math.inf,
         math.inf,
         -math.inf,
@@ -54,8 +55,8 @@ def test_infinite_and_huge_numbers_are_numbers_and_the_rest_is_missing_as_a_numb
         np.datetime64(3, "ns"),
         CELLS["raises"],
     ):
-        assert math.isnan(cells.number(cell))
-    assert cells.number(CELLS["a float that raises"]) == 3.0
+        assert math.isnan(number(cell))
+    assert number(CELLS["a float that raises"]) == 3.0
 
 
 def test_missing_is_none_nan_na_and_nat_and_nothing_else() -> None:
@@ -132,5 +133,5 @@ def test_code_of_a_cell_is_not_run_whatever_known_type_it_is_derived_from() -> N
         (dt.datetime(2020, 1, 1, tzinfo=type("Zone", (zoneinfo.ZoneInfo,), own)("Europe/Berlin")), None),
     ):
         assert cells.key(cell) == cells.key(cell, days=True) == value
-        assert cells.number(cell) == value or math.isnan(cells.number(cell))
+        assert number(cell) == value or math.isnan(number(cell))
     assert ran == []

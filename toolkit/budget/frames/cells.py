@@ -7,19 +7,15 @@ no number and no option.
 """
 
 import datetime as dt
-import math
 import sys
 from collections.abc import Hashable, Mapping
-from decimal import Decimal
-from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
-NAN = math.nan
-_INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
-_FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Decimal, Fraction)
+from toolkit.core.arrays import as_float, numeric
+
 _EPOCH, _ZONED_EPOCH = dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAYS = ("D", "W")
 NOTHING = object()
@@ -37,18 +33,6 @@ class Moment(NamedTuple):
 
     nanoseconds: int
     zoned: bool
-
-
-def number(cell: object) -> float:
-    """A cell as a float, NaN if it is no number; never an error."""
-    kind = type(cell)
-    if kind is float or kind is int:
-        return _float(cell)
-    try:
-        value = _numeric(cell, kind)
-        return NAN if value is None else _float(value)
-    except Exception:
-        return NAN
 
 
 def key(cell: object, *, days: bool = False) -> Hashable:
@@ -105,9 +89,9 @@ def _key(cell: Any, kind: type, days: bool) -> Hashable:
         return str.__str__(cell)
     if cell is None or cell is _of("pandas", "NA") or cell is _of("pandas", "NaT"):
         return NOTHING
-    value = _numeric(cell, kind)
+    value = numeric(cell)
     if value is not None:
-        exact = value if type(value) is int else _float(value)
+        exact = value if type(value) is int else as_float(value)
         return NOTHING if exact != exact else exact
     if kind is dt.datetime or kind is _of("pandas", "Timestamp"):
         return None if not _known_zone(type(cell.tzinfo)) else day(cell) if days else moment(cell)
@@ -128,25 +112,3 @@ def _known_zone(kind: type) -> bool:
     pytz = _of("pytz", "BaseTzInfo")
     known = any(kind is one for one in (type(None), dt.timezone, _of("zoneinfo", "ZoneInfo")))
     return known or (pytz is not NOTHING and issubclass(kind, pytz))
-
-
-def _numeric(cell: object, kind: type) -> Any:
-    """A cell of a numeric type, as an int, a float, a Decimal or a Fraction; None if it is of no such
-    type.
-    """
-    if issubclass(kind, int):
-        return int.__int__(cell)  # type: ignore[arg-type]
-    if issubclass(kind, float):
-        return float.__float__(cell)  # type: ignore[arg-type]
-    if any(kind is known for known in _INTEGERS):
-        return int(cell)  # type: ignore[call-overload]
-    return cell if any(kind is known for known in _FLOATS) else None
-
-
-def _float(value: Any) -> float:
-    try:
-        return float(value)
-    except OverflowError:
-        return math.inf if value > 0 else -math.inf
-    except ValueError:  # a signalling NaN of decimal
-        return NAN

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.budget.frames import cells
-from toolkit.core.arrays import Array, Codes, Mask
+from toolkit.core.arrays import Array, Codes, Mask, number
 from toolkit.core.checks import refuse
 
 DAY = 86_400 * 10**9
@@ -131,7 +131,7 @@ class Cells(Column):
 
     @np.errstate(all="ignore")
     def floats(self) -> Array:
-        return np.array([cells.number(cell) for cell in self.cells()], dtype=np.float64)
+        return np.array([number(cell) for cell in self.cells()], dtype=np.float64)
 
     def ticks(self, *, local: bool = False) -> tuple[npt.NDArray[Any], Mask]:
         raise NotImplementedError("Python objects are compared one by one")

@@ -21,7 +21,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Approx, Loss, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.learning.perturbation import additive
+from toolkit.learning.fitting.perturbation import additive
 
 STEPS = 2**30
 _SQUARED = {("replace", False): 2, ("add_remove", False): 1, ("replace", True): 4.5, ("add_remove", True): 2}

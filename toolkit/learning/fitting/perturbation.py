@@ -8,14 +8,15 @@ length of at most 1 and every slope is at most 1, so a person pulls at the weigh
 by at most 2 / ridge = 2 C, if one comes or goes by at most C; what the solver may miss it by is added twice.
 
 **Objective perturbation.** Add push . w with random push, then minimise. Given the weights w that come out,
-push is known from the data; for a neighbour it is another by at most 2 in length, and the density of w has
-the determinant of the Hessian as a factor (the Jacobian). With H the Hessian of all others plus the ridge,
-one row makes it H + a x x', and det(H + a x x') / det(H) lies between 1 and 1 + curvature / ridge: so the
-determinants cost at most ln(1 + curvature / ridge), and the rest pays for the shift. A ridge so small that
-they would cost more than half of epsilon is raised.
+push is known from the data; for a neighbour it is another by at most 2 in length, and in each entry by at
+most twice the largest that a row can have (`pushing`). The density of w has the determinant of the Hessian as
+a factor (the Jacobian). With H the Hessian of all others plus the ridge, one row makes it H + a x x', and
+det(H + a x x') / det(H) lies between 1 and 1 + curvature / ridge: so the determinants cost at most ln(1 +
+curvature / ridge), and the rest pays for the shift. A ridge so small that they would cost more than half of
+epsilon is raised.
 
 The push is drawn on a grid. Spread evenly over a cell of the grid it has a density, whose logarithm moves by
-at most |shift| / scale plus what the mechanism charges for rounding. The cell, like the tolerance of the
+at most what the law of the push was made for, its cells included. The cell, like the tolerance of the
 solver, moves the weights by a known length; noise for that, paid with a 64th of epsilon, is added to them.
 """
 
@@ -31,14 +32,11 @@ from toolkit.central.laplace import Laplace
 from toolkit.core.arrays import Array
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
-from toolkit.core.sampling.enclosure import floor_log2
-from toolkit.core.sampling.noise import gaussian_sampler
-from toolkit.learning.margins import MarginLoss
-from toolkit.learning.minimum import MOST_ROWS, minimum, tolerance
-from toolkit.learning.renyi import least_sigma
+from toolkit.learning.fitting.margins import MarginLoss
+from toolkit.learning.fitting.minimum import MOST_ROWS, minimum, tolerance
+from toolkit.learning.fitting.pushing import GRID, Push, push_law
 
 _FOR_SOLVER = Fraction(1, 64)
-_GRID = 30  # the grid of a push is finer than its size by so many powers of two
 
 
 @dataclass(frozen=True)
@@ -80,8 +78,10 @@ class OutputPerturbation:
 
 @dataclass(frozen=True)
 class ObjectivePerturbation:
-    """Noise in the objective: spherical Laplace for Pure (Chaudhuri, Monteleoni and Sarwate 2011),
-    Gaussian for Approx (Redberg, Koskela and Wang 2023), under "replace".
+    """Noise in the objective: Laplace noise on a ball or a cube (Chaudhuri, Monteleoni and Sarwate 2011; Awan
+    and Slavković 2021), for Approx also Gaussian (Redberg, Koskela and Wang 2023), under "replace".
+
+    `widest` is the largest entry that a row can have.
     """
 
     loss: Pure | Approx
@@ -89,6 +89,7 @@ class ObjectivePerturbation:
     margins: MarginLoss
     size: int
     rows: int
+    widest: float = 1.0
 
     @property
     def inside(self) -> Fraction:
@@ -107,33 +108,21 @@ class ObjectivePerturbation:
         return math.log1p(self.margins.curvature / self.ridge) * (1 + 1e-14)
 
     @cached_property
-    def pushing(self) -> Laplace:
-        """The law of the push for Pure: a shift of 2 costs what the determinants leave."""
-        left = self.inside - Fraction(self.determinants)
-        return Laplace.for_epsilon(left, sensitivity=2, norm="l2")
-
-    @cached_property
-    def sigma(self) -> float:
-        """The standard deviation of each entry of the push for Approx."""
-        if not isinstance(self.loss, Approx):
-            return math.sqrt(self.size + 1) * self.pushing.scale
-        return least_sigma(float(self.inside), float(self.loss.slack), self.determinants, self.size)
+    def pushing(self) -> Push:
+        """The law of the push: one person's shift costs what the determinants leave."""
+        delta = float(self.loss.slack) if isinstance(self.loss, Approx) else 0.0
+        return push_law(self.inside, self.determinants, self.size, self.widest, delta)
 
     @property
     def tolerance(self) -> float:
         """Of the gradient's length, with half a cell of the push in it.
 
-        A push is taken to be at most `typical` long. One four times as long is still within what the factor
+        A push is taken to be at most `longest` long. One four times as long is still within what the factor
         of four in `minimum.tolerance` leaves; its probability is below e**-100.
         """
-        root = math.sqrt(self.size)
-        typical = (root + 12) * self.sigma if isinstance(self.loss, Approx) else self._longest
-        cell = root * max(2.0, 2 * self.sigma) * 2.0**-_GRID
+        typical, spread = self.pushing.longest, self.pushing.spread
+        cell = math.sqrt(self.size) * max(2.0, 2 * spread) * 2.0**-GRID
         return tolerance(self.rows, self.margins, self.ridge, self.size, typical) + cell
-
-    @property
-    def _longest(self) -> float:
-        return (self.size + 50) * self.pushing.scale
 
     @cached_property
     def mechanism(self) -> Laplace:
@@ -141,21 +130,19 @@ class ObjectivePerturbation:
         reach = 2 * Fraction(self.tolerance) / Fraction(self.ridge)
         return Laplace.for_epsilon(Fraction(self.loss.amount) * _FOR_SOLVER, sensitivity=reach, norm="l2")
 
-    def push(self, rng: Rng) -> Array:
-        if isinstance(self.loss, Pure):
-            return np.asarray(self.pushing.release(np.zeros(self.size), rng).value)
-        sigma = Fraction(self.sigma)
-        exponent = floor_log2(sigma) - _GRID
-        steps = gaussian_sampler((sigma / Fraction(2) ** exponent) ** 2).draw(self.size, rng)
-        return np.asarray(np.ldexp(steps.astype(float), exponent))
-
     @property
     def price(self) -> Loss:
         return self.loss
 
     def weights(self, rows: Array, rng: Rng) -> Array:
-        found = minimum(rows, self.margins, self.ridge, self.push(rng), self.tolerance)
+        found = minimum(rows, self.margins, self.ridge, self.pushing.draw(rng), self.tolerance)
         return np.asarray(self.mechanism.release(found, rng).value)
+
+
+@lru_cache(maxsize=64)
+def concentrated(loss: Approx | Zcdp) -> Zcdp:
+    """A Zcdp that keeps to the loss: the largest, for Approx, which takes a while to find."""
+    return loss if isinstance(loss, Zcdp) else Zcdp.within(loss)
 
 
 @lru_cache(maxsize=64)

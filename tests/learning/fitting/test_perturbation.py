@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.learning.margins import HuberHinge, Logistic
-from toolkit.learning.minimum import minimum, tolerance
-from toolkit.learning.perturbation import ObjectivePerturbation, OutputPerturbation
+from toolkit.learning.fitting.margins import HuberHinge, Logistic
+from toolkit.learning.fitting.minimum import minimum, tolerance
+from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation
+from toolkit.learning.fitting.pushing import Cube, Normal
 
 LOGISTIC = Logistic()
 
@@ -103,6 +104,35 @@ def test_the_exact_density_of_objective_perturbation_keeps_to_epsilon(loss, ridg
         assert log_ratio(noise.ridge, noise.pushing.scale, rest, loss) <= float(noise.inside)
 
 
+@pytest.mark.parametrize("loss", [LOGISTIC, HuberHinge(0.5)], ids=["logistic", "hinge"])
+def test_in_the_plane_the_exact_density_with_cubic_noise_keeps_to_epsilon_and_half_the_noise_does_not(
+    loss,
+) -> None:
+    """Two columns with bounds: entries of up to 1/sqrt(2). Log densities of the weights over pairs in which
+    one row, at a corner, in the middle of an edge or at 0, is replaced by another.
+    """
+    noise = ObjectivePerturbation(Pure(1), 0.3, loss, 2, 100, 1 / np.sqrt(2))
+    assert isinstance(noise.pushing, Cube)
+    side = np.linspace(-30, 30, 241)
+    w = np.array(np.meshgrid(side, side)).reshape(2, -1)
+    corners = [np.array([a, b]) / np.sqrt(2) for a in (-1, 0, 1) for b in (-1, 0, 1)]
+
+    def log_density(rows: list[np.ndarray], scale: float) -> np.ndarray:
+        pull, bend = noise.ridge * w, noise.ridge * np.eye(2)[:, :, None]
+        for row in rows:
+            margin = row @ w
+            pull = pull + row[:, None] * loss.slope(margin)
+            bend = bend + np.outer(row, row)[:, :, None] * loss.bend(margin)
+        return np.log(bend[0, 0] * bend[1, 1] - bend[0, 1] ** 2) - np.abs(pull).max(axis=0) / scale
+
+    for rest in ([], [corners[0] * 0.1, corners[2]]):
+        worst = [
+            np.ptp([log_density([*rest, row], noise.pushing.scale * share) for row in corners], axis=0).max()
+            for share in (1.0, 0.5)
+        ]
+        assert worst[0] <= float(noise.inside) < worst[1]
+
+
 def test_without_the_jacobian_half_would_be_promised_and_0_637_be_lost() -> None:
     """Chaudhuri, Monteleoni and Sarwate's correction left out: the push alone pays for epsilon = 0.5."""
     assert log_ratio(0.3, 2 / 0.5, [-0.1] * 10) > 0.637
@@ -114,7 +144,7 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
             noise = ObjectivePerturbation(Pure(epsilon), ridge, LOGISTIC, 4, 1000)
             assert noise.ridge >= ridge
             assert noise.determinants <= float(noise.inside) / 2 * (1 + 1e-12)
-            paid = noise.pushing.loss.amount + noise.mechanism.loss.amount
+            paid = noise.pushing.epsilon + noise.mechanism.loss.amount
             assert paid + noise.determinants <= epsilon * (1 + 1e-15)
             assert (
                 noise.mechanism.scale < noise.pushing.scale / noise.ridge / 100
@@ -124,8 +154,9 @@ def test_what_the_determinants_and_the_solver_cost_is_taken_from_epsilon() -> No
 def test_gaussian_noise_in_the_objective_keeps_to_delta_on_the_line() -> None:
     """delta = integral of (p - e**epsilon q)+ over the exact densities, for pairs in one dimension."""
     noise = ObjectivePerturbation(Approx(1.0, 1e-3), 5.0, LOGISTIC, 1, 100)
-    assert lost(noise, noise.sigma) <= 1e-3
-    assert lost(noise, noise.sigma / 5) > 1e-3  # so that the comparison can fail
+    sigma = Normal(noise.inside, 1, 1e-3, noise.determinants).spread
+    assert lost(noise, sigma) <= 1e-3
+    assert lost(noise, sigma / 5) > 1e-3  # so that the comparison can fail
 
 
 def lost(noise: ObjectivePerturbation, sigma: float, epsilon: float = 1.0) -> float:
@@ -147,8 +178,11 @@ def test_a_push_has_the_law_that_was_calibrated() -> None:
     """The mean length of Gamma(3, scale) and the variance of a normal entry: within 5 standard errors."""
     rng = np.random.default_rng(8)
     pure = ObjectivePerturbation(Pure(1), 5.0, LOGISTIC, 3, 100)
-    lengths = [np.linalg.norm(pure.push(rng)) for _ in range(120)]
+    lengths = [np.linalg.norm(pure.pushing.draw(rng)) for _ in range(120)]
     assert abs(np.mean(lengths) / (3 * pure.pushing.scale) - 1) < 5 / np.sqrt(3 * 120)
-    gauss = ObjectivePerturbation(Approx(1, 1e-6), 5.0, LOGISTIC, 3, 100)
-    squares = np.concatenate([gauss.push(rng) for _ in range(120)]) ** 2 / gauss.sigma**2
+    cubic = ObjectivePerturbation(Pure(1), 5.0, LOGISTIC, 3, 100, 1 / np.sqrt(3))
+    largest = [np.abs(cubic.pushing.draw(rng)).max() for _ in range(120)]
+    assert abs(np.mean(largest) / (3 * cubic.pushing.scale) - 1) < 5 / np.sqrt(3 * 120)
+    gauss = Normal(cubic.inside, 3, 1e-6, cubic.determinants)
+    squares = np.concatenate([gauss.draw(rng) for _ in range(120)]) ** 2 / gauss.spread**2
     assert abs(squares.mean() - 1) < 5 * np.sqrt(2 / 360)

@@ -25,7 +25,8 @@ from toolkit.core.extras import extra
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, below
 from toolkit.core.sampling.noise import gaussian_sampler
-from toolkit.learning.margins import MarginLoss
+from toolkit.learning.fitting.margins import MarginLoss
+from toolkit.learning.fitting.perturbation import concentrated
 
 STEPS = 2**30
 _KEPT = Fraction(1, 1000)
@@ -80,8 +81,8 @@ class NoisyDescent:
     def sigma(self) -> float:
         """Noise on each entry of a sum, in units of the longest gradient."""
         if self.rate == 1:
-            rho = self.loss if isinstance(self.loss, Zcdp) else Zcdp.within(_approx(self.loss))
-            times = 2 if self.neighbors == "replace" else 1
+            assert not isinstance(self.loss, Pure)
+            rho, times = concentrated(self.loss), 2 if self.neighbors == "replace" else 1
             return times * math.sqrt(self.steps / (2 * float(rho.amount))) * (1 + 1e-12)
         delta = float(self._slack * (1 - _KEPT))
         return max(sampled_sigma(float(self.loss.amount), delta, float(self.rate), self.steps), _LEAST)
@@ -103,11 +104,6 @@ class NoisyDescent:
     def _drawn(self, people: int, rng: Rng) -> Array:
         """Who takes part in a step: each with exactly this rate."""
         return np.asarray(below(self.rate.denominator, people, rng) < np.uint64(self.rate.numerator))
-
-
-def _approx(loss: Loss) -> Approx:
-    assert isinstance(loss, Approx)
-    return loss
 
 
 def sampled_epsilon(sigma: float, delta: float, rate: float, steps: int) -> float:

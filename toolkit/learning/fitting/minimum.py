@@ -12,7 +12,7 @@ import math
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.learning.margins import MarginLoss
+from toolkit.learning.fitting.margins import MarginLoss
 
 MOST_ROWS = 10**8
 _ROUNDING = 2.0**-53
