@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
-from toolkit.central.publishing.quantiles import RecursiveQuantiles, ranked, root_below
+from toolkit.central.publishing.quantiles import RecursiveQuantiles, ranked
+from toolkit.central.selection import root_below
 from toolkit.core.loss import Pure, Zcdp
 
 AR, RP = "add_remove", "replace"
