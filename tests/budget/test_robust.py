@@ -227,3 +227,51 @@ def test_a_location_costs_an_eighth_of_epsilon_squared_in_concentrated_privacy()
     keeper = curator([1.0, 2.0], ceiling=Zcdp(1))
     keeper.location("x", estimator=Huber(1), bounds=(0, 2), epsilon=1)
     assert keeper.ledger.spent == Zcdp("1/8")
+
+
+def test_rho_buys_the_choice_that_costs_it() -> None:
+    keeper = curator([1.0, 2.0], ceiling=Zcdp(1))
+    assert keeper.location("x", estimator=Huber(1), bounds=(0, 2), rho="1/8").loss == Pure(1)
+    assert keeper.choose([*"ab"], lambda *_: 0, sensitivity=1, rho="1/8") in "ab"
+    keeper.median("x", bounds=(0, 2), rho="1/8")
+    assert keeper.ledger.spent == Zcdp("3/8")
+    for call in (keeper.location, keeper.median):
+        more = {"estimator": Huber(1)} if call == keeper.location else {}
+        with pytest.raises(ValueError, match="exactly one of `epsilon` and `rho`"):
+            call("x", bounds=(0, 2), **more)
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_a_location_of_some_rows_moves_its_scores_by_one_whoever_comes_or_goes(
+    neighbors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[np.ndarray] = []
+    plain = Curator._paid
+
+    def watched(self: Curator, mechanism: Any, *call: Any) -> Any:
+        seen.append(plain(self, mechanism, *call))
+        return seen[-1]
+
+    monkeypatch.setattr(Curator, "_paid", watched)
+    others = [(1.0, "a"), (30.0, "a"), (70.0, "b")]
+    people = [(x, g) for x in (0.0, 80.0, np.nan) for g in "ab"]
+    for rows in [[*others, one] for one in people] + [others] * (neighbors == "add_remove"):
+        table = pd.DataFrame(rows, columns=["x", "g"])
+        keeper = Curator(table, Ledger(Pure(100)), neighbors)
+        found = keeper.location("x", estimator=Huber(10), bounds=(0, 80), step=1, where={"g": "a"}, epsilon=1)
+        assert found.release.query["where"] == "g = 'a'"
+    against = seen if neighbors == "replace" else seen[-1:]
+    moves = [np.abs(one - other).max() for one in seen for other in against]
+    assert max(moves) == 1
+    assert np.array_equal(seen[1], seen[3])  # two who are not in the group
+
+
+def test_medians_of_groups_and_of_some_rows_are_those_of_quantiles() -> None:
+    table = pd.DataFrame({"x": [10.0] * 200 + [60.0] * 200, "g": ["a"] * 200 + ["b"] * 200})
+    keeper = Curator(table, Ledger(Pure(100)), "replace")
+    found = keeper.median("x", bounds=(0, 80), step=1, by={"g": ["a", "b"]}, epsilon=10)
+    assert found.value == pytest.approx([10, 60], abs=1)
+    one = keeper.median("x", bounds=(0, 80), step=1, where={"g": "b"}, epsilon=10)
+    assert float(one) == pytest.approx(60, abs=1)
+    with pytest.raises(ValueError, match="method='smooth' takes `epsilon`, and no `where`"):
+        keeper.median("x", bounds=(0, 80), method="smooth", missing=0, where={"g": "b"}, epsilon=1)

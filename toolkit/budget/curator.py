@@ -10,6 +10,7 @@ from toolkit.budget.publishing.finding import FindingVerbs
 from toolkit.budget.robust import RobustVerbs
 from toolkit.budget.tables.pairs import PairVerbs
 from toolkit.budget.tables.preview import Previews
+from toolkit.budget.tables.spending import Spending
 from toolkit.central.selection import Exponential
 from toolkit.core.checks import Number, refuse
 from toolkit.core.randomness import Rng
@@ -75,17 +76,19 @@ class Curator(PairVerbs, RobustVerbs, FindingVerbs):
         score: Callable[[Any, Any], float],
         *,
         sensitivity: Number,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
         rng: Rng = None,
     ) -> Any:
         """One of the candidates, better ones likelier: score(frame, candidate), which one person moves by
-        `sensitivity`.
+        `sensitivity`. `rho` buys the epsilon whose choice costs so much, rho = epsilon**2 / 8.
 
         The score is trusted code of the curator's own, given a copy of the frame; how far one person moves it
         is the curator's word. A score that fails, or is not finite, counts as 0 without a word: saying so
         would tell about the data.
         """
-        mechanism, source = Exponential.for_epsilon(epsilon, sensitivity=sensitivity), self.ledger.source(rng)
+        bought = Spending.of(epsilon, rho).of_choice
+        mechanism, source = Exponential.for_epsilon(bought, sensitivity=sensitivity), self.ledger.source(rng)
         listed = listed_once(candidates, "candidates")
         if not listed or not callable(score):
             received = "no candidate" if not listed else type(score).__name__

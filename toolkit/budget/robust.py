@@ -15,8 +15,10 @@ from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.missing import settled
 from toolkit.budget.frames.rows import By
+from toolkit.budget.frames.summing import values_of
 from toolkit.budget.publishing.quantiles import QuantileVerbs
 from toolkit.budget.record import Entry
+from toolkit.budget.tables.spending import Spending
 from toolkit.central import statistics
 from toolkit.central.release import chosen
 from toolkit.central.selection import Exponential
@@ -94,7 +96,10 @@ class RobustVerbs(QuantileVerbs):
         column: str | int,
         *,
         bounds: Any,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        where: Where | None = None,
+        by: By | None = None,
         method: str = "exponential",
         step: Number | None = None,
         missing: Any = None,
@@ -103,9 +108,9 @@ class RobustVerbs(QuantileVerbs):
         """The quantile at one half, or the median with noise for its smooth sensitivity.
 
         "exponential" chooses among multiples of `step` and leaves missing values out; nearly always it is the
-        more precise. "smooth" is the middle value, of an even number of rows the midpoint of two, with noise
-        whose scale depends on the data and is not told; `missing` is the number to put there, and it needs
-        "replace".
+        more precise, and it alone takes `where`, `by` and `rho`. "smooth" is the middle value, of an even
+        number of rows the midpoint of two, with noise whose scale depends on the data and is not told;
+        `missing` is the number to put there, and it needs "replace" and all rows, whose number is public.
         """
         if choice(method, "method", ("exponential", "smooth")) == "exponential":
             if missing is not None:
@@ -114,9 +119,16 @@ class RobustVerbs(QuantileVerbs):
                     missing,
                     "the other leaves missing values out",
                 )
-            return self.quantile(column, "1/2", bounds=bounds, epsilon=epsilon, step=step, rng=rng)
+            asked: dict[str, Any] = {"epsilon": epsilon, "rho": rho, "where": where, "by": by}
+            return self.quantile(column, "1/2", bounds=bounds, step=step, rng=rng, **asked)
         if step is not None:
             refuse("`step` is said only for method='exponential'", step, "the other has a grid of its own")
+        if where is not None or by is not None or rho is not None or epsilon is None:
+            refuse(
+                "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`",
+                "others",
+                "its noise is for all rows, whose number is public; method='exponential' takes them",
+            )
         return self._smooth("median", "median", column, bounds, epsilon, missing, rng)
 
     def location(
@@ -125,7 +137,9 @@ class RobustVerbs(QuantileVerbs):
         *,
         estimator: "Huber",
         bounds: Any,
-        epsilon: Number,
+        epsilon: Number | None = None,
+        rho: Number | None = None,
+        where: Where | None = None,
         step: Number | None = None,
         rng: Rng = None,
     ) -> Estimate:
@@ -134,7 +148,8 @@ class RobustVerbs(QuantileVerbs):
 
         It is chosen by inverse sensitivity among multiples of `step` (2**-16 of the bounds' distance if not
         given); missing values are left out. Of a skewed column it is neither the median nor the mean: it is
-        the target itself that the estimate names.
+        the target itself that the estimate names. `where` keeps rows as for a count; `rho` buys the epsilon
+        whose choice costs so much, rho = epsilon**2 / 8.
         """
         from toolkit.central.robust.estimators import Huber
         from toolkit.central.robust.inverse import InverseSensitivity
@@ -146,15 +161,21 @@ class RobustVerbs(QuantileVerbs):
                 "a mean has no bounded score, and where psi falls again no count of people is known",
                 TypeError,
             )
-        mechanism = InverseSensitivity.for_epsilon(epsilon, estimator, bounds=bounds, step=step)
-        found, source = self._numbers(column), self.ledger.source(rng)
-        label = f"{estimator!r} location of {self._frame.name(column)}"
+        bought = Spending.of(epsilon, rho).of_choice
+        mechanism = InverseSensitivity.for_epsilon(bought, estimator, bounds=bounds, step=step)
+        self._numbers(column)
+        rows, source = self._rows(where), self.ledger.source(rng)
+        label = f"{estimator!r} location of {self._frame.name(column)}{rows.words}"
         receipt: list[Entry] = []
-        scores = self._paid(mechanism, label, lambda: -mechanism.lengths(found.floats()), None, receipt)
+
+        def scored() -> Any:
+            return -mechanism.lengths(values_of(self._frame, rows, column))
+
+        scores = self._paid(mechanism, label, scored, None, receipt)
         note = "a Huber location, which of skewed values is neither their median nor their mean"
-        told = self._told(mechanism.choose(scores, source), label, "missing left out", (note,))
+        told = self._told(mechanism.choose(scores, source), label, "missing left out", (note, *rows.notes))
         limits = {self._frame.name(column): mechanism.bounds}
-        return self._documented(told, mechanism, receipt, label, None, limits, "left out")
+        return self._documented(told, mechanism, receipt, label, rows, limits, "left out")
 
     def trimmed_mean(
         self,
@@ -168,7 +189,8 @@ class RobustVerbs(QuantileVerbs):
     ) -> Estimate:
         """The mean without a share `trim` of the rows at each end, with noise for its smooth sensitivity.
 
-        `missing` is the number to put there; it needs "replace". The scale of the noise is not told.
+        `missing` is the number to put there. It needs "replace" and all rows, whose number is public: there
+        is no `where`. The scale of the noise is not told.
         """
         share = probability(trim, "trim")
         if share >= exact("1/2", "trim"):
@@ -180,8 +202,9 @@ class RobustVerbs(QuantileVerbs):
     ) -> Estimate:
         """The distance of the quartiles, with noise for its smooth sensitivity.
 
-        The quartiles are the values of ranks n/4 and 3n/4, rounded up. `missing` is the number to put there;
-        it needs "replace". The scale of the noise is not told.
+        The quartiles are the values of ranks n/4 and 3n/4, rounded up. `missing` is the number to put there.
+        It needs "replace" and all rows, whose number is public: there is no `where`. The scale of the noise
+        is not told.
         """
         return self._smooth("iqr", "interquartile range", column, bounds, epsilon, missing, rng)
 

@@ -6,6 +6,7 @@ depend on the scores. Scores are private: they must be finite, and the one refus
 quotes none of them.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -107,6 +108,15 @@ class Exponential(Selection):
     ----------
     McSherry and Talwar (2007).
     """
+
+    @classmethod
+    def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> Self:
+        """The mechanism that costs at most Zcdp(rho), by less than a billionth: epsilon = (8 rho)**(1/2).
+
+        >>> Exponential.for_rho("1/8").loss
+        Pure(1.0)
+        """
+        return cls.for_epsilon(root_below(8 * positive(rho, "rho", NO_END)), sensitivity=sensitivity)
 
     @property
     def zcdp(self) -> Zcdp:
@@ -254,6 +264,12 @@ class NoisyMax(Selection):
         # Where noise - gap is above -2**50, as the best score's is, both are below 2**52 and so exact as
         # floats.
         return int(np.argmax(noise - gaps_in_steps(scores, exponent)))
+
+
+def root_below(square: Fraction) -> Fraction:
+    """The root, rounded down to 60 binary digits after its first."""
+    shift = 60 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
+    return Fraction(math.isqrt(math.floor(square * 4**shift)), 2**shift)
 
 
 def _read_scores(scores: object) -> Answer:

@@ -259,3 +259,9 @@ def test_dates_of_arrow_are_found_whatever_they_are_held_in():
 def test_a_missing_category_of_numbers_is_no_number():
     frame = Frame(pd.DataFrame({"year": pd.Categorical([0, None, 5])}))
     assert list(np.flatnonzero(condition(frame, {"year": between(-1, 9)}).mask(frame))) == [0, 2]
+
+
+def test_a_set_of_values_is_told_in_one_order() -> None:
+    frame = Frame(pd.DataFrame({"k": pd.Series(["a", 1], dtype=object), "n": [1, 2]}))
+    assert condition(frame, {"n": {10, 2, 1}}).words == "n in [1, 2, 10]"
+    assert condition(frame, {"k": {"b", "a", 1}}).words == "k in ['a', 'b', 1]"

@@ -18,19 +18,21 @@ DECILES = [k / 10 for k in range(1, 10)]
 
 @pytest.mark.slow
 def test_deciles_are_as_near_as_the_reference_says() -> None:
-    """Log-normal, 10,000 values, bounds 0 to 1000, epsilon = 1: the mean error in ranks was 6.1 under
-    "add_remove" and 12.9 under "replace" (40 runs each, standard error 5 to 8 %), one by one 13.7. Here are
-    12 runs with a fixed seed; the limits are half as much again.
+    """Log-normal, 10,000 values, bounds 0 to 1000, epsilon = 1: the mean error in ranks over 1,000 runs was
+    6.18 under "add_remove" and 11.71 under "replace", with a standard deviation of 2.41 and 5.14 from run to
+    run; one by one at epsilon / 9 it was 13.7 (40 runs). The limits are the 1e-4 and 1 - 1e-4 quantiles of
+    the mean of twelve such runs, resampled 400,000 times: with another seed one of the four is passed with
+    probability 4e-4.
     """
     values = np.random.default_rng(1).lognormal(0, 1, 10_000)
     frame, rng = pd.DataFrame({"x": values}), np.random.default_rng(2)
-    for neighbors, most in (("add_remove", 9.5), ("replace", 19.0)):
+    for neighbors, least, most in (("add_remove", 4.03, 9.44), ("replace", 7.43, 18.47)):
         keeper = curator(frame, neighbors)
         off = []
         for _ in range(12):
             found = keeper.quantiles("x", DECILES, bounds=(0, 1000), epsilon=1, rng=rng)
             off.append([abs((values < v).sum() - 1000 * (k + 1)) for k, v in enumerate(found.value)])
-        assert np.mean(off) < most
+        assert least < np.mean(off) < most
 
 
 def test_equal_values_are_split_in_the_right_place() -> None:

@@ -3,21 +3,25 @@
 Values are read once, compared by the type of the column, and said in the ledger.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, MappingView, Set
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import pairwise
+from functools import cached_property
+from itertools import islice, pairwise
 from typing import Any
 
 import numpy as np
 
-from toolkit.budget.frames import wanted
+from toolkit.budget.frames import cells, wanted
 from toolkit.budget.frames.cells import Day
 from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.wanted import Range, Value
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
+
+MOST_CELLS = 10**6
+"""Cells of a table, and so entries of a list."""
 
 
 class Mark:
@@ -49,11 +53,11 @@ def between(low: Any, high: Any) -> Range:
     >>> between(30, 39)
     between(30, 39)
     """
-    first, last = (wanted.value_of(end, "an end of between(low, high)") for end in (low, high))
+    first, last = (_end(end, "an end of between(low, high)") for end in (low, high))
     if not _ordered(first, last):
         refuse(
-            "between(low, high) must have two numbers, two dates or two datetimes",
-            "others",
+            "between(low, high) must have two numbers, two dates, or two datetimes, with or without a zone",
+            "two of different sorts",
             "nothing lies between them",
             TypeError,
         )
@@ -73,13 +77,23 @@ def bands(*edges: Any) -> list[Range]:
     >>> [band.words for band in bands(18, 30, 45, 65)]
     ['18 to under 30', '30 to under 45', '45 to 65']
     """
-    found = [wanted.value_of(edge, "an edge of bands(…)") for edge in edges]
-    if len(found) < 2 or not all(_ordered(low, high) and low < high for low, high in pairwise(found)):  # type: ignore[operator]
+    found = [_end(edge, "an edge of bands(…)") for edge in edges]
+    if len(found) < 2:
+        refuse("bands(…) must have at least two edges", len(found), "a band lies between two of them")
+    if not all(_ordered(low, high) for low, high in pairwise(found)):
         refuse(
-            "bands(…) must have at least two increasing numbers, dates or datetimes",
-            f"{len(found)} edges",
-            "a band lies between two of them",
+            "the edges of bands(…) must be numbers, dates, or datetimes, all with a time zone or none",
+            "edges of different sorts",
+            "they have no order",
+            TypeError,
         )
+    for low, high in pairwise(found):
+        if not low < high:  # type: ignore[operator]
+            refuse(
+                "the edges of bands(…) must increase",
+                f"{wanted.said(low)} before {wanted.said(high)}",
+                "a band begins where the one before it ends",
+            )
     return [
         Range(low, high, below=place + 2 < len(found)) for place, (low, high) in enumerate(pairwise(found))
     ]
@@ -126,7 +140,7 @@ class Asked:
         ]
         return f"{self.name} {' or '.join([*parts, *['missing'] * (MISSING in self.items)])}"
 
-    @property
+    @cached_property
     def labels(self) -> tuple[str | int, ...]:
         """What the items are called, in their order."""
         return tuple(_label(item) for item in self.items)
@@ -180,12 +194,46 @@ class Asked:
 
 
 def listed_once(values: Any, name: str) -> list[Any]:
-    """Any iterable but a text or a mapping, as a list."""
-    if isinstance(values, str | bytes | Mapping) or not isinstance(values, Iterable):
+    """Any iterable that has an order, but a text, a table or a mapping, as a list of at most MOST_CELLS."""
+    text = isinstance(values, str | bytes | bytearray | memoryview)
+    table = isinstance(values, Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) != 1
+    if text or table or not isinstance(values, Iterable):
         refuse(
             f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError
         )
-    return list(values)
+    if unordered(values):
+        refuse(
+            f"`{name}` must be in the order in which it is told",
+            "a set, which has none",
+            "write a list, sorted(…) say",
+            TypeError,
+        )
+    found = values.to_pylist() if hasattr(values, "to_pylist") else values  # an array of arrow
+    listed = list(islice(found, MOST_CELLS + 1))
+    if len(listed) > MOST_CELLS:
+        refuse(f"`{name}` must have at most {MOST_CELLS:,} entries", "more", "nothing was read or charged")
+    return listed
+
+
+def unordered(values: object) -> bool:
+    """Whether it is a set; the keys of a dict are in order."""
+    return isinstance(values, Set) and not isinstance(values, MappingView)
+
+
+def _end(value: object, name: str) -> Value:
+    """An end of a range, which must have an order."""
+    told = None
+    if isinstance(value, str | bytes):
+        told = "text", "write a date as datetime.date(2024, 1, 31), and numbers without quotes"
+    elif isinstance(value, bool | np.bool_):
+        told = "a truth value", "ask for True and False by themselves"
+    elif isinstance(value, Iterable) and not isinstance(value, np.generic):
+        told = type(value).__name__, "write numbers one by one, or with a star: bands(*edges)"
+    elif cells.key(value) is cells.NOTHING:
+        told = "a missing value", "it lies in no range; MISSING asks for missing values"
+    if told is not None:
+        refuse(f"{name} must be a number, a date or a datetime", told[0], told[1], TypeError)
+    return wanted.value_of(value, name)
 
 
 def _ordered(first: Value, last: Value) -> bool:
@@ -208,7 +256,7 @@ def _held(item: Item, column: Column, told: str) -> Any:
 
 def _span(item: Item, held: Any) -> tuple[str, Any, Any, bool]:
     """Sort, lower end, upper end, and whether that is left out, as it may be of Python objects."""
-    low, high = held if isinstance(item, Range) else (held, held)
+    low, high = held if isinstance(item, Range) else (wanted.compared(held),) * 2
     low, high = (Fraction(end) if isinstance(end, bool) else end for end in (low, high))
     number = isinstance(low, int | float | Fraction)
     sort = "number" if number else f"{type(low).__name__} {getattr(low, 'zoned', '')}"

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from toolkit.budget.frames import cells
-from toolkit.budget.frames.asked import OTHER, Asked, Mark, listed_once
+from toolkit.budget.frames.asked import OTHER, Asked, Mark, listed_once, unordered
 from toolkit.budget.frames.cells import Day, Moment
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.wanted import Range
@@ -119,7 +119,9 @@ def _items(value: Any, name: str) -> list[Any]:
         return [value[()]]
     if isinstance(value, str | bytes | Range | Mark) or not isinstance(value, Iterable):
         value = [value]
-    listed = listed_once(value, f"the condition on column {name}")
+    if unordered(value):  # either of its values will do; the ledger names them in one order
+        value = _in_order(value)
+    listed = listed_once(value, f"where[{name!r}]")
     if any(item is OTHER for item in listed):
         refuse(
             f"a condition on column {name} must say what it asks for",
@@ -131,6 +133,14 @@ def _items(value: Any, name: str) -> list[Any]:
             f"a condition on column {name} must ask for something", "an empty list", "no row could meet it"
         )
     return listed
+
+
+def _in_order(values: Iterable[Any]) -> list[Any]:
+    """The same one in every process, whatever they are."""
+    try:
+        return sorted(values)
+    except TypeError:
+        return sorted(values, key=repr)
 
 
 def _check_function(where: Callable[..., Any]) -> None:

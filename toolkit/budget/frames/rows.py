@@ -7,12 +7,13 @@ the order of the keys given, whether or not a row falls into it; a row falls int
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any, Protocol
 
 import numpy as np
 
-from toolkit.budget.frames.asked import Asked, listed_once
+from toolkit.budget.frames.asked import MOST_CELLS, Asked, listed_once
 from toolkit.budget.frames.conditions import Condition, Where, condition
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.people import People
@@ -20,7 +21,6 @@ from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse
 
 By = Mapping[Any, Any]
-MOST_CELLS = 10**6
 
 
 class Axis(Protocol):
@@ -53,7 +53,7 @@ class Rows:
         """How many cells there are: one without `by`."""
         return math.prod(len(axis.labels) for axis in self.axes)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[Any, ...]:
         """The keys of each cell, in the order given, the last column fastest; tuples if it is split by
         several.
@@ -131,14 +131,14 @@ def axes_of(frame: Frame, by: By | None) -> tuple[Asked, ...]:
             'keys are public, so they are given: by={"region": ["north", "south"]}',
             TypeError,
         )
-    axes = tuple(keys_of(frame, label, keys, "by") for label, keys in dict(by.items()).items())
-    cells = math.prod(len(axis.items) for axis in axes)
-    if not axes or cells > MOST_CELLS:
-        received = f"{cells:,} cells" if axes else "none"
+    listed = {label: listed_once(keys, "by") for label, keys in dict(by.items()).items()}
+    cells = math.prod(len(keys) for keys in listed.values())
+    if not listed or cells > MOST_CELLS:
+        received = f"{cells:,} cells" if listed else "none"
         refuse(
             f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too"
         )
-    return axes
+    return tuple(keys_of(frame, label, keys, "by") for label, keys in listed.items())
 
 
 def keys_of(frame: Frame, label: Any, keys: Any, name: str) -> Asked:

@@ -37,6 +37,13 @@ class Variable:
         return np.where(steps < 0, int(self.limits.steps(np.array([float(self.fill)]))[0]), steps)
 
 
+def values_of(frame: Frame, rows: Rows, label: Any) -> Array:
+    """The numbers of a column, NaN in rows that do not count: they are left out as missing values are."""
+    parts = frame.parts((*rows.columns, label), whole=rows.limited)
+    read = [np.where(rows.codes(part) < 0, np.nan, part.column(label).floats()) for part in parts]
+    return np.concatenate([np.empty(0), *read])
+
+
 def counted(frame: Frame, rows: Rows) -> Steps:
     """How many rows each cell has."""
     found = np.zeros(rows.cells, dtype=np.int64)

@@ -8,7 +8,7 @@ the type of the column, never by what is in it.
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
+from decimal import Context, Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
 
@@ -24,6 +24,7 @@ from toolkit.core.checks import refuse
 Value: TypeAlias = str | bool | Fraction | Day | Moment
 _FEW = 16  # as many values are compared one after the other; beyond that they are sorted
 _TABLE = 2**16  # whole numbers no further apart are looked up in a table
+_DIGITS, _LONG = Context(prec=40), 60
 _FITS = {
     "text": (str,),
     "whole": (Fraction,),
@@ -40,6 +41,13 @@ _WORDS = {
     Fraction: "a number",
     Day: "a date",
     Moment: "a date with a time",
+}
+_WRITTEN = {
+    str: "text",
+    bool: "True or False",
+    Fraction: "a number",
+    Day: "datetime.date(2024, 1, 31)",
+    Moment: "datetime.datetime(2024, 1, 31, 12, 30)",
 }
 
 
@@ -83,7 +91,7 @@ def value_of(wanted: object, name: str) -> Value:
     refuse(
         f"{name} must be text, a number, a truth value, a date or a datetime",
         told,
-        "nothing else can be compared",
+        "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list",
         TypeError,
     )
 
@@ -91,8 +99,7 @@ def value_of(wanted: object, name: str) -> Value:
 def said(value: Value) -> str:
     """A value in the analyst's own words, on one line."""
     if isinstance(value, Fraction):
-        decimal = _as_float(value, Kind("number"))
-        return repr(decimal) if value.denominator > 1 and decimal == value else str(value)
+        return str(value) if value.denominator == 1 else _decimal(value)
     if isinstance(value, Day):
         return str(np.datetime64(value.days, "D"))
     if isinstance(value, Moment):
@@ -108,11 +115,12 @@ def check_kinds(values: Sequence[Value], kind: Kind, name: str) -> None:
         if not isinstance(value, _FITS[kind.name]) or (
             isinstance(value, bool) and kind.name in ("whole", "number")
         ):
-            remedy = " or ".join(_WORDS[kind] for kind in _FITS[kind.name]) or "only MISSING can be asked for"
+            written = " or ".join(_WRITTEN[sort] for sort in _FITS[kind.name])
+            remedy = f"write {written}" if written else "only MISSING can be asked for"
             refuse(
                 f"{name} holds {kind.words}",
                 _WORDS[type(value)],
-                f"it can never be there; write {remedy}",
+                f"it can never be there; {remedy}",
                 TypeError,
             )
         if isinstance(value, Moment) and kind.name == "moment" and value.zoned != kind.zoned:
@@ -142,23 +150,35 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
     """A value as the column holds it: text, a float, or a whole number of ticks; refused if its type cannot
     hold it.
     """
-    if kind.name in ("text", "object"):
+    if kind.name == "object":
         return value
+    if kind.name == "text":
+        return _spelled(value, name)  # type: ignore[arg-type]
     if kind.name == "truth":
         held: Any = Fraction(value)  # type: ignore[arg-type]
         possible = held in (0, 1)
     elif kind.name == "number":
-        return _as_float(value, kind)  # type: ignore[arg-type]
+        held = _as_float(value, kind)  # type: ignore[arg-type]
+        possible = math.isfinite(held)
     else:
         held = _in_ticks(value, kind)
         possible = held.denominator == 1 and kind.limits[0] <= held <= kind.limits[1]
     if not possible:
         refuse(
             f"a value for {name} must be one that its type can hold",
-            said(value),
+            said(value) if len(said(value)) < _LONG else "a very long number",
             f"it holds {kind.words}, and never this one",
         )
-    return float(held) if kind.name == "truth" else int(held)
+    return float(held) if kind.name in ("truth", "number") else int(held)
+
+
+def _spelled(text: str, name: str) -> str:
+    """A text that engines can hold."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        refuse(f"a text for {name} must be Unicode", "half of a surrogate pair", "it can never be there")
+    return text
 
 
 def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
@@ -175,7 +195,8 @@ def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
         low, high = _as_float(asked.low, kind), _as_float(asked.high, kind)  # type: ignore[arg-type]
         if asked.below:
             high = float(np.nextafter(np.array(high, f"f{kind.bits // 8}"), -np.inf))
-        limits: tuple[float, float] = (-math.inf, math.inf)
+        most = float(np.finfo(f"f{kind.bits // 8}").max)
+        limits: tuple[float, float] = (-most, most)
     else:
         low, top, limits = math.ceil(_in_ticks(asked.low, kind)), _in_ticks(asked.high, kind), kind.limits
         high = math.ceil(top) - 1 if asked.below else math.floor(top)
@@ -193,7 +214,7 @@ def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
     them.
     """
     if column.kind.name == "object":
-        keys = {_key(target): place for place, target in enumerate(targets)}
+        keys = {compared(target): place for place, target in enumerate(targets)}
         return cells.places(column.cells(), keys, days=days)
     if column.kind.name == "text":
         return column.places(targets)
@@ -241,6 +262,15 @@ def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
     return (ticks // (DAY // column.kind.tick) if coarse and column.kind.tick < DAY else ticks), missing
 
 
+def _decimal(value: Fraction) -> str:
+    """With a point, where that is exact: as a float is written, or a short decimal number."""
+    nearest = _as_float(value, Kind("number"))
+    if nearest == value:
+        return repr(nearest)
+    digits = _DIGITS.divide(Decimal(value.numerator), Decimal(value.denominator))
+    return f"{digits:f}" if Fraction(digits) == value else str(value)
+
+
 def _in_ticks(value: Value, kind: Kind) -> Fraction:
     if isinstance(value, Day):
         return Fraction(value.days)
@@ -277,8 +307,8 @@ def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
     return found
 
 
-def _key(value: Value) -> Any:
-    """As `cells.key` gives it for a cell of equal value."""
+def compared(value: Any) -> Any:
+    """As `cells.key` gives it for a cell of equal value; what a column holds otherwise, as it is."""
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, Fraction):

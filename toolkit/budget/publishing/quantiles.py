@@ -23,6 +23,7 @@ from toolkit.core.randomness import Rng, words
 
 LIST_BITS = 20
 """A list is sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
+_MOST_SHARES = 1000
 _PLACES = 52  # bits of a place: its step, and a random part that tells equal values apart
 
 
@@ -136,7 +137,10 @@ def _note(ranks: int, number: int, groups: int) -> str:
 
 
 def _shares(q: Iterable[Number]) -> list[Fraction]:
-    shares = [rank_unit(probability(one, "q")) for one in listed_once(q, "q")]
+    listed = listed_once(q, "q")
+    if len(listed) > _MOST_SHARES:
+        refuse(f"`q` must have at most {_MOST_SHARES:,} shares", f"{len(listed):,}", "ask for fewer")
+    shares = [rank_unit(probability(one, "q")) for one in listed]
     if not shares or len(set(shares)) < len(shares):
         received = "repetitions" if shares else "none"
         refuse("`q` must be distinct shares, at least one", received, "each is one quantile")

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -57,9 +57,9 @@ class CountingVerbs(MarginVerbs):
         its tables agree: weighted least squares makes them so, unbiased, and no longer whole. Their labels
         say "(all)" for a column that a table is not split by; {} is the total.
         """
-        if isinstance(by, Sequence):
+        if isinstance(by, list | tuple):
             return self._margins(by, where, epsilon, rho, rng)
-        query = self._query(where, by, epsilon, rho, rng)
+        query = self._query(where, cast("By | None", by), epsilon, rho, rng)
         if not query.rows.some and self._public_n() is not None:
             refuse(
                 "`where` or `by` must be given under 'replace'",

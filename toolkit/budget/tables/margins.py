@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.frames.asked import Asked
+from toolkit.budget.frames.asked import MOST_CELLS, Asked, listed_once
 from toolkit.budget.frames.conditions import Where, condition
 from toolkit.budget.frames.frame import Frame
-from toolkit.budget.frames.rows import MOST_CELLS, By, Rows, axes_of
+from toolkit.budget.frames.rows import By, Rows, axes_of
 from toolkit.budget.keeper import Keeper
 from toolkit.budget.record import Entry
 from toolkit.budget.tables.spending import Spending
@@ -71,8 +71,14 @@ def _tables(frame: Any, by: Sequence[By]) -> tuple[tuple[Asked, ...], tuple[tupl
     """All columns in the order in which they are first named, and the columns of each table."""
     axes: list[Asked] = []
     tables: list[tuple[int, ...]] = []
-    for one in by:
-        asked = axes_of(frame, one) if not isinstance(one, Mapping) or len(one) else ()
+    listed = [_listed(one) for one in by]
+    cells = sum(prod(len(keys) for keys in one.values()) for one in listed)
+    if cells > MOST_CELLS or not any(listed):
+        received = f"{cells:,} cells" if any(listed) else "no column"
+        rule = f"`by` must be a list of tables with 1 to {MOST_CELLS:,} cells in all"
+        refuse(rule, received, "each is a mapping of columns to their keys; {} is the total")
+    for one in listed:
+        asked = axes_of(frame, one) if one else ()
         places = []
         for axis in asked:
             known = [place for place, other in enumerate(axes) if other.name == axis.name]
@@ -87,13 +93,23 @@ def _tables(frame: Any, by: Sequence[By]) -> tuple[tuple[Asked, ...], tuple[tupl
             places.append(known[0] if known else len(axes))
             axes += [] if known else [axis]
         tables.append(tuple(sorted(places)))
-    cells = sum(prod(len(axes[place].items) for place in one) for one in tables)
-    joint = prod(len(axis.items) for axis in axes)
-    if not axes or len(set(tables)) < len(tables) or cells > MOST_CELLS or joint >= _MOST_JOINT:
-        received = "none" if not axes else f"{len(tables)} tables, {cells:,} cells"
-        rule = f"`by` must be a list of different tables with at most {MOST_CELLS:,} cells in all"
-        refuse(rule, received, "each is a mapping of columns to their keys; {} is the total")
+    if len(set(tables)) < len(tables):
+        refuse("`by` must be a list of different tables", "one of them twice", "each is paid for")
+    if prod(len(axis.items) for axis in axes) >= _MOST_JOINT:
+        refuse("the columns of all tables must have less than 2**62 cells together", "more", "ask for fewer")
     return tuple(axes), tuple(tables)
+
+
+def _listed(table: object) -> dict[Any, list[Any]]:
+    """One table of a list, its keys read once."""
+    if not isinstance(table, Mapping):
+        refuse(
+            "each table of `by` must be a mapping of columns to their keys",
+            type(table).__name__,
+            'write by=[{"region": ["north", "south"]}, {}]; {} is the total',
+            TypeError,
+        )
+    return {label: listed_once(keys, "by") for label, keys in table.items()}
 
 
 def _counted(

@@ -7,6 +7,7 @@ from functools import lru_cache
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
+from toolkit.central.selection import root_below
 from toolkit.central.sensitivity import Sensitivity
 from toolkit.core.checks import Number, positive, refuse
 
@@ -38,6 +39,11 @@ class Spending:
         if self.laplace:
             return Laplace.for_epsilon(self.amount, sensitivity=reach.l1)
         return Gaussian.for_rho(self.amount, sensitivity=reach.l2)
+
+    @property
+    def of_choice(self) -> Fraction:
+        """The epsilon of one exponential mechanism that it buys: rho = epsilon**2 / 8."""
+        return self.amount if self.laplace else root_below(8 * self.amount)
 
     def part(self, parts: int) -> "Spending":
         """An equal part of it."""

@@ -15,7 +15,7 @@ from itertools import pairwise
 import numpy as np
 
 from toolkit.central.noise.grid import NO_END
-from toolkit.central.selection import Exponential
+from toolkit.central.selection import Exponential, root_below
 from toolkit.central.statistics import rank_unit
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, positive, refuse, whole
@@ -194,12 +194,6 @@ def ranked(inside: Steps, share: Fraction, low: int, high: int) -> tuple[Steps, 
     scores = -np.abs(unit * np.arange(number + 1, dtype=np.int64) - share.numerator * number)
     widths = np.diff(inside, prepend=low - 1, append=high).astype(np.int64)
     return scores, widths
-
-
-def root_below(square: Fraction) -> Fraction:
-    """The root, rounded down to 60 binary digits after its first."""
-    shift = 60 + max(0, square.denominator.bit_length() - square.numerator.bit_length())
-    return Fraction(math.isqrt(math.floor(square * 4**shift)), 2**shift)
 
 
 def _levels(number: int) -> int:

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from toolkit.central.noise.grid import NO_END
-from toolkit.central.publishing.quantiles import root_below
-from toolkit.central.selection import Exponential
+from toolkit.central.selection import Exponential, root_below
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
