@@ -14,7 +14,6 @@ from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, is_dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -199,7 +198,6 @@ def label(leaf: Any) -> Hashable:
     )
 
 
-@cache
 def _kind(leaf: type) -> str | None:
     """What kind of number it is, if it is one: Python's and NumPy's are not told apart."""
     for name, kinds in (
