@@ -1,8 +1,8 @@
 """How hard the English texts are to read: the school grade by Flesch and Kincaid, each text by itself.
 
-Kincaid et al. (1975), Derivation of new readability formulas for Navy enlisted personnel: 0.39 words a sentence +
-11.8 syllables a word - 15.59. A colon and a semicolon end a sentence, too. Syllables are counted as groups of
-vowels; a silent e is none.
+Kincaid et al. (1975), Derivation of new readability formulas for Navy enlisted personnel: 0.39 words a
+sentence + 11.8 syllables a word - 15.59. A colon and a semicolon end a sentence, too. Syllables are counted
+as groups of vowels; a silent e is none.
 """
 
 import re
