@@ -96,7 +96,11 @@ WALKS = {
         "color_scheme": "dark",
         "viewport": {"width": 320, "height": 256},
     },  # of 1280 pixels
-    "by day from right to left": {"color_scheme": "light", "locale": "ar-EG"},
+    "by day from right to left": {
+        "color_scheme": "light",
+        "locale": "ar-EG",
+        "viewport": {"width": 320, "height": 568},
+    },
 }
 
 

@@ -89,7 +89,7 @@ def ways_against_n(
 def _way_label(name: str) -> str:
     return {
         "direct": "asked directly: no promise",
-        "local": "local: trust nobody",
+        "local": "local: trust no collector",
         "shuffled": "shuffled: trust a shuffler",
         "central": "central: trust a curator",
     }[name]

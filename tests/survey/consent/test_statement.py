@@ -123,7 +123,7 @@ def test_what_must_be_trusted_depends_on_who_randomizes() -> None:
 
 def test_a_question_that_hangs_on_somebodys_ignorance_says_so_where_a_person_answers_it() -> None:
     own = " ".join(told(Question("x", "X?", design=crosswise("1/4"), **PHYSICAL)))
-    assert "as long as nobody who sees what we receive can find out that other answer" in own
+    assert "needs one thing: nobody who sees what we receive can find out that other answer" in own
     assert "find out" not in " ".join(told(Question("x", "X?", design=crosswise("1/4")))) + " ".join(
         told(cheated(**PHYSICAL))
     )

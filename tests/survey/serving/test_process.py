@@ -477,8 +477,16 @@ def page_in(port, context, seconds):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tls", [False, True], ids=["plain", "tls"])
-@pytest.mark.parametrize(("files", "silent"), [((300, 300), 400), ((1024, 1024), 1500), ((1024, 4096), 1500)])
+@pytest.mark.parametrize(
+    ("tls", "files", "silent"),
+    [
+        (False, (300, 300), 400),
+        (True, (300, 300), 400),
+        (False, (1024, 1024), 1500),
+        (True, (1024, 4096), 1500),  # it may have more files than it has
+    ],
+    ids=["few", "few, tls", "usual", "more, tls"],
+)
 def test_silent_connections_keep_nobody_out_however_few_open_files_there_are(
     running, folder, tls, files, silent
 ):

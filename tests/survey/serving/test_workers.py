@@ -130,7 +130,7 @@ def test_workers_end_when_their_parent_is_killed_and_the_lock_is_held_until_then
         assert find(database) is not None
         orphans[0].resume()
         until(lambda: find(database) is None)
-    with foreground(tmp_path, database, "--workers", 2, "--port", said["port"]) as (process, _):
+    with foreground(tmp_path, database, "--port", said["port"]) as (process, _):
         assert exchange(said["port"], post(sent(payload(campus())))) == 201
         assert finish(process)[0] == 0
 
