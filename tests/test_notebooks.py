@@ -147,6 +147,13 @@ def test_each_has_a_widget_whose_picture_remains_in_the_saved_file(cells):
     assert all("image/png" in data for data in shown)
 
 
+def test_each_widget_stands_under_a_question(cells):
+    for before, cell in itertools.pairwise(cells):
+        shown = [data["text/plain"] for data in bundles_of([cell]) if cell.cell_type == "code"]
+        if any(re.match(r"<\w+(Explorer|Game|Card|View)\b", text) for text in shown):
+            assert "?" in before.source, cell.id
+
+
 def test_every_picture_has_words_for_those_who_do_not_see_it(cells):
     """JupyterLab shows the HTML of an output rather than its image, which it would give no words."""
     for data in bundles_of(cells):

@@ -7,7 +7,7 @@ import html
 import io
 import math
 import re
-from functools import partial
+from functools import cache, partial
 
 import pytest
 import traitlets
@@ -62,10 +62,19 @@ def test_two_widgets_with_the_same_setting_have_the_same_repr_and_show_the_same(
     assert (one.table, one.row, one.describe()) == (other.table, other.row, other.describe())
 
 
+@cache
+def shown(make):
+    """A widget, what it shows, and the figure of it: drawn once, for two tests."""
+    widget = make()
+    figure = widget.picture()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(type(widget), "picture", lambda _: figure)
+        return widget, *widget._repr_mimebundle_(), figure
+
+
 @pytest.mark.slow
 def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(make):
-    widget = make()
-    data, metadata = widget._repr_mimebundle_()
+    widget, data, metadata, _ = shown(make)
     assert set(data) == {"text/plain", "text/html", "image/png", "application/vnd.jupyter.widget-view+json"}
     assert data["text/plain"] == repr(widget)
     words = html.unescape(re.match(r'<img alt="([^"]+)"', data["text/html"])[1])
@@ -76,8 +85,8 @@ def test_the_mime_bundle_holds_the_live_widget_a_picture_and_the_words(make):
 
 @pytest.mark.slow
 def test_no_text_of_the_still_picture_leaves_it_or_overlaps_another(make):
-    figure = make().picture()
-    figure.savefig(io.BytesIO())
+    *_, figure = shown(make)
+    figure.draw_without_rendering()
     page = figure.bbox
     boxes = [
         (text.get_text(), text.get_window_extent())
