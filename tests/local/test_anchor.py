@@ -82,7 +82,8 @@ def test_the_corrected_estimate_is_right_and_so_is_its_error(name):
         np.abs(values.mean(axis=0) - right) < 4.5 * values.std(axis=0) / np.sqrt(len(found)) + 0.001
     )
     assert values.std(axis=0, ddof=1) == pytest.approx(errors.mean(axis=0), rel=0.05)
-    covered = np.mean([(e.interval().low <= right) & (right <= e.interval().high) for e in found], axis=0)
+    limits = [estimate.interval() for estimate in found]
+    covered = np.mean([(one.low <= right) & (right <= one.high) for one in limits], axis=0)
     assert covered == pytest.approx(0.95, abs=0.02)
 
 
