@@ -3,6 +3,7 @@
 import itertools
 import math
 from fractions import Fraction
+from functools import cache
 
 
 def multiset_law(rows):
@@ -26,11 +27,20 @@ def joined_by(law, row):
 def true_delta(matrix, n, epsilon):
     """The largest hockey-stick divergence over all answers of all people, by enumeration."""
     factor, worst = Fraction(math.exp(epsilon)), Fraction(0)
-    for others in itertools.combinations_with_replacement(matrix, n - 1):
-        crowd = multiset_law(others) if others else {tuple([0] * len(matrix[0])): Fraction(1)}
-        for first, second in itertools.permutations([joined_by(crowd, row) for row in matrix], 2):
+    for laws in _laws(tuple(map(tuple, matrix)), n):
+        for first, second in itertools.permutations(laws, 2):
             worst = max(worst, sum(max(first[c] - factor * second[c], 0) for c in first))
     return worst
+
+
+@cache
+def _laws(matrix, n):
+    """For all answers of all others, the law of the counts with each answer of one person."""
+    nobody = {tuple([0] * len(matrix[0])): Fraction(1)}
+    crowds = itertools.combinations_with_replacement(matrix, n - 1)
+    return [
+        [joined_by(multiset_law(others) if others else nobody, row) for row in matrix] for others in crowds
+    ]
 
 
 def exact_matrix(design):
