@@ -59,9 +59,9 @@ CASES = {
 @pytest.mark.slow
 @pytest.mark.parametrize("name", CASES)
 def test_the_corrected_estimate_is_right_and_so_is_its_error(name):
-    """4,000 surveys of 2,000: mean within 4.5 standard errors, spread within 5 % of the stated error. A
-    spread of 4,000 is known to 1.1 %: false alarms below 1e-4, and an error that is 10 % off is noticed with
-    power above 0.999.
+    """2,000 surveys of 2,000: mean within 4.5 standard errors, spread within 6.5 % of the stated error. A
+    spread of 2,000 is known to 1.6 %: false alarms below 1e-4, and an error that is 10 % off is noticed with
+    power 0.98.
     """
     design, anchor, truth = CASES[name]
     shares = np.array([1 - truth, truth] if np.ndim(truth) == 0 else truth)
@@ -69,7 +69,7 @@ def test_the_corrected_estimate_is_right_and_so_is_its_error(name):
     law = 0.8 * follow + 0.2 / follow.size
     tables = (
         np.random.default_rng(sum(map(ord, name)))
-        .multinomial(2000, law.ravel(), size=4000)
+        .multinomial(2000, law.ravel(), size=2000)
         .reshape(-1, *law.shape)
     )
     found = [
@@ -81,8 +81,9 @@ def test_the_corrected_estimate_is_right_and_so_is_its_error(name):
     assert np.all(
         np.abs(values.mean(axis=0) - right) < 4.5 * values.std(axis=0) / np.sqrt(len(found)) + 0.001
     )
-    assert values.std(axis=0, ddof=1) == pytest.approx(errors.mean(axis=0), rel=0.05)
-    covered = np.mean([(e.interval().low <= right) & (right <= e.interval().high) for e in found], axis=0)
+    assert values.std(axis=0, ddof=1) == pytest.approx(errors.mean(axis=0), rel=0.065)
+    limits = [estimate.interval() for estimate in found]
+    covered = np.mean([(one.low <= right) & (right <= one.high) for one in limits], axis=0)
     assert covered == pytest.approx(0.95, abs=0.02)
 
 

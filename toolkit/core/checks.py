@@ -89,6 +89,8 @@ def positive(
 
 def level(value: Number) -> float:
     """A confidence level strictly between 0 and 1."""
+    if type(value) is float and 0 < value < 1:  # as nearly always: no fraction is needed to see that
+        return value
     number = exact(value, "level")
     if not 0 < number < 1:
         refuse("`level` must lie strictly between 0 and 1", value, "0.95 asks for a 95 % interval")

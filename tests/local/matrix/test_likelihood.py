@@ -3,11 +3,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.special import xlogy
 
 from toolkit.local.matrix.likelihood import (
     forced_mle,
+    interior_point,
     likelihood_ratios,
     maximum_likelihood,
+    maximum_likelihoods,
     project_onto_simplex,
 )
 from toolkit.local.numeric import square_wave
@@ -42,6 +45,36 @@ def test_the_closed_form_of_forced_designs_is_the_maximum(k: int, truth: float, 
     assert abs(height(shares) - height(maximum_likelihood(matrix, counts))) < 1e-6 * max(n, 1)
 
 
+def test_many_surveys_have_the_maxima_that_each_has_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where reports that one survey has are lacking in another, and in several parts."""
+    monkeypatch.setattr("toolkit.local.matrix.likelihood._CELLS", 60)
+    rng = np.random.default_rng(4)
+    for k in (2, 4):
+        matrix = rng.dirichlet(np.ones(5), size=k)
+        tallies = rng.multinomial(12, rng.dirichlet(np.ones(5)), size=9).astype(float)
+        together = maximum_likelihoods(matrix, tallies)
+        alone = [maximum_likelihood(matrix, counts) for counts in tallies]
+        assert np.allclose(together, alone, atol=1e-7)
+        assert np.any(tallies == 0)
+
+
+def test_two_truths_have_their_maximum_where_the_slope_is_zero_or_at_an_end() -> None:
+    """Against the interior point, which is for any number of truths: in height, as a maximum may be flat."""
+    rng = np.random.default_rng(5)
+    for impossible in (False, True):
+        matrix = rng.dirichlet(np.ones(4), size=2)
+        matrix[0, 0] *= not impossible
+        matrix[0] /= matrix[0].sum()
+        for n in (3, 40, 10_000):
+            counts = rng.multinomial(n, rng.dirichlet(np.ones(4)), size=20).astype(float)
+            ends = (matrix[:1] @ np.diag([n] * 4), matrix[1:] @ np.diag([n] * 4))  # all are of one kind
+            weights = np.concatenate([counts, *ends]) / n
+            shares, other = maximum_likelihoods(matrix, weights), interior_point(matrix, weights)
+            logs = [xlogy(weights, one @ matrix).sum(axis=1) for one in (shares, other)]
+            assert np.all(logs[0] >= logs[1] - 1e-12)
+            assert shares[-1, 1] == shares[-2, 0] == 1
+
+
 def test_shares_that_go_to_zero_slowly_are_found() -> None:
     """The third share is exactly at the border with zero gradient: EM needs 374,227 rounds to the same
     certificate.
@@ -68,6 +101,5 @@ def test_the_maximum_is_found_where_it_is_flat():
         wave.window.matrix(),
         resampled(wave.tally(reports).astype(float), 200, np.random.default_rng(SEED)),
     )
-    for counts in tallies:  # the bootstrap of an estimate, where it was seen
-        shares, seen = maximum_likelihood(matrix, counts, tolerance=1e-6), counts > 0
-        assert likelihood_ratios(matrix[:, seen], counts[seen] / counts.sum(), shares).max() < 1 + 1e-9
+    shares = maximum_likelihoods(matrix, tallies, tolerance=1e-6)  # the bootstrap of an estimate: seen there
+    assert likelihood_ratios(matrix, tallies / 300, shares).max() < 1 + 1e-9

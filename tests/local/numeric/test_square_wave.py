@@ -13,7 +13,7 @@ from toolkit import Pure
 from toolkit.core.rounding import log_up
 from toolkit.local.catalogue import restore
 from toolkit.local.matrix import likelihood
-from toolkit.local.matrix.likelihood import maximum_likelihood
+from toolkit.local.matrix.likelihood import maximum_likelihoods
 from toolkit.local.numeric.square_wave import SquareWave, smoothed_likelihood, square_wave
 from toolkit.local.protocol import Randomizer
 
@@ -211,7 +211,7 @@ def test_variance_by_simulation_for_a_sample_and_for_fixed_respondents() -> None
         answers = np.arange(4).repeat([40, 160, 120, 80])
         drawn = [rng.choice(4, p=truth, size=400) if respondents == "sample" else answers for _ in range(500)]
         tallies = np.array([wave.tally(wave.randomize(a, rng)) for a in drawn], dtype=float)
-        values = [maximum_likelihood(wave.window.matrix(), tally, tolerance=1e-6) for tally in tallies]
+        values = maximum_likelihoods(wave.window.matrix(), tallies, tolerance=1e-6)
         assert np.all(np.abs(np.var(values, axis=0) / claimed - 1) < 0.36)
     survey, fixed = (wave.variance(truth, 400, respondents=r, surveys=500) for r in ("sample", "fixed"))
     assert np.all(survey > fixed)

@@ -193,17 +193,19 @@ def test_answers_are_read_in_every_form(how: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["random", "capped"])
 def test_whole_surveys_are_simulated_at_the_level_of_counts(how: str) -> None:
-    """2000 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6 a box."""
+    """1000 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6 a box; a variance of so many
+    is known to 4.5 %.
+    """
     boxes, rng, truth = (
         tick_boxes(5, 1.0, most=1, how=how),
         np.random.default_rng(5),
         np.array([0.1, 0.2, 0.3, 0.05, 0]),
     )
     values = np.array(
-        [boxes.estimate_counts(*boxes.simulate_counts(truth, 800, rng)).value for _ in range(2000)]
+        [boxes.estimate_counts(*boxes.simulate_counts(truth, 800, rng)).value for _ in range(1000)]
     )
-    assert np.all(np.abs(values.mean(axis=0) - truth) < 4.5 * np.sqrt(boxes.variance(truth, 800) / 2000))
-    assert np.all(np.abs(values.var(axis=0) / boxes.variance(truth, 800) - 1) < 0.16)
+    assert np.all(np.abs(values.mean(axis=0) - truth) < 4.5 * np.sqrt(boxes.variance(truth, 800) / 1000))
+    assert np.all(np.abs(values.var(axis=0) / boxes.variance(truth, 800) - 1) < 0.2)
 
 
 def test_more_ticks_than_the_cap_are_refused_before_anything_is_drawn() -> None:

@@ -101,6 +101,12 @@ def _edge_tails(shares: Shares | Normal, method: str = "exact") -> Array:
     """For each share the chance of as few reports if nobody has it, or of as many if everybody has; 1 if it
     lies between.
     """
+    if isinstance(shares, Shares):  # tails are costly, and of one that lies between they are not asked for
+        outside = (shares.value < 0) | (shares.value > 1)
+        if not outside.all():
+            found = np.where(np.isnan(shares.value), np.nan, 1.0)
+            found[outside] = _edge_tails(shares.rows(np.flatnonzero(outside))) if outside.any() else 1.0
+            return found
     few, many = (np.atleast_1d(tail) for tail in (shares.tails(0.0, method)[1], shares.tails(1.0, method)[2]))
     beyond = np.where(shares.value < 0, few, np.where(shares.value > 1, many, 1.0))
     return np.where(np.isnan(few + many + shares.value), np.nan, beyond)

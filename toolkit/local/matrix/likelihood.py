@@ -9,6 +9,8 @@ import numpy as np
 from toolkit.core.arrays import Array
 
 _RIDGE = 1e-14
+_HALVINGS = 60
+_CELLS = 2_000_000  # of all matrices that are solved together: 16 MB
 
 
 def project_onto_simplex(shares: Array) -> Array:
@@ -59,51 +61,92 @@ def maximum_likelihood(matrix: Array, counts: Array, *, tolerance: float = 1e-10
     but crawls where a share goes to zero, which in private surveys is the common case; an interior-point
     method takes some 20 steps.
     """
-    seen = counts > 0
-    law, weight = matrix[:, seen], counts[seen] / counts.sum()
-    shares = interior_point(law, weight)
-    if likelihood_ratios(law, weight, shares).max() > 1 + tolerance:
+    return np.asarray(maximum_likelihoods(matrix, counts[None], tolerance=tolerance)[0])
+
+
+def maximum_likelihoods(matrix: Array, tallies: Array, *, tolerance: float = 1e-10) -> Array:
+    """The same for many surveys through one matrix, one row each: some hundred are climbed together."""
+    seen = (tallies > 0).any(axis=0)
+    law, weights = matrix[:, seen], tallies[:, seen] / tallies.sum(axis=1, keepdims=True)
+    together = max(1, _CELLS // law.size)
+    parts = [weights[first : first + together] for first in range(0, len(weights), together)]
+    shares = np.concatenate(
+        [_between(law, one) if len(law) == 2 else interior_point(law, one) for one in parts]
+    )
+    if likelihood_ratios(law, weights, shares).max() > 1 + tolerance:
         raise ArithmeticError("the likelihood did not settle: the design hardly tells its options apart.")
     return shares
 
 
 def likelihood_ratios(law: Array, weight: Array, shares: Array) -> Array:
     """For each truth, the mean of Pr(report | truth) / Pr(report): the gradient, at most 1 everywhere at the
-    maximum.
+    maximum. Of several surveys, one row each.
     """
-    return np.asarray(law @ (weight / (shares @ law)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = np.where(weight > 0, weight / (shares @ law), 0.0)  # a report that did not come says nothing
+    return np.asarray(ratios @ law.T)
 
 
-def interior_point(law: Array, weight: Array, rounds: int = 200) -> Array:
+def _between(law: Array, weights: Array) -> Array:
+    """The maximum for two truths: the slope along the line between them falls, and where it is 0 is found by
+    Newton's method, or by halving where that leaves the ends.
+    """
+    apart = law[1] - law[0]
+
+    def bends(at: Array) -> tuple[Array, Array]:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            each = np.where(weights > 0, apart / (law[0] + at[:, None] * apart), 0.0)
+        return (weights * each).sum(axis=1), (weights * each**2).sum(axis=1)
+
+    low, high = np.zeros(len(weights)), np.ones(len(weights))
+    at = np.where(bends(low)[0] <= 0, 0.0, np.where(bends(high)[0] >= 0, 1.0, 0.5))
+    inner = at == 0.5
+    for _ in range(_HALVINGS if inner.any() else 0):
+        slope, bend = bends(at)
+        low, high = np.where(slope > 0, at, low), np.where(slope > 0, high, at)
+        new = at + slope / bend
+        new = np.where(inner, np.where((new > low) & (new < high), new, (low + high) / 2), at)
+        if np.abs(new - at).max() < _RIDGE:
+            break
+        at = new
+    at = np.where(at > 1e-12, np.where(at < 1 - 1e-12, at, 1.0), 0.0)
+    return np.stack([1 - at, at], axis=1)
+
+
+def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
     """Newton's method on the optimality conditions: ratios - 1 + slack = 0 and shares * slack = 0, both
-    non-negative.
+    non-negative. One row of weights, and of shares, a survey.
 
     The products are driven to zero together, so a share can approach zero at its own pace and still turn
     back. The equations are solved for step / root(shares), which keeps them of one size; the ridge is for
     matrices that leave a maximum flat.
     """
     k = len(law)
-    shares, slack = np.full(k, 1 / k), np.full(k, 0.1)
+    found = np.full((len(weights), k), 1 / k)
+    left, shares, slack = np.arange(len(weights)), found.copy(), np.full_like(found, 0.1)
     for _ in range(rounds):
-        relative = law / (shares @ law)
-        gain = relative @ weight
-        target = 0.1 * float(shares @ slack) / k
+        relative = law / (shares @ law)[:, None, :]
+        weighed = relative * weights[left, None, :]
+        target = 0.1 * (shares * slack).sum(axis=1, keepdims=True) / k
         root = np.sqrt(shares)
-        scaled = root[:, None] * relative
-        curvature = (scaled * weight) @ scaled.T + np.diag(slack + _RIDGE)
-        step = root * np.asarray(
-            np.linalg.solve(curvature, root * (gain - 1) + target / root), dtype=np.float64
-        )
+        curvature = (root[:, :, None] * weighed) @ (root[:, :, None] * relative).swapaxes(1, 2)
+        curvature[:, np.arange(k), np.arange(k)] += slack + _RIDGE
+        right = root * (weighed.sum(axis=2) - 1) + target / root
+        step = root * np.linalg.solve(curvature, right[:, :, None])[:, :, 0]
         slack_step = (target - slack * step) / shares - slack
-        reach = min(_reach(shares, step), _reach(slack, slack_step))
+        reach = np.minimum(_reach(shares, step), _reach(slack, slack_step))
         shares, slack = shares + reach * step, slack + reach * slack_step
-        if target < 1e-22 and reach > 0.9:
+        found[left] = shares
+        going = ~((target < 1e-22) & (reach > 0.9))[:, 0]
+        if not going.any():
             break
-    shares = np.where(shares > 1e-12, shares, 0)
-    return np.asarray(shares / shares.sum())
+        left, shares, slack = left[going], shares[going], slack[going]
+    found = np.where(found > 1e-12, found, 0)
+    return np.asarray(found / found.sum(axis=1, keepdims=True))
 
 
-def _reach(values: Array, step: Array) -> float:
-    """The share of a step that keeps all values positive."""
-    shrinking = step < 0
-    return float(np.min(-0.995 * values[shrinking] / step[shrinking], initial=1.0))
+def _reach(values: Array, step: Array) -> Array:
+    """The share of a step that keeps all values of a row positive."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ends = np.where(step < 0, -0.995 * values / step, 1.0)
+    return np.asarray(np.minimum(ends.min(axis=1, keepdims=True), 1.0))

@@ -18,7 +18,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
-from toolkit.local.matrix.likelihood import maximum_likelihood
+from toolkit.local.matrix.likelihood import maximum_likelihoods
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
 from toolkit.local.numeric.grid import checked_bounds, checked_reports
 from toolkit.local.numeric.window import Windowed
@@ -188,7 +188,7 @@ class SquareWave(Windowed):
     def _likeliest(self, tallies: Array) -> Array:
         """One distribution for each tally, by maximum likelihood."""
         matrix = self.window.matrix()
-        return np.array([maximum_likelihood(matrix, tally, tolerance=1e-6) for tally in tallies])
+        return maximum_likelihoods(matrix, tallies, tolerance=1e-6)
 
     def variance(
         self,
