@@ -34,7 +34,6 @@ EXPLORERS = {
     "outlier": show.explore_outlier,
     "one millionaire": partial(show.explore_outlier, 1000.0, epsilon=0.25),
     "ten years of weeks": partial(show.explore_weeks, 520, epsilon=0.1),
-    "learning": show.explore_learning,
     "few people, no penalty": partial(show.explore_learning, 250, epsilon=0.1, strength=10.0),
     "exact sums": partial(show.reconstruction_game, 1600, noise=0.0),
 }
