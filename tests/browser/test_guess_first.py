@@ -17,6 +17,7 @@ WIDGETS = {
     "composition": lambda: show.explore_composition(guess=True),
     "game": lambda: show.reconstruction_game(guess=True),
     "outlier": lambda: show.explore_outlier(guess=True),
+    "learning": lambda: show.explore_learning(guess=True),
 }
 GUESS = """async ([module, style, state]) => {   // a model as JupyterLab's; a guess is made, and what can be copied is asked for
   const widget = await import(URL.createObjectURL(new Blob([module], { type: "text/javascript" })));

@@ -5,9 +5,10 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.base import clone
+from sklearn.compose import make_column_transformer
 from sklearn.model_selection import cross_val_score
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder
 from sklearn.utils.estimator_checks import check_estimator
 
 from toolkit import Ledger
@@ -153,6 +154,26 @@ def test_a_frame_of_any_kind_gives_the_same_weights(frame) -> None:
         plain.predict(X[:, :1])
 
 
+@pytest.mark.parametrize("kind", ["default", "pandas", "polars"])
+def test_a_pipeline_of_public_steps_ends_in_a_private_classifier(kind) -> None:
+    """Categories are listed, and scales are bounds: nothing is learnt from the data before it is paid for."""
+    X, y = two_groups(60)  # noqa: N806
+    frame = pd.DataFrame({"group": np.where(y, "a", "b"), "age": X[:, 0]})
+    encoder = OneHotEncoder(categories=[["a", "b"]], sparse_output=False)
+    steps = make_column_transformer((encoder, ["group"]), ("passthrough", ["age"]))
+    ledger = Ledger(Pure(1))
+    last = PrivateLogisticRegression(1, bounds=[(0, 1), (0, 1), (-20, 40)], ledger=ledger)
+    model = make_pipeline(steps, last).set_output(transform=kind).fit(frame, y)
+    assert model.predict_proba(frame).shape == (60, 2)
+    assert ledger.spent == Pure(1)
+    assert getattr(model[-1], "feature_names_in_", [])[-1:] == (
+        [] if kind == "default" else ["passthrough__age"]
+    )
+    found = OneHotEncoder().fit_transform(frame[["group"]])
+    with pytest.raises(TypeError, match="dense"):
+        last.fit(found, y)
+
+
 def test_cells_that_are_no_numbers_and_labels_that_are_no_classes_change_weights_and_nothing_else() -> None:
     X, y = two_groups(40)  # noqa: N806
     hostile, labels = X.astype(object), y.astype(object)
@@ -218,7 +239,15 @@ def test_what_parameters_cannot_be_is_refused_before_anything_is_charged(said, e
     repr(learner)
 
 
-@pytest.mark.parametrize("asked", [{"epsilon": 1e-9}, {"epsilon": 1e6}, {"epsilon": 1e-3, "delta": 1e-300}])
+@pytest.mark.parametrize(
+    "asked",
+    [
+        {"epsilon": 1e-9},
+        {"epsilon": 1e6},
+        {"epsilon": 1e-3, "delta": 1e-300},
+        {"epsilon": 1e-6, "delta": 1e-6},
+    ],
+)
 @pytest.mark.parametrize("n", [1, 7])
 def test_very_little_and_very_much_privacy_and_one_person_are_no_error(asked, n) -> None:
     X, y = two_groups(n)  # noqa: N806

@@ -135,23 +135,29 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
 
     Penalised likelihood, 1/2 |w|**2 + C sum of ln(1 + e**(-y w . x)), of rows with a length of at most 1 by
     public scales. One person moves its minimum by at most 2 C; noise hides that. What a pipeline learns from
-    the data before it comes here, as a scaler does, is not covered.
+    the data before it comes here is not covered, as with StandardScaler (give bounds instead) or an encoder
+    that finds its categories (list them); nor is what a search chooses by scores (`choose_classifier` is for
+    that).
 
     Parameters
     ----------
     epsilon : the cost, Pure(epsilon); with `delta`, Approx(epsilon, delta).
     rho : in place of epsilon, for "output" and "descent": Zcdp(rho).
     method : "objective" puts noise into what is minimised, "output" onto the weights, "descent" onto each
-    step. C : how little weights are penalised, as in scikit-learn but for rows of length 1. None: from the
-    loss and the number of columns alone. "objective" lowers a C for which epsilon is too small; `C_` is what
-    was used. classes : the two labels; they are given, as seeing which there are would be a release. bounds :
-    (low, high) of all columns, a list of such pairs, or a mapping by name. row_norm : rows are shortened to
-    this length, in units of half the bounds; without bounds in those of X. fit_intercept : whether there is a
-    constant column, penalised as the others. steps, rate, people : for "descent": how many steps, the chance
-    of each person to take part in one, and a guess of how many there are, where that is private. A rate below
-    1 is for "add_remove" and needs delta. neighbors : "replace", or but for "objective" also "add_remove".
-    ledger : is charged before a row is read. rng : a Generator is for simulation; the learner then claims no
-    privacy.
+        step.
+    C : how little weights are penalised, as in scikit-learn but for rows of length 1. None: from the loss and
+        the number of columns alone, for "objective" epsilon / 2 (of `PrivateSVC` epsilon width / 4).
+        "objective" lowers a C for which epsilon is too small; `C_` is what was used.
+    classes : the two labels; they are given, as seeing which there are would be a release.
+    bounds : (low, high) of all columns, a list of such pairs, or a mapping by name. With them noise in the
+        objective is less: without, one person may have all of a row in one column.
+    row_norm : rows are shortened to this length, in units of half the bounds; without bounds in those of X.
+    fit_intercept : whether there is a constant column, penalised as the others.
+    steps, rate, people : for "descent": how many steps, the chance of each person to take part in one, and a
+        guess of how many there are, where that is private. A rate below 1 needs "add_remove" and delta.
+    neighbors : "replace", or but for "objective" also "add_remove".
+    ledger : is charged before a row is read.
+    rng : a Generator is for simulation; the learner then claims no privacy.
 
     Examples
     --------
@@ -164,8 +170,9 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
 
     References
     ----------
-    Chaudhuri, Monteleoni and Sarwate (2011), Differentially private empirical risk minimization; Redberg,
-    Koskela and Wang (2023), Improving the privacy and practicality of objective perturbation.
+    Chaudhuri, Monteleoni and Sarwate (2011), Differentially private empirical risk minimization; Awan and
+    Slavković (2021), Structure and sensitivity in differential privacy; Redberg, Koskela and Wang (2023),
+    Improving the privacy and practicality of objective perturbation.
     """
 
     def __init__(

@@ -21,6 +21,8 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
     moves it by at most sqrt(2). Mean, covariance and components follow from it and cost nothing more. Columns
     are in units of half their bounds: public scales in place of standard deviations.
 
+    What a pipeline learns from the data before it comes here, as StandardScaler does, is not covered.
+
     Parameters
     ----------
     n_components : how many; None for all.

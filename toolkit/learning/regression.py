@@ -21,6 +21,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
     noise, at once; what follows from them costs nothing more. So does the ridge that keeps noise from making
     the matrix singular: the least that lifts its smallest eigenvalue to the size of the noise.
 
+    What a pipeline learns from the data before it comes here, as StandardScaler does, is not covered.
+
     Parameters
     ----------
     epsilon, delta : the cost, Approx(epsilon, delta).

@@ -85,6 +85,6 @@ def test_bounds_make_the_push_cubic_and_a_row_norm_alone_makes_it_round(monkeypa
     PrivateLogisticRegression(1, bounds=(0, 1)).fit(rows, labels)
     ((scale, size, rng),) = drawn
     assert (size, rng) == (5, None)
-    left = 63 / 64 - 1 / 8  # of epsilon, without the solver's 64th and what the determinants cost
+    left = 63 / 64 - math.log1p(1 / 8)  # without the solver's 64th and what the determinants cost at C = 1/2
     cell = 2.0 ** Cube(Fraction(left), 5, 1 / math.sqrt(5)).exponent
     assert float(scale) * cell == pytest.approx(2 / math.sqrt(5) / left, rel=1e-6)

@@ -34,3 +34,8 @@ def test_the_noise_is_the_least_that_is_within_the_cost() -> None:
         sigma = least_sigma(epsilon, delta, determinants, 5)
         assert objective_epsilon(sigma, delta, determinants, 5) <= epsilon
         assert objective_epsilon(sigma * (1 - 1e-6), delta, determinants, 5) > epsilon
+
+
+def test_an_epsilon_that_is_too_small_to_tell_has_no_finite_noise() -> None:
+    assert least_sigma(1e-6, 1e-6, 5e-7, 4) == math.inf
+    assert least_sigma(1e-3, 1e-300, 5e-4, 4) < math.inf

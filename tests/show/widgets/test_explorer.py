@@ -34,6 +34,7 @@ EXPLORERS = {
     "outlier": show.explore_outlier,
     "one millionaire": partial(show.explore_outlier, 1000.0, epsilon=0.25),
     "ten years of weeks": partial(show.explore_weeks, 520, epsilon=0.1),
+    "few people, no penalty": partial(show.explore_learning, 250, epsilon=0.1, strength=10.0),
     "exact sums": partial(show.reconstruction_game, 1600, noise=0.0),
 }
 SCRIPTS = sorted(
@@ -164,6 +165,7 @@ GUESSED = {
     "reconstruction_game": "You guessed 3 of 100; at this setting it is 85.",
     "explore_outlier": "You guessed 3 thousand; at this setting it is 2.82.",
     "explore_weeks": "You guessed 3 records; at this setting it is 19.0.",
+    "explore_learning": "You guessed 3 of 100; at this setting it is 84.5.",
 }
 
 

@@ -18,6 +18,7 @@ from functools import lru_cache
 
 _HELD = 2.0**-20  # the exponent that Hölder's inequality leaves to the cells
 _CELL = 2.0**-30  # of the grid, in units of sigma, at most
+_MOST = 2.0**60  # of sigma: a billion billion people would not outweigh it
 _CAUTION = 1 + 1e-9  # more than the rounding of all that is computed here
 
 
@@ -54,7 +55,8 @@ def objective_epsilon(sigma: float, delta: float, determinants: float, size: int
 
 @lru_cache(maxsize=64)
 def least_sigma(epsilon: float, delta: float, determinants: float, size: int) -> float:
-    """The smallest noise, to nine digits, that costs no more than epsilon at delta.
+    """The smallest noise, to nine digits, that costs no more than epsilon at delta; infinite where epsilon is
+    so small that what is computed here cannot tell.
 
     >>> [round(least_sigma(epsilon, 1e-6, 0.0, 1), 1) for epsilon in (0.5, 1, 2)]
     [17.9, 9.3, 4.9]
@@ -62,6 +64,8 @@ def least_sigma(epsilon: float, delta: float, determinants: float, size: int) ->
     low, high = 0.0, 1.0
     while objective_epsilon(high, delta, determinants, size) > epsilon:
         low, high = high, 2 * high
+        if high > _MOST:
+            return math.inf
     while high - low > 1e-9 * high:
         middle = (low + high) / 2
         enough = objective_epsilon(middle, delta, determinants, size) <= epsilon

@@ -7,6 +7,7 @@ from toolkit.show.widgets.budget_explorer import BudgetExplorer, explore_budget
 from toolkit.show.widgets.collector_view import CollectorView, watch
 from toolkit.show.widgets.composition_explorer import CompositionExplorer, explore_composition
 from toolkit.show.widgets.design_explorer import DesignExplorer, explore_design
+from toolkit.show.widgets.learning_explorer import LearningExplorer, explore_learning
 from toolkit.show.widgets.ledger_view import LedgerView, show_ledger
 from toolkit.show.widgets.mechanism_explorer import MechanismExplorer, explore_mechanism
 from toolkit.show.widgets.outlier_explorer import OutlierExplorer, explore_outlier
@@ -20,6 +21,7 @@ __all__ = [
     "CollectorView",
     "CompositionExplorer",
     "DesignExplorer",
+    "LearningExplorer",
     "LedgerView",
     "MechanismExplorer",
     "OutlierExplorer",
@@ -30,6 +32,7 @@ __all__ = [
     "explore_budget",
     "explore_composition",
     "explore_design",
+    "explore_learning",
     "explore_mechanism",
     "explore_outlier",
     "explore_tradeoff",

@@ -1,0 +1,87 @@
+import pytest
+
+from toolkit import show
+from toolkit.core.loss import Pure
+from toolkit.learning import PrivateLogisticRegression
+from toolkit.learning.classifiers import default_strength
+from toolkit.show.widgets.learning_explorer import NAMES, learning_row, learning_table, reading
+from toolkit.show.widgets.stored.learned import (
+    EPSILONS,
+    METHODS,
+    PEOPLE,
+    STRENGTHS,
+    base,
+    invented,
+    most_strength,
+    plain,
+    right,
+    stored,
+)
+
+
+def test_the_explorer_in_one_call_has_sensible_defaults():
+    explorer = show.explore_learning()
+    assert repr(explorer) == "<LearningExplorer: 2000 people, epsilon 1, C 0.3>"
+    assert tuple(explorer.accuracies) == NAMES
+
+
+def test_what_is_stored_is_what_the_learners_do():
+    """The same noise is drawn again; another machine's last digit may let one of 10,000 cross the line."""
+    found = stored()
+    assert found["base"] == pytest.approx(base(), abs=0.011)
+    assert found["plain"][0] == pytest.approx(plain(PEOPLE[0]), abs=0.05)
+    for way, people, strength, epsilon in ((0, 0, 4, 3), (1, 1, 2, 5)):
+        cell = METHODS[way], PEOPLE[people], EPSILONS[epsilon], STRENGTHS[strength]
+        assert found["right"][way][people][strength][epsilon] == pytest.approx(right(*cell), abs=0.05)
+
+
+def test_more_people_and_more_epsilon_help_and_without_privacy_is_best():
+    """Beyond what ten fits leave to chance: the ends of the grid, where there is a sensible C."""
+    for way, strength in ((0, 5), (1, 2)):
+        grid = stored()["right"][way]
+        assert grid[-1][strength][-1] > grid[0][strength][-1] + 2
+        assert grid[3][strength][-1] > grid[3][strength][0] + 5
+        assert max(max(row) for row in grid[3]) < stored()["plain"][3] + 1
+
+
+def test_what_is_said_of_c_is_what_the_learner_takes():
+    rows, ill = invented(250)
+    for epsilon in (0.1, 1.0, 4.0):
+        row = learning_row(2000, epsilon, 0.3)
+        own = [default_strength(Pure(epsilon), 21, method, 0.25) for method in METHODS]
+        assert row["own"] == pytest.approx(own, rel=1e-5)
+        model = PrivateLogisticRegression(epsilon, C=1000, classes=(False, True), bounds=(0, 1))
+        assert pytest.approx(most_strength(epsilon), rel=1e-5) == model.fit(rows, ill).C_
+
+
+def test_the_sentences_name_the_numbers():
+    explorer = show.explore_learning(500, epsilon=0.5, strength=0.01)
+    said = explorer.describe()
+    assert "{" not in " ".join(said.values())
+    assert said["right"].startswith("500 invented people, ε\u00a0=\u00a00.5, C\u00a0=\u00a00.01.")
+    assert f"{explorer.accuracies['objective']:.1f} are classified rightly with noise in" in said["right"]
+    assert "gets 0.25 for noise in the objective and 0.0048 for" in said["penalty"]
+    assert said["penalty"].endswith("lowers a C above 1.1.")
+
+
+@pytest.mark.slow
+def test_a_setting_between_the_steps_is_fitted_now():
+    explorer = show.explore_learning(250)
+    explorer.epsilon = 0.7
+    assert explorer.row["epsilon"] == 0.7
+    assert explorer.describe() == reading(learning_table()["words"], learning_row(250, 0.7, 0.3))
+    assert explorer.row["curves"] == learning_row(250, 1.0, 0.3)["curves"]
+    assert [len(learning_table()["rows"]), len(learning_table()["rows"][0])] == [len(PEOPLE), len(STRENGTHS)]
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"people": 100}, "`people` must be at least 250"),
+        ({"epsilon": 9.0}, "`epsilon` must lie between"),
+        ({"strength": 20.0}, "`strength` must lie between"),
+    ],
+)
+def test_bad_settings_are_refused(setting, message):
+    with pytest.raises(ValueError, match=message):
+        show.explore_learning(**setting)

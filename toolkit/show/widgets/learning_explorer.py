@@ -1,0 +1,198 @@
+"""How often is a private classifier right? By how many people it learns from, epsilon, and the penalty.
+
+Of invented people, so that accuracies can be shown at all: of people's data they would be releases.
+"""
+
+from functools import lru_cache
+from typing import Any
+
+import traitlets
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
+from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
+from toolkit.show.widgets.kit.asking import Asked
+from toolkit.show.widgets.kit.still import say
+from toolkit.show.widgets.kit.words import figure, fill, short
+from toolkit.show.widgets.stored.learned import (
+    EPSILONS,
+    FITS,
+    METHODS,
+    PEOPLE,
+    STRENGTHS,
+    most_strength,
+    plain,
+    right,
+    stored,
+)
+
+WORDS = {
+    "right": "{people} invented people, ε\u00a0=\u00a0{epsilon}, C\u00a0=\u00a0{strength}. Of 100 others, "
+    "{objective} are classified rightly with noise in the objective and {output} with noise on the weights; "
+    "without privacy {plain}. Saying to all of them what is more frequent is right for {base}.",
+    "fits": "Means of {fits} fits to the same people: with other noise they would be others, by some points "
+    "where there is much of it.",
+    "curve": "Along ε, with these people and this C: drawn through for noise in the objective, dashed for "
+    "noise on the weights.",
+    "penalty": "Who leaves C out gets {own} for noise in the objective and {own_output} for noise on the "
+    "weights: known from ε and the number of columns, without a look at data. At this ε, noise in the "
+    "objective lowers a C above {most}.",
+}
+NAMES = ("without privacy", "objective", "on the weights", "most frequent")
+COLUMNS = 20
+
+
+class LearningExplorer(Explorer):
+    """How often is a private classifier right, by people, epsilon and penalty? With sliders.
+
+    Logistic regression on twenty yes/no answers of invented people. What is set in the browser is found again
+    in `people`, `epsilon`, `strength` and `accuracies`.
+
+    Parameters
+    ----------
+    people : how many it learns from, from 250 to 20,000.
+    epsilon : of the fit, from 0.1 to 4; small is private.
+    strength : C, how little weights are penalised, from 0.001 to 10.
+    guess : whether the live widget asks for a prediction before it shows the answer.
+    """
+
+    _esm = browser_code("learning_explorer.js")
+    maker = "explore_learning"
+    asks = Asked("Of 100 others, how many does noise in the objective classify rightly?", "of 100")
+
+    people = Whole(PEOPLE[0], PEOPLE[-1])
+    epsilon = Between(EPSILONS[0], EPSILONS[-1], "below it noise decides, above it little is hidden")
+    strength = Between(STRENGTHS[0], STRENGTHS[-1], "below it weights are 0, above it noise decides")
+
+    def __init__(
+        self, people: int = 2000, epsilon: float = 1.0, strength: float = 0.3, *, guess: bool = False
+    ) -> None:
+        setting = {"people": people, "epsilon": epsilon, "strength": strength}
+        super().__init__(table=learning_table(), guess=guess, **setting)
+
+    @property
+    def accuracies(self) -> dict[str, float]:
+        """Of 100 others, how many are classified rightly, in each way."""
+        return dict(zip(NAMES, self.row["right"], strict=True))
+
+    def truth(self) -> tuple[float, str]:
+        return self.row["right"][1], figure(self.row["right"][1], 1)
+
+    def setting(self) -> str:
+        return f"{self.people} people, epsilon {self.epsilon:.4g}, C {self.strength:.4g}"
+
+    def describe(self) -> dict[str, str]:
+        return reading(self.table["words"], self.row)
+
+    def picture(self) -> Figure:
+        return _still(self.row, self.describe())
+
+    @traitlets.observe("people", "epsilon", "strength")
+    def _compute(self, _change: object) -> None:
+        self.row = learning_row(self.people, self.epsilon, self.strength)
+
+
+def explore_learning(
+    people: int = 2000, *, epsilon: float = 1.0, strength: float = 0.3, guess: bool = False
+) -> LearningExplorer:
+    """The explorer of private learning in one call; with `guess` it asks for a prediction first.
+
+    >>> explore_learning(500, epsilon=2)
+    <LearningExplorer: 500 people, epsilon 2, C 0.3>
+    """
+    return LearningExplorer(people, epsilon, strength, guess=guess)
+
+
+@lru_cache(maxsize=1)
+def learning_table() -> dict[str, Any]:
+    """Rows by people, C and epsilon."""
+    rows = [[[learning_row(n, e, c) for e in EPSILONS] for c in STRENGTHS] for n in PEOPLE]
+    steps = {"people": list(PEOPLE), "epsilons": list(EPSILONS), "strengths": list(STRENGTHS)}
+    return {**steps, "rows": rows, "words": WORDS}
+
+
+@lru_cache(maxsize=1024)
+def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]:
+    """One setting: how often each way is right, and both private ways along epsilon. What is not on the grid
+    is fitted now; the curves are those of the grid that is nearest.
+    """
+    found = stored()
+    near = PEOPLE.index(_nearest(PEOPLE, people)), STRENGTHS.index(_nearest(STRENGTHS, strength))
+    curves = [found["right"][way][near[0]][near[1]] for way in range(len(METHODS))]
+    if people in PEOPLE and epsilon in EPSILONS and strength in STRENGTHS:
+        private = [curve[EPSILONS.index(epsilon)] for curve in curves]
+    else:
+        private = [short(right(method, people, epsilon, strength)) for method in METHODS]
+    without = found["plain"][near[0]] if people in PEOPLE else short(plain(people))
+    return {
+        "people": people,
+        "epsilon": epsilon,
+        "strength": strength,
+        "fits": FITS,
+        "right": [without, *private, found["base"]],
+        "curves": curves,
+        "own": [short(epsilon / 2), short(0.2 * epsilon / (COLUMNS + 1))],
+        "most": short(most_strength(epsilon)),
+    }
+
+
+def _nearest(steps: tuple[Any, ...], value: float) -> Any:
+    return min(steps, key=lambda step: abs(step - value))
+
+
+def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
+    """The sentences of one setting; the browser fills the same words with the same numbers."""
+    shares = {
+        name: figure(value, 1)
+        for name, value in zip(("plain", "objective", "output", "base"), row["right"], strict=True)
+    }
+    return fill(
+        words,
+        {
+            **shares,
+            "people": figure(row["people"], 0),
+            "epsilon": f"{row['epsilon']:.4g}",
+            "strength": f"{row['strength']:.4g}",
+            "fits": figure(row["fits"], 0),
+            "own": f"{row['own'][0]:.4g}",
+            "own_output": f"{row['own'][1]:.2g}",
+            "most": f"{row['most']:.2g}",
+        },
+    )
+
+
+def _still(row: dict[str, Any], said: dict[str, str]) -> Figure:
+    canvas = new_figure(width=8.2, height=5.0)
+    parts = canvas.subplot_mosaic([["bars", "curve"], ["left", "right"]], height_ratios=[1, 1.1])
+    _bars(parts["bars"], row["right"])
+    ax = parts["curve"]
+    for curve, colour, dash, name in zip(
+        row["curves"], (BLUE, VERMILLION), ("-", "--"), NAMES[1:3], strict=True
+    ):
+        ax.plot(EPSILONS, curve, color=colour, linestyle=dash, linewidth=2, label=name)
+    ax.plot(row["epsilon"], row["right"][1], "o", color=BLUE)
+    ax.set_xscale("log")
+    ax.set_xticks(EPSILONS, [f"{epsilon:g}" for epsilon in EPSILONS])
+    ax.minorticks_off()
+    ax.set(xlabel="ε", ylim=(45, 100))
+    ax.legend(frameon=False, fontsize=9, loc="lower right")
+    ax.set_title("What would more ε bring?", loc="left", fontsize=11)
+    ax.spines[["top", "right"]].set_visible(False)
+    for name, sentences in (("left", ("right", "fits")), ("right", ("curve", "penalty"))):
+        parts[name].axis("off")
+        say(parts[name], 1, *(said[sentence] for sentence in sentences), width=46)
+    setting = f"{row['people']:,} people, epsilon {row['epsilon']:.3g}, C {row['strength']:.3g}"
+    canvas.suptitle(f"{setting}; run the cell for the sliders", x=0.01, ha="left", fontsize=10, color=GREY)
+    return canvas
+
+
+def _bars(ax: Axes, shares: list[float]) -> None:
+    """One bar a way, with its number beyond the end."""
+    ax.barh(range(len(shares)), shares, color=[GREY, BLUE, VERMILLION, GREY], height=0.6)
+    for place, share in enumerate(shares):
+        ax.text(share + 1, place, figure(share, 1), va="center", fontsize=9, color=INK)
+    ax.set_yticks(range(len(shares)), NAMES)
+    ax.set(ylim=(len(shares) - 0.5, -0.5), xlim=(0, 115), xticks=[])
+    ax.set_title("Right for how many of 100 others?", loc="left", fontsize=11)
+    ax.spines[["top", "right", "bottom"]].set_visible(False)
