@@ -18,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 from tests.analysis.reference_survey import DIE, UNRELATED, WARNER, survey
+from tests.budget.frames import tables
 from tests.needs import program
 from tests.survey.samples import cheated, faculty
 from tests.survey.samples import survey as campus
@@ -127,6 +128,15 @@ def test_every_engine_tells_the_same_to_the_last_digit(engine: str, path: Path, 
 @pytest.mark.spark
 def test_and_so_does_a_pyspark_that_runs(spark: Any, path: Path, expected: Any) -> None:
     assert told(spark.read.parquet(str(path))) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_and_a_curator_releases_the_same_from_it(spark: Any, tmp_path: Path) -> None:
+    """Here, so that one PySpark is started for both."""
+    tables.table().write_parquet(tmp_path / "people.parquet")
+    frame = spark.read.parquet(str(tmp_path / "people.parquet"))
+    assert tables.released(frame) == tables.released(tables.table().to_pandas())
 
 
 def test_questions_with_few_reports_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from toolkit import Approx, Ledger, Zcdp
+from toolkit import Approx, Ledger, Pure, Zcdp
 from toolkit.budget.curator import Curator
 from toolkit.budget.facts import noise_facts
 from toolkit.central.gaussian import Gaussian
@@ -93,6 +93,28 @@ def test_totals_before_and_after_are_those_of_the_ledger() -> None:
 
 def test_noise_is_told_with_its_norm() -> None:
     assert noise_facts(Laplace.for_epsilon(1, sensitivity=3)) == {
-        "mechanism": "Laplace", "sensitivity": "3", "norm": "L1", "scale": 3.0,
+        "mechanism": "Laplace", "words": "Laplace noise", "sensitivity": "3", "norm": "L1", "scale": 3.0,
     }  # fmt: skip
     assert noise_facts(Gaussian.for_rho("1/2"))["norm"] == "L2"
+
+
+def test_sensitivity_and_scale_are_told_with_their_unit() -> None:
+    keeper = Curator(frame(), Ledger(Pure(10)), "replace")
+    assert keeper.count(by=BY, epsilon=1).release.noise["unit"] == "rows"
+    limits = {"bounds": (0, 10), "missing": "drop", "by": BY, "epsilon": 1}
+    assert keeper.mean("x", **limits).release.noise["unit"] == "steps, as bounds have them"
+    assert keeper.variance("x", **limits).release.noise["unit"] == "products of steps, as bounds have them"
+
+
+def test_a_page_for_people_names_no_class_and_no_interval_that_is_not_there(tmp_path: Path) -> None:
+    keeper = Curator(frame(), Ledger(Pure(10)), "replace")
+    counted = keeper.count(by=BY, epsilon=1)
+    chosen = keeper.quantiles("x", [0.25, 0.5], bounds=(0, 100), epsilon=1)
+    pages = []
+    for name, one in (("counted", counted), ("chosen", chosen)):
+        one.publish(tmp_path / name)
+        pages.append((tmp_path / f"{name}.md").read_text(encoding="utf-8"))
+    assert "- Error: covers noise alone, not who was asked; intervals of 95 %." in pages[0]
+    assert "- Noise: the exponential mechanism chose each, the middle one first;" in pages[1]
+    assert "not who was asked, nor what was clamped; how far it is off in ranks is in the notes." in pages[1]
+    assert "- Whom it protects: one person, whose record is exchanged for another; each row is" in pages[1]

@@ -40,6 +40,8 @@ def documented(
     noise.
     """
     noise, basis = noise_facts(mechanism), estimate.basis
+    if isinstance(mechanism, Laplace | Gaussian):
+        noise["unit"] = _unit(query)
     if isinstance(basis.basis if isinstance(basis, Affine) else basis, NoiseBasis):
         noise["sd"] = float(np.ravel(estimate.se)[0]) if np.size(estimate.se) else noise.get("sd")
     facts = Release(query, unit, noise, ledger_facts(ledger, entry), register=ledger.register)
@@ -81,7 +83,7 @@ def ledger_facts(ledger: Ledger, entry: Entry) -> dict[str, Any]:
 
 def noise_facts(mechanism: Any) -> dict[str, Any]:
     """Mechanism, sensitivity and scale, by which a reader can check the loss."""
-    told: dict[str, Any] = {"mechanism": type(mechanism).__name__}
+    told: dict[str, Any] = {"mechanism": type(mechanism).__name__, "words": _words(mechanism)}
     if isinstance(mechanism, Laplace | Gaussian):
         norm = f"L{mechanism.norm[1:]}" if isinstance(mechanism, Laplace) else "L2"
         told |= {"sensitivity": str(mechanism.sensitivity), "norm": norm, "scale": mechanism.scale}
@@ -105,4 +107,31 @@ def noise_facts(mechanism: Any) -> dict[str, Any]:
 def _whole(noise: Laplace | Gaussian) -> dict[str, Any]:
     law = GeometricLaw(noise.scale) if isinstance(noise, Laplace) else RoundedNormalLaw(noise.scale)
     told = noise_facts(noise)
+    told.pop("words")
     return {"noise": told.pop("mechanism"), **told, "sd": law.sd}
+
+
+def _words(mechanism: Any) -> str:
+    """What was done, for people."""
+    if isinstance(mechanism, RecursiveQuantiles):
+        return "the exponential mechanism chose each, the middle one first"
+    if isinstance(mechanism, TopK):
+        return "the exponential mechanism chose them, one after the other"
+    if isinstance(mechanism, AgreeingTables):
+        return f"{type(mechanism.noises[0]).__name__} noise in every table, before they were made to agree"
+    if isinstance(mechanism, KeyThreshold | RangeFinder):
+        return f"{type(mechanism.noise).__name__} noise on counts, which are held against a threshold"
+    if isinstance(mechanism, Composed):
+        return f"{type(mechanism.parts[0]).__name__} noise for each column"
+    name = type(mechanism).__name__
+    if isinstance(mechanism, Laplace | Gaussian):
+        return f"{name} noise"
+    return "the exponential mechanism" if isinstance(mechanism, Exponential) else name
+
+
+def _unit(query: Mapping[str, Any]) -> str:
+    """Of the whole numbers that noise is added to: their sensitivity and scale are in it."""
+    if not query.get("bounds"):
+        return "rows"
+    linear = query["statistic"].startswith(("sum of", "mean of"))
+    return "steps, as bounds have them" if linear else "products of steps, as bounds have them"

@@ -84,7 +84,7 @@ class Keeper:
 
     def _unit(self) -> dict[str, Any]:
         """Whom the promise is about, for a document."""
-        whom = "each row is a person" if self._people is None else f"{self._people.words} is used"
+        whom = "each row is a person" if self._people is None else self._people.sentence
         return {"neighbors": self.neighbors, "person": whom}
 
     def _documented(

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.budget.hostile import CELLS
+from toolkit.budget.frames import polars
 from toolkit.budget.frames.arrow import arrow_column
 from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.pandas import pandas_column
@@ -213,3 +214,11 @@ def test_the_time_to_read_a_yes_no_column_does_not_tell_whether_a_value_is_missi
     turns = [{key: timed(found[key]) for key in rng.permutation(list(found)).tolist()} for _ in range(61)]
     for one, other in (("A", "copy"), ("copy", "A"), ("A", "B"), ("B", "A")):
         assert sum(turn[one] > 1.25 * turn[other] for turn in turns) < 54, (one, other)
+
+
+@pytest.mark.parametrize("more", [-2, -1, 0, 1])
+def test_texts_of_long_columns_of_polars_are_placed_part_by_part(more: int) -> None:
+    texts = np.array(["a", "b", None, "c"], dtype=object)
+    codes = np.arange(polars._ROWS + more) % 4
+    found = polars.polars_column(pl.Series(texts[codes], dtype=pl.String)).places(["c", "a", "nobody"])
+    assert np.array_equal(found, np.array([1, -1, -1, 0])[codes])

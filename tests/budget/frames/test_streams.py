@@ -8,32 +8,13 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands
+from tests.budget.frames.tables import BY, ROWS, released, table
+from toolkit import Curator, Ledger, Pure
 from toolkit.budget.frames import streams
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import rows_of
 from toolkit.budget.frames.summing import Variable, counted, summed, summed_pairs
 from toolkit.central.steps import PAIR_BITS, Bounds
-
-ROWS = 500
-
-
-def table() -> pl.DataFrame:
-    """Nulls, NaN, both infinities and minus zero."""
-    rng = np.random.default_rng(5)
-    special = [None, float("nan"), float("inf"), -float("inf"), -0.0, 1e308]
-    return pl.DataFrame(
-        {
-            "pay": [
-                special[i % 7] if i % 7 < 6 else float(v) for i, v in enumerate(rng.normal(50, 30, ROWS))
-            ],
-            "region": [["n", "s", None, "?", "w"][i] for i in rng.integers(0, 5, ROWS)],
-            "age": [None if v < 20 else int(v) for v in rng.integers(15, 80, ROWS)],
-            "member": [[True, False, None][i] for i in rng.integers(0, 3, ROWS)],
-            "came": [dt.date(2020, 1, 1) + dt.timedelta(int(d)) for d in rng.integers(0, 90, ROWS)],
-            "id": [int(i) for i in rng.integers(0, 60, ROWS)],
-        }
-    )
 
 
 def engines() -> dict[str, object]:
@@ -51,9 +32,6 @@ def engines() -> dict[str, object]:
 def frame(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Frame:
     monkeypatch.setattr(streams, "ROWS", 64)
     return Frame(engines()[request.param])
-
-
-BY = {"region": ["n", "s", MISSING, OTHER], "age": bands(20, 40, 80)}
 
 
 @pytest.mark.slow
@@ -152,16 +130,12 @@ def test_a_choice_is_given_the_whole_table() -> None:
         assert chosen == "b"
 
 
+@pytest.mark.slow
 def test_pandas_and_streams_release_alike() -> None:
-    frames = (pd.DataFrame(table().to_pandas()), table().lazy())
-    found = [
-        Curator(one, Ledger(Pure(10**9), simulated=True), "replace").mean(
-            "pay", bounds=(0, 100), missing="drop", by=BY, epsilon=1, rng=np.random.default_rng(1)
-        )
-        for one in frames
-    ]
-    assert found[0].value.tolist() == found[1].value.tolist()
-    assert found[0].method == found[1].method
+    arrow = table().to_arrow()
+    frames = (table().lazy(), arrow, duckdb.connect().from_arrow(arrow))
+    expected = released(pd.DataFrame(table().to_pandas()))
+    assert all(released(one) == expected for one in frames)
 
 
 class Sparks:

@@ -63,6 +63,13 @@ class People:
         parts += [f"{caps.each} row{'s' * (caps.each > 1)} in a group"] if caps.each is not None else []
         return f"at most {', '.join(parts)} of a person ({self.name})"
 
+    @property
+    def sentence(self) -> str:
+        """What is used of a person, and how it is chosen, for a document."""
+        used = "is used" if self.caps.rows == 1 else "are used"
+        drawn = "drawn by a secret key from that person's own rows"
+        return f"{self.words} {used}, {drawn}; a row that names nobody is not used"
+
     def limited(self, frame: Frame, codes: Codes) -> Codes:
         """Codes of cells, -1 for the rows beyond the caps: first those in a cell, then cells, then all."""
         owned, caps = self._owned(frame), self.caps

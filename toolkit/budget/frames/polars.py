@@ -1,6 +1,7 @@
 """Columns of polars frames."""
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,8 @@ import numpy.typing as npt
 
 from toolkit.budget.frames.columns import DAY, TICKS, Cells, Column, Kind, whole_kind
 from toolkit.core.arrays import Array, Codes, Mask
+
+_ROWS = 2**18
 
 
 def polars_column(found: Any) -> Column:
@@ -67,10 +70,17 @@ class PolarsColumn(Column):
     def places(self, texts: Sequence[str]) -> Codes:
         import polars as pl
 
-        found = self._padded(pl.String).replace_strict(
-            list(texts), list(range(len(texts))), default=-1, return_dtype=pl.Int64
-        )
-        return np.asarray(found.fill_null(-1).to_numpy()[:-1])
+        padded, listed = self._padded(pl.String), pl.Enum(texts)
+
+        def placed(start: int) -> Codes:
+            found = padded.slice(start, _ROWS).cast(listed, strict=False).to_physical()
+            return np.asarray(found.cast(pl.Int64).fill_null(-1).to_numpy())
+
+        starts = range(0, len(padded), _ROWS)
+        if len(starts) == 1:
+            return placed(0)[:-1]
+        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # polars casts a column on one core alone
+            return np.concatenate(list(pool.map(placed, starts)))[:-1]
 
     def has(self, texts: Sequence[str]) -> Mask:
         import polars as pl

@@ -153,6 +153,7 @@ class FindingVerbs(Keeper):
         counts = self._paid(mechanism, label, partial(counted, self._frame, listed), None, receipt)
         places = mechanism.choose(counts, source)
         note = (
+            "numbers are places: 1 was chosen first; "
             f"with probability 95 % no option that was left at a choice has more than "
             f"{mechanism.off_by(listed.cells):,} rows more than the chosen one"
         )

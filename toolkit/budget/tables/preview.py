@@ -68,10 +68,10 @@ class Preview:
         if self.noise is not None:
             rows.append(("cells", f"{self.noise.cells:,}"))
             if self.noise.sd is not None:
-                rows.append(("standard error of a cell", f"{self.noise.sd:.4g}"))
+                rows.append(("standard error of a cell", _short(self.noise.sd)))
             elif self.noise.per_value is not None:
                 rows.append(
-                    ("standard error of a cell", f"about {self.noise.per_value:.4g} / number of values")
+                    ("standard error of a cell", f"about {_short(self.noise.per_value)} / number of values")
                 )
         return rows
 
@@ -83,6 +83,11 @@ class Preview:
         rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())
         head = f"<thead><tr><th colspan='2'>{html.escape(self.label)}</th></tr></thead>"
         return f"<table>{head}<tbody>{rows}</tbody></table>"
+
+
+def _short(number: float) -> str:
+    """Four digits, never with an exponent where it is large."""
+    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
 
 
 class Previews:

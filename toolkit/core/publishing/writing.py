@@ -19,8 +19,12 @@ COUNTS = {
     "count": "the number of values behind it, with noise of its own; it may be negative",
     "count se": "the standard error of that number",
 }
+_WHOLE = 2**53
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
-_UNITS = {"replace": "one person's record is exchanged for another", "add_remove": "one person comes or goes"}
+_UNITS = {
+    "replace": "one person, whose record is exchanged for another",
+    "add_remove": "one person, who comes or goes",
+}
 
 
 def key_columns(axes: Sequence[str]) -> list[str]:
@@ -83,9 +87,9 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
         *([f"- Only rows where {query['where']}."] if query.get("where") else []),
         *(f"- Values of {name}: {_clamped(limits)}." for name, limits in query.get("bounds", {}).items()),
         *([f"- Missing values: {query['missing']}."] if query.get("missing") else []),
-        f"- Noise: {noise['mechanism']}{_scale(noise)}; no number here is exact.",
-        f"- Error: {told['covers']} alone, not who was asked, nor what was clamped; intervals of {level} %.",
-        f"- Whom it protects: {unit['person']}; {_UNITS[unit['neighbors']]}.",
+        f"- Noise: {noise.get('words', noise['mechanism'])}{_scale(noise)}; no number here is exact.",
+        f"- Error: {_error_words(told['covers'], level, clamped=bool(query.get('bounds')))}.",
+        f"- Whom it protects: {_UNITS[unit['neighbors']]}; {unit['person']}.",
         f"- Cost: {ledger['loss']}. {promise}",
         f"- Ledger {ledger['id']}, entry {ledger['entry']}: {spent}.",
         *(f"- Afterwards: {step}." for step in facts["post_processing"]),
@@ -93,6 +97,14 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
         f"- Made on {facts['date']} with {facts['software']}; SHA-256 of the table {table['sha256']}.",
     ]
     return "\n".join(lines) + "\n"
+
+
+def _error_words(covers: str, level: str, *, clamped: bool) -> str:
+    """What is known of the error; one "in ranks", say, has no interval in the unit of the table."""
+    source, _, unit = covers.partition(", in ")
+    left = f"covers {source} alone, not who was asked{', nor what was clamped' if clamped else ''}"
+    told = f"how far it is off in {unit} is in the notes" if unit else f"intervals of {level} %"
+    return f"{left}; {told}"
 
 
 def _scale(noise: Mapping[str, Any]) -> str:
@@ -112,7 +124,7 @@ def _number(number: float, digits: int | None, rounding: str) -> str:
     if not math.isfinite(number):
         return ""
     if digits is None:
-        return str(number)
+        return str(int(number)) if number == int(number) and abs(number) < _WHOLE else str(number)
     return str(Decimal(str(number)).quantize(Decimal(1).scaleb(-digits), rounding))
 
 
