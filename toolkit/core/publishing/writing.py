@@ -10,7 +10,7 @@ from typing import Any
 
 SCHEMA = "toolkit.release/1"
 NUMBERS = {
-    "estimate": "the released number; a count may be negative, which keeps it unbiased unless notes say otherwise",
+    "estimate": "the released number; a count may be negative, which keeps it unbiased unless notes object",
     "se": "its standard error by the noise, to two digits; empty where the error would tell about the data",
     "low": "lower end of the interval, rounded down",
     "high": "upper end of the interval, rounded up",
