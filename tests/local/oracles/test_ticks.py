@@ -193,8 +193,8 @@ def test_answers_are_read_in_every_form(how: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["random", "capped"])
 def test_whole_surveys_are_simulated_at_the_level_of_counts(how: str) -> None:
-    """1000 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6 a box; a variance of so many
-    is known to 4.5 %.
+    """1000 surveys, fixed seed; 4.5 standard errors of the mean, false alarms 7e-6 a box; a variance of so
+    many is known to 4.5 %.
     """
     boxes, rng, truth = (
         tick_boxes(5, 1.0, most=1, how=how),
