@@ -1,6 +1,8 @@
 """Coverage by enumeration of all counts: no simulation, so no false alarms."""
 
 import re
+from functools import cache
+from itertools import chain
 
 import numpy as np
 import pytest
@@ -16,19 +18,25 @@ SIZES = (50, 100, 200, 500, 1000, 2000, 5000)
 
 def coverages(method: str, sizes: tuple[int, ...]) -> tuple[list[float], list[float]]:
     """Coverage and probability of an empty interval in every cell of the grid, for Warner's design."""
+    covered, empty = zip(*(coverage_at(method, n) for n in sizes), strict=True)
+    return list(chain(*covered)), list(chain(*empty))
+
+
+@cache
+def coverage_at(method: str, n: int) -> tuple[list[float], list[float]]:
+    """The same for one number of people."""
     covered, empty = [], []
     for epsilon in (0.5, 1.0, 2.0):
         matrix = warner(epsilon=epsilon).matrix
         p, q = matrix[1, 1], matrix[0, 1]
-        for n in sizes:
-            low, high = binom.ppf([1e-10, 1 - 1e-10], n, [q, q + 0.5 * (p - q)]).astype(int)
-            counts = np.arange(low, high + 1)
-            ones = np.ones(len(counts))
-            interval = Shares.from_support(counts.astype(float), n, p * ones, q * ones).interval(0.95, method)
-            for prevalence in PREVALENCES:
-                chance = binom.pmf(counts, n, q + (p - q) * prevalence)
-                covered.append(float(chance @ ((interval.low <= prevalence) & (prevalence <= interval.high))))
-                empty.append(float(chance @ interval.empty))
+        low, high = binom.ppf([1e-10, 1 - 1e-10], n, [q, q + 0.5 * (p - q)]).astype(int)
+        counts = np.arange(low, high + 1)
+        ones = np.ones(len(counts))
+        interval = Shares.from_support(counts.astype(float), n, p * ones, q * ones).interval(0.95, method)
+        for prevalence in PREVALENCES:
+            chance = binom.pmf(counts, n, q + (p - q) * prevalence)
+            covered.append(float(chance @ ((interval.low <= prevalence) & (prevalence <= interval.high))))
+            empty.append(float(chance @ interval.empty))
     return covered, empty
 
 

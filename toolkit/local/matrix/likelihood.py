@@ -130,7 +130,7 @@ def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
         target = 0.1 * (shares * slack).sum(axis=1, keepdims=True) / k
         root = np.sqrt(shares)
         curvature = (root[:, :, None] * weighed) @ (root[:, :, None] * relative).swapaxes(1, 2)
-        curvature[:, np.arange(k), np.arange(k)] += slack + _RIDGE
+        curvature.reshape(len(left), -1)[:, :: k + 1] += slack + _RIDGE  # the diagonals
         right = root * (weighed.sum(axis=2) - 1) + target / root
         step = root * np.linalg.solve(curvature, right[:, :, None])[:, :, 0]
         slack_step = (target - slack * step) / shares - slack
@@ -147,6 +147,5 @@ def interior_point(law: Array, weights: Array, rounds: int = 200) -> Array:
 
 def _reach(values: Array, step: Array) -> Array:
     """The share of a step that keeps all values of a row positive."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        ends = np.where(step < 0, -0.995 * values / step, 1.0)
-    return np.asarray(np.minimum(ends.min(axis=1, keepdims=True), 1.0))
+    falling = np.maximum(-step / values, 0.995).max(axis=1, keepdims=True)
+    return np.asarray(0.995 / falling)
