@@ -1,13 +1,18 @@
 """The field: a survey of randomized questions, collected on phones or paper, and its results."""
 
-from toolkit.collecting import collect
-from toolkit.survey.background import CollectError
-from toolkit.survey.collector import Collector
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from toolkit.survey.question import Question
-from toolkit.survey.results import Results, estimate, tally
 from toolkit.survey.spec import Survey
 from toolkit.survey.store import StoreError
 from toolkit.survey.writing.problem import SurveyError
+
+if TYPE_CHECKING:
+    from toolkit.collecting import collect
+    from toolkit.survey.background import CollectError
+    from toolkit.survey.collector import Collector
+    from toolkit.survey.results import Results, estimate, tally
 
 __all__ = [
     "CollectError",
@@ -21,3 +26,24 @@ __all__ = [
     "estimate",
     "tally",
 ]
+
+_LATER = {
+    "CollectError": "toolkit.survey.background",
+    "Collector": "toolkit.survey.collector",
+    "Results": "toolkit.survey.results",
+    "collect": "toolkit.collecting",
+    "estimate": "toolkit.survey.results",
+    "tally": "toolkit.survey.results",
+}
+"""What a server does not need: it starts sooner without what reads the reports."""
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'toolkit.survey' has no attribute {name!r}")
+    globals()[name] = found = getattr(import_module(_LATER[name]), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)

@@ -68,6 +68,20 @@ def exchange(port, request):
         return read_answer(connection)
 
 
+@pytest.mark.slow
+def test_a_server_loads_nothing_of_what_reads_reports():
+    """It starts sooner without; and the face of the package hands it out when it is asked for."""
+    script = (
+        "import sys, toolkit.survey.serving.process as _, toolkit.survey as face; print(*sys.modules); "
+        "print(face.Collector.__module__, face.tally.__module__, hasattr(face, 'tallies'))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    loaded, said = done.stdout.splitlines()
+    assert not [name for name in loaded.split() if name.startswith("toolkit.analysis")]
+    assert "toolkit.survey.results" not in loaded.split()
+    assert said == "toolkit.survey.collector toolkit.survey.results False"
+
+
 def test_it_says_where_it_is_in_one_line(running):
     process, said, _, survey = running
     assert said == {
