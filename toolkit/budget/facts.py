@@ -96,7 +96,7 @@ def noise_facts(mechanism: Any) -> dict[str, Any]:
     if isinstance(mechanism, RecursiveQuantiles):
         told |= {"levels": mechanism.levels, "epsilon a level": shown(mechanism.each)}
     if isinstance(mechanism, TopK):
-        told |= {"rounds": mechanism.k, "epsilon a round": shown(mechanism.each)}
+        told |= {"rounds": mechanism.k, "rate": str(mechanism.rate)}
     if isinstance(mechanism, Composed):
         told["parts"] = [noise_facts(part) | {"loss": str(part.loss)} for part in mechanism.parts]
     if isinstance(mechanism, AgreeingTables):

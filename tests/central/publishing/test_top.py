@@ -21,12 +21,10 @@ def law(mechanism: TopK, counts: tuple[int, ...]) -> dict[tuple[int, ...], float
     return found
 
 
-@pytest.mark.parametrize(("neighbors", "expected"), [("add_remove", 0.9999), ("replace", 0.7429)])
+@pytest.mark.parametrize(("neighbors", "expected"), [("add_remove", 0.9999), ("replace", 0.9981)])
 def test_no_choice_becomes_more_than_e_to_epsilon_times_likelier(neighbors: str, expected: float) -> None:
-    """Over all neighbours whose counts are near or far apart. Under "replace" the bound is not reached: once
-    one of the two counts that move was chosen, the next round moves the odds half as far.
-    """
-    mechanism = TopK.for_epsilon(1, 2, neighbors=neighbors)
+    """Over all neighbours whose counts are near or far apart; the bound is nearly reached."""
+    mechanism = TopK.for_epsilon(1, 2, neighbors=neighbors, together=1)
     worst = 0.0
     for counts in itertools.product((1, 2, 20), repeat=3):
         for up, down in itertools.permutations(range(3), 2):
@@ -39,23 +37,47 @@ def test_no_choice_becomes_more_than_e_to_epsilon_times_likelier(neighbors: str,
     assert worst == pytest.approx(expected, abs=1e-4)
 
 
-def test_counts_that_move_in_one_direction_have_twice_the_rate() -> None:
-    one, two = (TopK.for_epsilon(1, 4, neighbors=relation).round for relation in ("add_remove", "replace"))
-    assert one.rate == 2 * two.rate == Fraction(1, 4)
+@pytest.mark.parametrize(("rows", "together"), [(1, 2), (2, 2), (2, 3)])
+def test_a_person_with_several_rows_is_hidden_too(rows: int, together: int) -> None:
+    """Rows that leave and rows that come: at most `rows` of one option, `together` of two."""
+    mechanism = TopK.for_epsilon(1, 2, neighbors="replace", rows=rows, together=together)
+    moves = [
+        move for move in itertools.product(range(rows + 1), repeat=3) if sum(sorted(move)[1:]) <= together
+    ]
+    worst = 0.0
+    for others in ((0, 0, 0), (0, 0, 40), (40, 0, 40)):
+        laws = [law(mechanism, tuple(np.add(others, move).tolist())) for move in moves]
+        worst = max(worst, *(abs(math.log(x[c] / y[c])) for x in laws for y in laws for c in x))
+    assert 0.5 < worst <= 1
 
 
-def test_rounds_cost_an_eighth_of_their_square() -> None:
-    assert TopK.for_epsilon(1, 10, neighbors="replace").zcdp == Zcdp(Fraction(10, 800))
-    bought = TopK.for_rho("1/50", 10, neighbors="replace").zcdp
+def test_rates_are_those_of_the_proof() -> None:
+    one, two = (
+        TopK.for_epsilon(1, 4, neighbors=relation, together=1).round for relation in ("add_remove", "replace")
+    )
+    assert (one.rate, two.rate) == (Fraction(1, 4), Fraction(1, 5))
+    assert TopK.for_epsilon(1, 4, neighbors="replace", rows=3, together=5).rate == Fraction(1, 17)
+    assert TopK.for_epsilon(1, 1, neighbors="replace").rate == Fraction(1, 2)
+    assert TopK.for_epsilon(1, 4, neighbors="replace").together == 4
+    with pytest.raises(ValueError, match="`together` must be at least `rows`"):
+        TopK.for_epsilon(1, 2, neighbors="replace", rows=3, together=2)
+
+
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+def test_rounds_cost_an_eighth_of_the_square_of_their_range(neighbors: str) -> None:
+    mechanism = TopK.for_epsilon(1, 10, neighbors=neighbors, together=1)
+    assert mechanism.bounded_range == (Fraction(1, 10) if neighbors == "add_remove" else Fraction(2, 11))
+    assert mechanism.zcdp == Zcdp(10 * mechanism.bounded_range**2 / 8)
+    bought = TopK.for_rho("1/50", 10, neighbors=neighbors).zcdp
     assert bought <= Zcdp("1/50")
     assert float(bought.amount) == pytest.approx(0.02, rel=1e-12)
 
 
 def test_the_most_frequent_are_found_in_order() -> None:
     counts = np.array([10, 5000, 20, 9000, 7000])
-    mechanism = TopK.for_epsilon(1, 3, neighbors="replace")
+    mechanism = TopK.for_epsilon(1, 3, neighbors="replace", together=1)
     assert mechanism.choose(counts, np.random.default_rng(1)) == [3, 4, 1]
-    assert mechanism.off_by(5) == math.ceil(6 * (math.log(5) + math.log(60)))
+    assert mechanism.off_by(5) == math.ceil(4 * (math.log(5) + math.log(60)))
 
 
 def test_more_than_there_are_is_refused() -> None:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
+from toolkit.budget.frames import streams
 from toolkit.budget.frames.arrow import arrow_column
 from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.pandas import pandas_column
@@ -101,7 +102,9 @@ class Frame:
         in one.
         """
         if self._source is None:
-            yield self
+            sliced = self._engine == "polars" and not whole and len(self) > streams.ROWS
+            starts = range(0, len(self), streams.ROWS)  # some rows stay in the cache of a processor
+            yield from (Frame(self._table.slice(at, streams.ROWS)) for at in starts) if sliced else [self]
             return
         names = list(dict.fromkeys(self._source.names[self._place(label)] for label in labels))
         parts = map(Frame, self._source.parts(names or self._source.names[:1]))

@@ -143,7 +143,8 @@ class FindingVerbs(Keeper):
         given = listed_once(options, "options")
         spending, listed = Spending.of(epsilon, rho), self._rows(where, {column: given})
         make = TopK.for_epsilon if spending.laplace else TopK.for_rho
-        mechanism = make(spending.amount, k, neighbors=self.neighbors, rows=self._caps.most(1))
+        reach = {"rows": self._caps.most(1), "together": self._caps.most(whole(k, "k"))}
+        mechanism = make(spending.amount, k, neighbors=self.neighbors, **reach)
         if mechanism.k > listed.cells:
             refuse("`k` must be at most the number of options", k, f"there are {listed.cells}")
         name, plain = self._frame.name(column), self._rows(where)

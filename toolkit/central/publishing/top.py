@@ -15,11 +15,21 @@ from toolkit.core.randomness import Rng, check_rng
 
 @dataclass(frozen=True)
 class TopK:
-    """The best of all options, then the best of the others, and so on; epsilon / k for each round.
+    """The best of all options, then the best of the others, and so on, with odds of e**(rate count).
 
-    One person moves every count by at most `rows`. Under "add_remove" all counts move in one direction, so
-    that with odds of e**(epsilon_round count / rows) no choice becomes more than e**epsilon_round times
-    likelier; under "replace" some rise and some fall, and the odds are e**(epsilon_round count / (2 rows)).
+    One person moves a count by at most `rows`, and those of k options by at most `together` in one direction.
+    What makes the odds of a round add up to 1 moves by at most e**(rate rows), and what was chosen, over all
+    rounds, by at most e**(rate together). Under "add_remove" all counts move in one direction, and the two
+    against each other: no choice becomes more than e**(rate k rows) times likelier. Under "replace" some rise
+    and some fall, and it is e**(rate (k rows + together)) at most.
+
+    Parameters
+    ----------
+    loss : Pure(epsilon), of all rounds together.
+    k : how many are chosen.
+    neighbors : "replace" or "add_remove".
+    rows : how far one person can move one count.
+    together : how far those of k options, in one direction; at least `rows`, at most k of them.
 
     >>> TopK.for_epsilon(100, 2, neighbors="add_remove").choose([5, 90, 40, 3])
     [1, 2]
@@ -28,7 +38,8 @@ class TopK:
     loss: Pure
     k: int
     neighbors: str
-    rows: int = 1
+    rows: int
+    together: int
 
     def __post_init__(self) -> None:
         if not isinstance(self.loss, Pure):
@@ -37,33 +48,47 @@ class TopK:
         check_neighbors(self.neighbors)
         whole(self.k, "k")
         whole(self.rows, "rows")
+        if not self.rows <= whole(self.together, "together") <= self.k * self.rows:
+            rule = "`together` must be at least `rows`, and at most that for each of k options"
+            refuse(rule, self.together, "one person moves the counts of k options by so much")
 
     @classmethod
-    def for_epsilon(cls, epsilon: Number, k: int, *, neighbors: str, rows: int = 1) -> "TopK":
-        """Costs Pure(epsilon) in all."""
-        return cls(Pure(positive(epsilon, "epsilon", NO_END)), whole(k, "k"), neighbors, rows)
+    def for_epsilon(
+        cls, epsilon: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None
+    ) -> "TopK":
+        """Costs Pure(epsilon) in all; `together` is k times `rows` if not given, which is always enough."""
+        amount, each = Pure(positive(epsilon, "epsilon", NO_END)), whole(rows, "rows")
+        return cls(amount, whole(k, "k"), neighbors, each, k * each if together is None else together)
 
     @classmethod
-    def for_rho(cls, rho: Number, k: int, *, neighbors: str, rows: int = 1) -> "TopK":
-        """Costs at most Zcdp(rho), by less than a billionth: k epsilon_round**2 / 8."""
-        each = root_below(8 * positive(rho, "rho", NO_END) / whole(k, "k"))
-        return cls.for_epsilon(k * each, k, neighbors=neighbors, rows=rows)
+    def for_rho(
+        cls, rho: Number, k: int, *, neighbors: str, rows: int = 1, together: int | None = None
+    ) -> "TopK":
+        """Costs at most Zcdp(rho), by less than a billionth: k bounded_range**2 / 8."""
+        unit = cls.for_epsilon(1, k, neighbors=neighbors, rows=rows, together=together)
+        amount = root_below(8 * positive(rho, "rho", NO_END) / k) / unit.bounded_range
+        return cls.for_epsilon(amount, k, neighbors=neighbors, rows=rows, together=unit.together)
 
     @property
-    def each(self) -> Fraction:
-        """Epsilon of one round."""
-        return Fraction(self.loss.amount) / self.k
+    def rate(self) -> Fraction:
+        """How fast the odds rise with a count."""
+        both = self.together if self.neighbors == "replace" else 0
+        return Fraction(self.loss.amount) / (self.k * self.rows + both)
+
+    @property
+    def bounded_range(self) -> Fraction:
+        """Within what the logarithms of a round's odds move: of counts that rise, or that rise and fall."""
+        return (2 if self.neighbors == "replace" else 1) * self.rate * self.rows
 
     @property
     def zcdp(self) -> Zcdp:
-        """A round is of bounded range epsilon_round: it costs epsilon_round**2 / 8."""
-        return Zcdp(self.k * self.each**2 / 8)
+        """A round is of bounded range: it costs bounded_range**2 / 8."""
+        return Zcdp(self.k * self.bounded_range**2 / 8)
 
     @property
     def round(self) -> Exponential:
-        """The mechanism of one round; counts that move in one direction allow twice the rate."""
-        monotone = 2 if self.neighbors == "add_remove" else 1
-        return Exponential.for_epsilon(monotone * self.each, sensitivity=self.rows)
+        """The mechanism of one round."""
+        return Exponential.for_epsilon(2 * self.rate * self.rows, sensitivity=self.rows)
 
     def choose(self, counts: Steps | list[int], rng: Rng = None) -> list[int]:
         """The places of k options, in the order in which they were chosen."""
