@@ -52,8 +52,7 @@ class Scale:
         """One column a person, one row a weight; every column has a length of at most 1."""
         rows = np.empty((self.size, len(values)))
         cut = rows[: len(self.low)]
-        cut[:] = values.T
-        np.copyto(cut, self.middle[:, None], where=np.isnan(cut))
+        cut[:] = np.where(np.isnan(values), self.middle, values).T
         np.clip(cut, self.low[:, None], self.high[:, None], out=cut)
         cut -= self.middle[:, None]
         cut /= self.half[:, None]

@@ -161,7 +161,7 @@ class Asked:
             inside = wanted.within(column, asked, held, days=self.days)  # type: ignore[arg-type]
             found = np.where(found < 0, np.array([*ranges, -1], dtype=np.int64)[inside], found)
         if MISSING in items:
-            np.copyto(found, items.index(MISSING), where=column.missing())
+            found = np.where(column.missing(), items.index(MISSING), found)
         return np.where(found < 0, items.index(OTHER), found) if OTHER in items else found
 
     def mask(self, frame: Frame) -> Mask:

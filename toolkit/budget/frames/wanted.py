@@ -219,9 +219,7 @@ def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
     if column.kind.name == "text":
         return column.places(targets)
     values, missing = numeric(column, days=days)
-    found = _places(values, np.array(targets, dtype=values.dtype))
-    np.copyto(found, -1, where=missing)
-    return found
+    return np.where(missing, -1, _places(values, np.array(targets, dtype=values.dtype)))
 
 
 def matches(column: Column, targets: Sequence[Any], *, days: bool) -> Mask:
@@ -245,9 +243,8 @@ def within(column: Column, ranges: Sequence[Range], held: Sequence[tuple[Any, An
     else:
         found = np.full(len(values), -1, dtype=np.int64)
         for place, (low, high) in reversed(list(enumerate(held))):
-            np.copyto(found, place, where=(values >= low) & (values <= high))
-    np.copyto(found, -1, where=missing)
-    return found
+            found = np.where((values >= low) & (values <= high), place, found)
+    return np.where(missing, -1, found)
 
 
 def numeric(column: Column, *, days: bool) -> tuple[npt.NDArray[Any], Mask]:
@@ -293,7 +290,7 @@ def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
     found = np.full(len(values), -1, dtype=np.int64)
     if len(targets) <= _FEW:
         for place, target in enumerate(targets):
-            np.copyto(found, place, where=values == target)
+            found = np.where(values == target, place, found)  # as long for all as for none
         return found
     if values.dtype.kind in "iu" and int(targets.max()) - int(targets.min()) < _TABLE:
         low, high = int(targets.min()), int(targets.max())
@@ -303,8 +300,7 @@ def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
         return np.asarray(table[np.where(inside, values - low, -1)])
     order = np.argsort(targets)
     near = order[np.minimum(np.searchsorted(targets[order], values), len(targets) - 1)]
-    np.copyto(found, near, where=targets[near] == values)
-    return found
+    return np.where(targets[near] == values, near, -1)
 
 
 def compared(value: Any) -> Any:
