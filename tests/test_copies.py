@@ -52,6 +52,7 @@ def tagged(cell, tag):
     return tag in cell.metadata.get("tags", [])
 
 
+@pytest.mark.slow
 def test_a_students_copy_holds_no_solution_no_output_and_no_key(copies):
     student = copies / "student"
     everything = "\n".join(
@@ -65,6 +66,7 @@ def test_a_students_copy_holds_no_solution_no_output_and_no_key(copies):
     assert not list(student.rglob("answers.toml"))
 
 
+@pytest.mark.slow
 def test_a_students_copy_has_all_lessons_all_exercises_and_the_tables_that_they_read(copies):
     student, original = cells(copies / "student"), cells(ROOT)
     kept = [cell for cell in original if not tagged(cell, "solution") and "<details>" not in cell.source]

@@ -44,6 +44,7 @@ def told(folder: Path, *options: str, ci: bool) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("options", [(), ("-p", "xdist", "-n", "1")], ids=["here", "by workers"])
 def test_programs_that_are_missing_are_told_of_in_two_lines(tmp_path: Path, options: tuple[str, ...]) -> None:
     said = told(tmp_path, *options, ci=False)
@@ -54,6 +55,7 @@ def test_programs_that_are_missing_are_told_of_in_two_lines(tmp_path: Path, opti
     assert "1 passed, 1 skipped, 43 left out in" in said
 
 
+@pytest.mark.slow
 def test_in_ci_nothing_is_left_out(tmp_path: Path) -> None:
     said = told(tmp_path, ci=True)
     assert "with CI set nothing is skipped" in said

@@ -68,6 +68,7 @@ def test_every_public_name_is_documented_and_explained_in_the_readme() -> None:
         )
 
 
+@pytest.mark.slow
 def test_rooms_and_names_of_upper_floors_are_there_when_they_are_asked_for() -> None:
     asked = "import toolkit; print(toolkit.analysis.__name__, toolkit.show.__name__, toolkit.Survey.__name__)"
     assert run(asked).split() == ["toolkit.analysis", "toolkit.show", "Survey"]

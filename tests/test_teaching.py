@@ -62,6 +62,7 @@ def test_slides_have_all_prose_no_solution_and_ask_nothing_of_a_network(number):
     assert [heading for heading in headings if heading not in text] == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "text",
     [

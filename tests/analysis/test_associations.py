@@ -81,6 +81,7 @@ def test_a_sample_goes_through_its_clusters() -> None:
     assert clustered.test().df == 49
 
 
+@pytest.mark.slow
 def test_where_a_share_is_not_above_zero_the_posterior_speaks() -> None:
     """One truth asked twice: the odds ratio has no bound, and phi is near 1, which no delta method says."""
     data = survey()

@@ -34,6 +34,7 @@ def test_p_below_one_half_is_legal_in_a_regression() -> None:
     assert fit.value[1] > 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "design", [DIE, COINS, unrelated(0.7, 0.3), crosswise(0.15), forced("1/6", 0), forced(0, "1/6")]
 )
@@ -105,6 +106,7 @@ def test_a_likelihood_ratio_is_that_of_two_maxima() -> None:
     assert fit.compare(logistic("forced ~ 1", DATA[:600], DIE)).statistic >= 0
 
 
+@pytest.mark.slow
 def test_a_hundred_thousand_people_take_no_minutes() -> None:
     """RRreg: RRlog with likelihood-ratio tests took 388 s for 101,766 people and 7 covariates."""
     rng = np.random.default_rng(4)

@@ -15,6 +15,7 @@ def test_more_reports_than_truths_are_compared_by_likelihood() -> None:
     assert apart.method == "likelihood ratio"
 
 
+@pytest.mark.slow
 def test_under_equal_shares_the_p_value_is_small_as_often_as_it_says() -> None:
     """60 surveys of 2 x 300 people: 3 below .05 on average; more than 12 are a false alarm of 1e-5."""
     rng, law = np.random.default_rng(3), np.array([0.7, 0.3]) @ KUK.matrix

@@ -30,6 +30,7 @@ ENGINES = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_every_engine_gives_the_same_numbers_to_the_last_digit(engine: str) -> None:
     found = estimates(ENGINES[engine](PLAIN), DESIGNS, by="sex")
@@ -45,6 +46,7 @@ def test_every_engine_gives_the_same_numbers_to_the_last_digit(engine: str) -> N
     assert found["forced"]["f"].value - found["forced"]["m"].value == pytest.approx(0.068105066, abs=1e-9)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("engine", ENGINES)
 def test_many_kinds_are_counted_one_by_one_with_the_same_numbers(engine: str) -> None:
     """Three yes/no questions combine to 27 kinds and are counted together; with more points one by one."""

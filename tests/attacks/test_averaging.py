@@ -22,6 +22,7 @@ def test_forty_fresh_reports_betray_nearly_everyone():
     assert right >= 188
 
 
+@pytest.mark.slow
 def test_a_remembered_report_tells_as_much_as_one_report_however_often_it_is_sent():
     """Exactly the bound of one report: success e**eps / (1 + e**eps) = 2/3; 600 people, four standard
     errors.

@@ -35,6 +35,7 @@ def test_noise_on_the_mean_lowers_the_area_as_theory_says(noise_sd):
     assert area(signs(200, 100, 80, noise_sd)) == pytest.approx(expected, abs=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["Laplace", "Gaussian"])
 def test_a_private_mean_leaves_the_area_that_its_noise_does(kind):
     """60 studies of 100 + 100 people: the standard error of the mean area is below 0.006."""

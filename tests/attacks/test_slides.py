@@ -14,6 +14,7 @@ def test_the_slides_noise_in_dimensions_breaks_its_claim_a_thousandfold(claimed:
     assert laplace_delta(1, (0, 2), (shrunk, 2 * shrunk)) < claimed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("second", [(1.0, 1.0), (0.9, 0.9), (0.5, 1.2), (-0.7, 0.8), (0.0, 2.0), (3.0, 0.5)])
 def test_the_delta_is_the_integral(second: tuple[float, float]) -> None:
     z = np.linspace(-60, 60, 1_200_001)

@@ -165,6 +165,7 @@ def test_nothing_about_the_data_decides_whether_an_error_a_warning_or_a_shape_ap
     assert len(shapes) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RELEASES)
 def test_every_engine_releases_the_same(name: str) -> None:
     data = frame(rows=100)

@@ -40,6 +40,7 @@ def frame(last: tuple[float, float, str] = (3.0, 0.5, "a")) -> pd.DataFrame:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VERBS)
 def test_every_verb_can_be_published_and_its_document_does_not_depend_on_the_data(
     name: str, tmp_path: Path

@@ -87,6 +87,7 @@ def test_nothing_but_the_number_depends_on_the_data(name: str) -> None:
 PEOPLE = [None, -5.0, 0.0, 3.0, 40.0, 41.5, 80.0, 1e9, float("inf")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMOOTH)
 def test_no_person_moves_statistic_and_scale_further_than_the_noise_is_for(
     name: str, monkeypatch: pytest.MonkeyPatch
@@ -110,6 +111,7 @@ def test_no_person_moves_statistic_and_scale_further_than_the_noise_is_for(
                 assert one.smooth * mechanism.ratio <= other.smooth * (1 + Fraction(1, 2**100))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_no_person_moves_a_score_of_a_location_by_more_than_one(
     neighbors: str, monkeypatch: pytest.MonkeyPatch

@@ -183,6 +183,7 @@ def test_calibrations_differ_as_the_lectures_do() -> None:
         Gaussian.for_loss(1, 1e-5, calibration="best")  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("mechanism", "law"),
     [

@@ -164,6 +164,7 @@ def _send_release(connection: "multiprocessing.connection.Connection") -> None:
     connection.send([Laplace.for_epsilon(1).release(0.0).value for _ in range(8)])
 
 
+@pytest.mark.slow
 def test_forks_threads_and_pickles_never_repeat_a_release() -> None:
     """72 draws over 2**31 values and more: a chance repetition has probability below 1e-5."""
     mechanism = Laplace.for_epsilon(1)

@@ -247,6 +247,7 @@ def dearest(law: Callable[[list[float]], np.ndarray], bases: list[list[float]]) 
 BASES: list[list[float]] = [[0, 0], [1, 0], [0, 2], [0, 2, 2], [0, 4, 4], [0, 0, 0, 0], [0, 3, 3, 3]]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.1, 0.5, 1, 3])
 def test_the_concentrated_cost_of_the_exponential_mechanism_is_an_eighth_and_no_less(epsilon: float) -> None:
     """Never above, and at small losses within a percent.
@@ -263,6 +264,7 @@ def test_the_concentrated_cost_of_the_exponential_mechanism_is_an_eighth_and_no_
         assert found > 0.99 * mechanism.zcdp.rho
 
 
+@pytest.mark.slow
 def test_the_other_two_have_no_such_discount() -> None:
     """By enumeration: permute-and-flip costs more than three times an eighth, the noisy maximum a third
     more.
@@ -454,6 +456,7 @@ def test_whole_edges_and_real_edges_choose_the_same_points() -> None:
         assert whole == real == int(whole)
 
 
+@pytest.mark.slow
 def test_both_ends_are_candidates_and_nothing_beyond() -> None:
     mechanism, rng = Exponential.for_epsilon(1), np.random.default_rng(26)
     found = {mechanism.choose_point([-1.3, 0, 1.25], [0, 0], exponent=-2, rng=rng) for _ in range(500)}

@@ -58,6 +58,7 @@ def moved(one: object, other: object) -> int:
 columns = st.lists(numbers, min_size=2, max_size=30)
 
 
+@pytest.mark.slow
 @given(columns, numbers, st.integers(0, 100), limits, relations)
 def test_sums_move_by_at_most_their_sensitivity(
     values: list[float], new: float, place: int, bounds: object, relation: str
@@ -83,6 +84,7 @@ def test_means_and_variances_move_by_at_most_their_sensitivity(
         assert moved(one, other) <= statistic.sensitivity
 
 
+@pytest.mark.slow
 @given(columns, numbers, st.integers(0, 100), limits, relations, st.booleans())
 def test_sums_of_cells_move_by_at_most_their_sensitivity_where_their_numbers_are_private(
     values: list[float], new: float, place: int, bounds: object, relation: str, vanishes: bool
@@ -98,6 +100,7 @@ def test_sums_of_cells_move_by_at_most_their_sensitivity_where_their_numbers_are
     assert moved(one, other) <= two.sensitivity
 
 
+@pytest.mark.slow
 @given(columns, numbers, st.integers(0, 100), limits, relations, shares, st.booleans())
 def test_rank_scores_move_by_at_most_their_sensitivity(
     values: list[float], new: float, place: int, bounds: object, relation: str, q: Fraction, vanishes: bool

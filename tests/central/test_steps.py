@@ -82,6 +82,7 @@ def test_no_value_leaves_the_steps_of_the_limits(bounds: object, bits: int) -> N
     assert 2**bits - 2 <= box.span <= 2 ** (bits + 1) + 2
 
 
+@pytest.mark.slow
 @given(columns, st.sampled_from(LIMITS), st.sampled_from([SUM_BITS, SQUARE_BITS]))
 def test_sums_are_those_of_the_steps_in_exact_arithmetic(
     values: list[float], bounds: object, bits: int
@@ -92,6 +93,7 @@ def test_sums_are_those_of_the_steps_in_exact_arithmetic(
     assert found == Sums(len(steps), sum(steps), sum(step**2 for step in steps) if bits == SQUARE_BITS else 0)
 
 
+@pytest.mark.slow
 @given(columns, st.sampled_from(LIMITS))
 def test_a_step_is_the_nearest_one_to_the_value(values: list[float], bounds: object) -> None:
     """Within half a step, and what the floating-point value of the lower limit is off where that is no

@@ -124,6 +124,7 @@ def test_the_envelope_is_never_below_the_weight(
         assert low <= 2**64
 
 
+@pytest.mark.slow
 @given(
     scores=st.one_of(
         st.lists(st.integers(-(2**63), 2**63 - 1), min_size=2, max_size=6),

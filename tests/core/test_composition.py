@@ -250,6 +250,7 @@ def test_work_is_never_below_what_is_foreseen_of_it() -> None:
             assert optimal._least_work(steps) <= optimal._work(steps)
 
 
+@pytest.mark.slow
 def test_hundred_thousand_releases_are_still_counted_exactly_in_seconds() -> None:
     assert manageable({Fraction(1, 1000): 100_000}) is not None
     assert compose([Pure(0.001)] * 10_000, 1e-6).epsilon == pytest.approx(0.397, abs=0.001)

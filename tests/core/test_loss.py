@@ -240,6 +240,7 @@ def test_no_rho_is_the_largest_without_delta_or_without_bound() -> None:
             Zcdp.within(target)
 
 
+@pytest.mark.slow
 @given(losses)
 def test_losses_are_values_hashed_pickled_and_shown(loss: Pure | Approx | Zcdp) -> None:
     again = pickle.loads(pickle.dumps(loss))  # noqa: S301

@@ -74,6 +74,7 @@ def _draw_in_child(queue: "multiprocessing.Queue[bytes]") -> None:
     queue.put(words(4, 64).tobytes())
 
 
+@pytest.mark.slow
 def test_forked_processes_never_draw_the_same_bits() -> None:
     context = multiprocessing.get_context("fork")
     queue = context.Queue()

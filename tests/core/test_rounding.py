@@ -83,6 +83,7 @@ def test_log_of_one_is_zero() -> None:
     assert log_up(Fraction(1)) == 0.0
 
 
+@pytest.mark.slow
 @given(shares, st.integers(20, 2**32))
 def test_apportion_keeps_the_total_the_zeros_and_the_positives(weights: list[int], total: int) -> None:
     wanted = [Fraction(w, sum(weights)) for w in weights]
@@ -92,6 +93,7 @@ def test_apportion_keeps_the_total_the_zeros_and_the_positives(weights: list[int
     assert max(abs(p - w * total) for p, w in zip(parts, wanted, strict=True)) < len(wanted)
 
 
+@pytest.mark.slow
 @given(
     st.integers(2, 6).flatmap(
         lambda k: st.lists(st.lists(st.integers(1, 10**6), min_size=k, max_size=k), min_size=2, max_size=4)

@@ -94,6 +94,7 @@ def test_an_exercise_that_is_not_there_is_refused():
         check("03.9", 1)
 
 
+@pytest.mark.slow
 def test_the_sealed_file_is_that_of_the_key_and_shows_no_answer():
     spec = importlib.util.spec_from_file_location("answers", ROOT / ".make" / "answers.py")
     sealing = importlib.util.module_from_spec(spec)
@@ -106,6 +107,7 @@ def test_the_sealed_file_is_that_of_the_key_and_shows_no_answer():
         assert not any(re.search(rf"\b{right}\b", said) for right in rights(name) if (number(right) or 0) > 8)
 
 
+@pytest.mark.slow
 def test_every_hint_of_the_key_is_for_a_wrong_answer():
     for name, entry in KEY.items():
         for place, part in enumerate(entry["parts"]):

@@ -37,6 +37,7 @@ def test_the_law_is_the_exponential_mechanism_on_right_answers() -> None:
     assert Exponential.for_epsilon("1/10").probabilities(scores)[0] == pytest.approx(0.2320, abs=5e-5)
 
 
+@pytest.mark.slow
 def test_better_classifiers_are_likelier_by_their_number_of_right_answers() -> None:
     """400 choices among three; chi-squared against the law, false alarms 1e-6."""
     truth = np.array([1] * 20)
@@ -120,6 +121,7 @@ def test_best_of_books_three_times_epsilon_before_the_first_run() -> None:
         best_of(run, epsilon="3/10", neighbors="replace", ledger=ledger)
 
 
+@pytest.mark.slow
 def test_the_best_of_a_geometric_number_of_runs_has_its_law() -> None:
     """Runs with outcomes 0, 1, 2 at 1/2, 1/4, 1/4; 2,000 bests against the law, false alarms 1e-6."""
     rng = np.random.default_rng(8)

@@ -48,6 +48,7 @@ def test_scikit_learn_finds_nothing_but_what_data_must_not_decide(learner) -> No
     assert {one["check_name"] for one in found if one["status"] == "xfail"} == set(NEVER_BY_DATA)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("learner", LEARNERS)
 @pytest.mark.parametrize("asked", [{"epsilon": 5}, {"epsilon": 2, "delta": 1e-6}], ids=["pure", "approx"])
 def test_two_groups_are_told_apart(learner, asked) -> None:
@@ -239,6 +240,7 @@ def test_what_parameters_cannot_be_is_refused_before_anything_is_charged(said, e
     repr(learner)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "asked",
     [

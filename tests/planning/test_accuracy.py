@@ -147,6 +147,7 @@ def test_several_questions_to_everybody_share_the_budget():
     assert Case(warner, 0.1, 0.95, field=Field(questions=4)).randomizer(2.0).epsilon == pytest.approx(2.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("questions", [3, 7, 11, 13])
 def test_a_budget_that_is_split_adds_up_to_no_more_than_it_was(questions):
     """A float divided by 3 may be rounded up, and three of them are then more than it was."""

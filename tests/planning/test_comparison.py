@@ -38,6 +38,7 @@ def test_every_way_says_whom_to_trust_and_direct_promises_nothing():
     assert direct.n_needed <= central.n_needed <= hidden.n_needed <= local.n_needed
 
 
+@pytest.mark.slow
 def test_what_a_population_cannot_give_is_not_a_number():
     case = Case(warner, 0.2, 0.95, field=Field(population=500))
     ways = four_ways(case, 0.5, 400, Target(margin=0.02), 1e-6)

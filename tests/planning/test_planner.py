@@ -106,6 +106,7 @@ def test_the_smallest_number_of_people_is_the_smallest():
 DIE = {"design": forced("1/6", "1/6"), "prevalence": 0}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("sides", "formula", "first", "stays"), [(1, 212, 205, 223), (2, 266, 254, 277)])
 def test_power_is_planned_for_the_test_that_exists(sides, formula, first, stays):
     """Die design, 0 against 0.1: R's rr 1.4.2 has the first of the one-sided numbers, the literature's
@@ -201,6 +202,7 @@ def test_a_simulated_survey_reaches_the_planned_margin():
     assert np.std(estimates) == pytest.approx(found.se, rel=4 / math.sqrt(2 * 20_000))
 
 
+@pytest.mark.slow
 def test_a_simulated_test_reaches_the_planned_power_and_holds_its_size():
     """20,000 surveys each, judged by the default interval; 4 standard errors. False-alarm rate below 2e-4.
 

@@ -121,6 +121,7 @@ def test_other_tests_are_not_counted():
     assert score_tests(DESIGNS["die"].matrix, 0.1, 0.1, Z[2]) is None
 
 
+@pytest.mark.slow
 def test_the_tail_of_twenty_thousand_reports_is_exact_to_twelve_digits():
     """Summed in integers: with a quarter of the reports, each term is 3 (x + 1) / (n - x) of the one above
     it.

@@ -33,6 +33,7 @@ def test_weights_are_shares_in_any_unit():
     assert list(found.shares.values()) == pytest.approx([1.0, 0.5, 0.5])
 
 
+@pytest.mark.slow
 def test_like_questions_get_like_parts_and_one_random_question_is_better():
     found = budget_for(dict.fromkeys("abcd", (warner, 0.2)), epsilon=1.0)
     assert list(found.shares.values()) == pytest.approx([0.25] * 4, rel=1e-3)

@@ -102,6 +102,7 @@ def test_the_band_of_beliefs_has_the_posteriors_of_the_design_with_that_epsilon_
     )
 
 
+@pytest.mark.slow
 def test_beliefs_outside_the_band_are_marked_by_shape():
     ax = promises.belief_band(0.5, [(0.5, 0.5), (0.2, 0.6)])
     assert marks(ax, "D") == [0.6]

@@ -376,6 +376,7 @@ def random_headers(rng):
     ]
 
 
+@pytest.mark.slow
 def test_paths_methods_and_headers_of_any_kind_are_answered_clearly(caplog):
     rng = seeded("hostile requests")
     memory = Memory()

@@ -48,6 +48,7 @@ def test_a_hidden_question_is_null(sent):
     assert [checked(asked.as_rehearsal(), raw) for raw in sent]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", ["no", "yes"])
 def test_reports_follow_the_design(truth):
     """χ² with one degree of freedom, fixed seed; a correct rehearsal would fail one seed in 10,000."""

@@ -247,6 +247,7 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
     assert all(np.isfinite(finding.liars) for finding in found.findings)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", slowly(DESIGNS, {"square_wave"}))
 def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
     """For every randomizer: nobody, one person or two in a group must not stop the others' estimates."""

@@ -50,6 +50,7 @@ def test_the_campus_survey_has_every_kind_of_question() -> None:
     assert "höchstens in 96 von 100 Fällen" in campus.consent_text("de")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".toml", ".json"])
 def test_a_survey_is_read_back_equal_with_an_equal_hash(tmp_path: Path, suffix: str) -> None:
     first, second = tmp_path / f"a{suffix}", tmp_path / f"b{suffix}"

@@ -320,6 +320,7 @@ def test_shifted_and_scaled_covariates_give_the_same_model() -> None:
     assert np.allclose(two.se[3] * 1e6, one.se[3], rtol=1e-7)
 
 
+@pytest.mark.slow
 def test_wald_intervals_of_a_slope_cover_at_the_planned_size() -> None:
     """200 surveys of 600 people through a die, intercept -1, slope 0.5: at least 180 cover.
 

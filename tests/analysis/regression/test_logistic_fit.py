@@ -73,6 +73,7 @@ def test_what_a_prediction_cannot_use_is_refused() -> None:
         fit.predict({"sex": ["f"]})
 
 
+@pytest.mark.slow
 def test_margins_of_categories_are_differences_from_the_first_in_every_frame() -> None:
     for frame in (DATA, pl.from_pandas(DATA), pa.Table.from_pandas(DATA)):
         fit = logistic("forced ~ sex + age10 + loginc", frame, DIE)
@@ -89,6 +90,7 @@ def test_numbers_that_are_categories_go_in_steps() -> None:
     assert np.allclose(steps.value, shares[1:] - shares[0])
 
 
+@pytest.mark.slow
 def test_age_bands_and_ordered_categories_keep_their_order() -> None:
     bands = pd.cut(DATA.age, [17, 39, 59, 99])
     found = logistic("forced ~ band", DATA.assign(band=bands), DIE).margins("band")

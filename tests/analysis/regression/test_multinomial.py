@@ -36,6 +36,7 @@ def test_the_likert_question_has_the_coefficients_of_the_reference() -> None:
     assert FIT.labels[:3] == ("1: Intercept", "1: female", "1: age10")
 
 
+@pytest.mark.slow
 def test_two_options_are_the_logistic_fit() -> None:
     for options in ({}, {"weights": "weight", "strata": "stratum", "clusters": "psu"}):
         one = multinomial("forced" + COVARIATES, DATA, DIE, **options)

@@ -169,6 +169,7 @@ def test_the_variance_of_half_a_population_is_estimated_without_bias() -> None:
     assert sampling + noise == pytest.approx(3.925e-4, rel=1e-3)
 
 
+@pytest.mark.slow
 def test_clusters_cover_as_often_as_they_say() -> None:
     """50 clusters of 20 people, correlated by .05, a share of .2, asked with a die. Of 400 intervals 380
     cover on average, with a spread of 4.4: fewer than 360 or more than 397 are a false alarm of 1e-4.

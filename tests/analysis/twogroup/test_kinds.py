@@ -16,6 +16,7 @@ def test_shares_of_yes_that_the_kinds_would_make_give_the_kinds_back() -> None:
     assert found.cov.sum(axis=1) == pytest.approx(0, abs=1e-15)  # three shares of one whole
 
 
+@pytest.mark.slow
 def test_the_likeliest_shares_are_higher_than_any_others_on_a_grid() -> None:
     """All counts of 6 and 6 people against 231 points of the triangle of shares."""
     grid = np.array([(a, b, 20 - a - b) for a in range(21) for b in range(21 - a)]) / 20

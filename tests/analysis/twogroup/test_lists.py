@@ -42,6 +42,7 @@ def test_a_list_that_changes_its_other_answers_is_noticed() -> None:
     assert found.estimate.value < 0
 
 
+@pytest.mark.slow
 def test_the_design_effect_test_has_its_size() -> None:
     """500 honest experiments: at 5 % a binomial is above 42 with probability 5e-4; Bonferroni has fewer."""
     rng, alarms = np.random.default_rng(2), 0

@@ -196,6 +196,7 @@ def test_the_reach_of_imbens_and_manski_solves_its_equation() -> None:
         assert abs(ndtr(reach + width) - ndtr(-reach) - 0.95) < 1e-12
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("carriers", "cheaters", "n"), [(0.1, 0.05, 500), (0.25, 0.03, 1200), (0.1, 0.2, 500)]
 )
@@ -212,6 +213,7 @@ def test_the_interval_covers_both_ends_of_the_range(carriers: float, cheaters: f
     assert covered.min() >= 924
 
 
+@pytest.mark.slow
 def test_the_profile_interval_of_honesty_covers() -> None:
     """1000 surveys of 2 x 1000, 20 % carriers, 60 % of them honest: a binomial of chance 0.95 is below 924
     with probability 1.6e-4. The interval holds 0.6 exactly when the likelihood there is within 1.9207 of

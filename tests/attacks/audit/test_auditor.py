@@ -205,6 +205,7 @@ def test_a_true_claim_is_refuted_no_more_often_than_the_level_says():
     assert refuted <= 11
 
 
+@pytest.mark.slow
 def test_the_bound_is_that_of_the_best_trial_with_the_error_shared_among_all():
     verdict = audit(
         EXHIBITS["half the noise"].broken,

@@ -27,6 +27,7 @@ def chances(n, p):
     return np.array([math.comb(n, k) * p**k * (1 - p) ** (n - k) for k in range(n + 1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (0.5, 0.2)])
 @pytest.mark.parametrize("q", [0.02, 0.1, 0.3])
 def test_the_p_value_is_small_no_more_often_than_it_says(q, epsilon, delta):
@@ -41,6 +42,7 @@ def test_the_p_value_is_small_no_more_often_than_it_says(q, epsilon, delta):
         assert joint[found <= error].sum() <= error
 
 
+@pytest.mark.slow
 def test_the_p_value_is_that_of_the_worst_probabilities_that_the_claim_allows():
     """Against a grid of 200,001 values of q; Gamma(2) exceeds t with probability (1 + t) e**-t."""
     seen, n, other, m, epsilon, delta = 200, 300, 40, 280, 1.0, 0.02

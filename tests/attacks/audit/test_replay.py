@@ -96,6 +96,7 @@ STATISTICS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", STATISTICS)
 def test_one_replaced_record_moves_no_statistic_of_a_curator_further_than_its_sensitivity(name):
     """Outliers and missing values included."""

@@ -35,6 +35,7 @@ def table(people: int = 200, rows: int = 10) -> pd.DataFrame:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caps", [Caps(2), Caps(5, 3, 2), Caps(3, 2), Caps(4, None, 1), Caps(10, 1)])
 @pytest.mark.parametrize("as_text", [False, True])
 def test_removing_a_person_changes_no_row_of_another_and_the_caps_hold(caps: Caps, as_text: bool) -> None:

@@ -48,6 +48,7 @@ def test_every_engine_gives_the_same_integers(frame: Frame) -> None:
         assert summed_pairs(frame, other, coarse) == summed_pairs(plain, one, coarse)  # type: ignore[arg-type]
 
 
+@pytest.mark.slow
 def test_the_sums_are_those_of_python(frame: Frame) -> None:
     bounds, rows = Bounds.of((0, 100), 14), rows_of(frame, None, {"region": ["n", "s"]})
     found = summed(frame, rows, Variable("pay", bounds, None), 2)
@@ -59,12 +60,14 @@ def test_the_sums_are_those_of_python(frame: Frame) -> None:
         assert sums == [len(steps), sum(steps), sum(s * s for s in steps)]
 
 
+@pytest.mark.slow
 def test_a_function_of_a_row_sees_the_rows_of_a_stream(frame: Frame) -> None:
     rows = rows_of(frame, lambda row: row["region"] == "n" and row["age"] is None)
     expected = table().filter((pl.col("region") == "n") & pl.col("age").is_null()).height
     assert counted(frame, rows).tolist() == [expected]
 
 
+@pytest.mark.slow
 def test_kinds_lengths_and_single_columns_are_those_of_a_table_in_memory(frame: Frame) -> None:
     plain = Frame(table())
     assert len(frame) == ROWS
@@ -86,6 +89,7 @@ def test_two_columns_of_a_stream_are_never_put_together_row_by_row() -> None:
         rows_of(frame, None, {"region": ["n"]}).codes(frame)
 
 
+@pytest.mark.slow
 def test_a_persons_rows_are_capped_over_all_parts(frame: Frame, monkeypatch: pytest.MonkeyPatch) -> None:
     keeper = Curator(table().lazy(), Ledger(Pure(10**9)), "add_remove", person="id", rows=2)
     people = table()["id"].value_counts()["count"].clip(upper_bound=2).sum()

@@ -64,6 +64,7 @@ def test_documents_shapes_labels_notes_and_charges_are_the_same_on_neighbours(
     assert all(one == seen[0] for one in seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VERBS)
 def test_every_engine_releases_the_same(name: str) -> None:
     frame = people()
@@ -119,6 +120,7 @@ CHANGES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("neighbors", RELATIONS)
 @pytest.mark.parametrize("name", MOVED)
 def test_the_largest_move_of_a_table_is_what_its_noise_is_for(

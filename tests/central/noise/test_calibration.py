@@ -59,6 +59,7 @@ def test_delta_is_the_formula_of_balle_and_wang(epsilon: float, ratio: float) ->
     assert low <= high <= low * (1 + Decimal("1e-20"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "delta"),
     [(1, 1e-6), (0.1, 1e-5), (8, 1e-5), (1e-3, 1e-9), (1, 1e-300), (100, 0.5), (1e-300, 1e-6)],

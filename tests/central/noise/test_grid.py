@@ -24,6 +24,7 @@ FLOATS = st.floats(allow_nan=False, allow_infinity=False)
 MAX = sys.float_info.max
 
 
+@pytest.mark.slow
 @given(x=FLOATS, exponent=st.integers(-60, 60))
 def test_arrays_are_rounded_as_fractions_are(x: float, exponent: int) -> None:
     """floor(x / unit + 1/2) in exact arithmetic, whatever the float: halves, subnormals and the largest
@@ -52,6 +53,7 @@ def test_halves_and_near_halves_are_rounded_exactly(x: float) -> None:
     assert grid._rounded(np.array([x]), 0)[0] == math.floor(Fraction(x) + Fraction(1, 2))
 
 
+@pytest.mark.slow
 @given(x=FLOATS, distance=st.fractions(0, 1000), exponent=st.integers(-20, 10), sign=st.sampled_from([-1, 1]))
 def test_rounding_never_moves_two_numbers_further_apart_than_charged(
     x: float, distance: Fraction, exponent: int, sign: int
@@ -77,6 +79,7 @@ def test_rounding_never_moves_two_vectors_further_apart_than_charged(
     assert sum(move**2 for move in moves) <= charged(upper / unit, size, "l2") ** 2
 
 
+@pytest.mark.slow
 @given(x=FLOATS, noise=st.integers(-(2**62), 2**62), exponent=st.integers(-300, 300))
 def test_the_float_of_a_sum_depends_on_the_exact_sum_alone(x: float, noise: int, exponent: int) -> None:
     """Scalars in exact arithmetic and arrays in doubles agree to the last bit, so both are functions of the
@@ -187,6 +190,7 @@ def test_the_grid_is_finer_than_every_size_by_thirty_powers_of_two() -> None:
         assert unit <= min(sizes) / 2**30 < 2 * unit
 
 
+@pytest.mark.slow
 @given(scores=st.lists(st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=8))
 @example(scores=[2**62, 2**62 + 1])
 @example(scores=[-(2**63), -(2**63) + 1, 2**63 - 1])
@@ -196,6 +200,7 @@ def test_gaps_of_whole_scores_do_not_overflow(scores: list[int]) -> None:
     ]
 
 
+@pytest.mark.slow
 @given(scores=st.lists(FLOATS, min_size=1, max_size=8), exponent=st.integers(-40, 40))
 def test_gaps_of_real_scores_are_exact_below_2_to_the_53_steps(scores: list[float], exponent: int) -> None:
     steps = [steps_of(Fraction(score), exponent) for score in scores]

@@ -20,6 +20,7 @@ def test_the_parts_of_the_budget_add_up_to_it(loss: Pure | Zcdp) -> None:
     assert mechanism.zcdp <= (loss if isinstance(loss, Zcdp) else loss.to_zcdp())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Pure(1), Zcdp("1/50")])
 def test_tables_agree_are_unbiased_and_have_their_covariance(loss: Pure | Zcdp) -> None:
     """200 releases: 20 means within 4.5 standard errors, and variances within 50 %: about 4 standard errors

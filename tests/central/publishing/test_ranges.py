@@ -8,6 +8,7 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.publishing.ranges import RangeFinder
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("epsilon", "beta", "first", "last", "expected"),
     [

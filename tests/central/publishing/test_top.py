@@ -21,6 +21,7 @@ def law(mechanism: TopK, counts: tuple[int, ...]) -> dict[tuple[int, ...], float
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("neighbors", "expected"), [("add_remove", 0.9999), ("replace", 0.9981)])
 def test_no_choice_becomes_more_than_e_to_epsilon_times_likelier(neighbors: str, expected: float) -> None:
     """Over all neighbours whose counts are near or far apart; the bound is nearly reached."""

@@ -25,6 +25,7 @@ def worst_log_ratio(t: float, a: float, c: float) -> float:
     return worst
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [0.5, 1, 2])
 def test_the_power_law_uses_its_epsilon_up_exactly_and_never_more(epsilon: float) -> None:
     for m in (3, 6, 20):
@@ -66,6 +67,7 @@ def laplace_delta(epsilon: float, scale: float, other: float, shift: float) -> f
     return float(np.maximum(p - math.exp(epsilon) * q, 0).sum() * (z[1] - z[0]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-2), (1, 1e-6), (2, 1e-4)])
 def test_smooth_laplace_noise_keeps_its_delta_at_the_worst_allowed_pair(epsilon: float, delta: float) -> None:
     law = SmoothLaplace.for_loss(epsilon, delta)

@@ -67,6 +67,7 @@ def test_it_is_drawn_only_from_a_generator_and_follows_its_law() -> None:
         AvellaMedina(Mean(), 1, 1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("first", "second"),
     [

@@ -48,6 +48,7 @@ def test_it_goes_uphill_to_the_location_and_not_away_from_it() -> None:
     assert found == pytest.approx(location(Huber(1.345), values), abs=1e-3)
 
 
+@pytest.mark.slow
 def test_more_steps_drown() -> None:
     """Eight runs each at epsilon 1 and n = 300: too few steps do not arrive, too many are noise."""
     values, rng = np.random.default_rng(5).normal(20, 1, 300), np.random.default_rng(2)

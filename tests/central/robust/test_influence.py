@@ -76,6 +76,7 @@ def test_locations_are_those_of_other_formulas() -> None:
     assert location(Huber(1), [4.0, 4.0]) == 4
 
 
+@pytest.mark.slow
 def test_the_asymptotic_variance_is_that_of_many_samples() -> None:
     """2,000 samples of 200: the variance of the Huber location is within 15 %, 4.7 standard errors."""
     rng = np.random.default_rng(7)

@@ -14,6 +14,7 @@ from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Pure, Zcdp
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "statistic",
     ["median", Quantile("1/5"), Huber("3/2"), np.mean],
@@ -31,6 +32,7 @@ def test_no_table_is_told_from_its_neighbours_beyond_epsilon(n: int, statistic: 
     assert 0.4 < worst <= 1 + 1e-12
 
 
+@pytest.mark.slow
 def test_draws_follow_the_law() -> None:
     """Chi-square on 2,000 seeded draws from 9 candidates; a false alarm has probability 1e-4."""
     mechanism = InverseSensitivity.for_epsilon(1, Huber(2), bounds=(0, 8), step=1)
@@ -70,6 +72,7 @@ def test_of_a_function_a_missing_value_counts_as_the_lower_bound_so_that_n_stays
     assert np.array_equal(mechanism.lengths([np.nan, 4.0, 8.0]), mechanism.lengths([0.0, 4.0, 8.0]))
 
 
+@pytest.mark.slow
 def test_a_huber_location_is_found_between_mean_and_median() -> None:
     """30,000 values: at epsilon 100 the release is within a step or two of the zero of the scores."""
     values = np.random.default_rng(2).lognormal(np.log(30_000), 0.75, 30_001)

@@ -26,6 +26,7 @@ def steps(table: Table) -> np.ndarray:
     return np.array(table, dtype=np.int64)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("q", [Fraction(1, 2), Fraction(1, 4), Fraction(9, 10)])
 @pytest.mark.parametrize(("span", "n"), [(5, 3), (4, 4), (3, 5), (4, 1), (3, 0)])
 def test_the_length_of_a_quantile_is_the_true_distance_on_all_tables(span: int, n: int, q: Fraction) -> None:
@@ -38,6 +39,7 @@ def test_the_length_of_a_quantile_is_the_true_distance_on_all_tables(span: int, 
         assert quantile_lengths(steps(table), span, q).tolist() == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("span", "n", "reach", "unit"),
     [
@@ -65,6 +67,7 @@ def test_the_length_of_a_huber_location_is_the_true_distance_on_all_tables(
         assert huber_lengths(steps(table), span, reach, unit).tolist() == expected
 
 
+@pytest.mark.slow
 def test_one_person_who_is_replaced_comes_or_goes_moves_no_length_by_more_than_one() -> None:
     span = 4
     every = [table for n in range(6) for table in tables(range(span + 1), n)]

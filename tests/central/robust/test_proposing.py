@@ -18,6 +18,7 @@ def small(proposed: float, n: int = 4) -> ProposeTestRelease:
     return ProposeTestRelease(RankStatistic.named("median", n), GRID, proposed, 1, "1/100")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("proposed", [0.5, 1, 2.5, 3])
 def test_the_distance_is_the_first_reach_beyond_the_proposal_and_moves_by_one_at_most(
     proposed: float,

@@ -42,6 +42,7 @@ def law(release: SmoothSensitivity, table: tuple[int, ...]) -> np.ndarray:
     return np.diff(np.concatenate([[0], upto, [1]]))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [Fraction(1, 2), 2])
 @pytest.mark.parametrize("kind", KINDS)
 def test_no_table_is_told_from_its_neighbours_beyond_epsilon(kind: str, epsilon: Any) -> None:
@@ -58,6 +59,7 @@ def test_no_table_is_told_from_its_neighbours_beyond_epsilon(kind: str, epsilon:
     assert 0.5 * epsilon < worst <= epsilon + 1e-9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 def test_statistic_and_sensitivity_are_exact_and_between_neighbours_as_the_law_needs(kind: str) -> None:
     release = mechanism(kind)
@@ -77,6 +79,7 @@ def test_statistic_and_sensitivity_are_exact_and_between_neighbours_as_the_law_n
             assert one.smooth * least <= other.smooth
 
 
+@pytest.mark.slow
 def test_draws_follow_the_law_on_the_grid() -> None:
     """Chi-square on 3,000 seeded draws, tails pooled; a false alarm has probability 1e-4."""
     release, table, rng = mechanism("median"), (1, 2, 5), np.random.default_rng(4)
@@ -186,6 +189,7 @@ def test_an_audit_does_not_refute_the_releases_on_the_tables_that_break_local_no
         assert not verdict.violated
 
 
+@pytest.mark.slow
 def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
     """ln S moves by at most t between neighbours; the bound holds in at least 176 of 200 releases (95 %):
     false alarms 1e-4.
@@ -199,6 +203,7 @@ def test_a_charged_bound_of_the_scale_holds_and_is_private() -> None:
     assert sum(bound.release(values, rng) >= sd for _ in range(200)) >= 176
 
 
+@pytest.mark.slow
 def test_medians_of_several_columns_get_noise_in_length() -> None:
     """30 draws of two columns in different units: each has the standard deviation of the common length; 60 %
     is 4.6 standard errors.

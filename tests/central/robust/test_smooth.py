@@ -35,6 +35,7 @@ def function_of(name: str, n: int, options: dict[str, int]) -> Any:
     return lambda values: Fraction(statistic.of(sorted(values)), statistic.divisor)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", SMALL)
 def test_formulas_equal_all_tables_and_all_neighbours_as_fractions(case: str) -> None:
     """And the smooth sensitivity of neighbours differs by a factor of at most 1/q, which some reach."""
@@ -86,6 +87,7 @@ def test_floats_and_fractions_agree_on_a_sample_and_values_are_clamped() -> None
         assert smooth_sensitivity(name, clamped, bounds=(0, 100), q=Q, **options) == exactly
 
 
+@pytest.mark.slow
 def test_what_the_search_leaves_out_is_never_the_largest() -> None:
     """Against every k, on samples with ties, gaps and outliers."""
     rng = np.random.default_rng(5)

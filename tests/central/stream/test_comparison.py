@@ -19,6 +19,7 @@ CONCENTRATED = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [Pure(1), Zcdp("1/2")], ids=str)
 @pytest.mark.parametrize("periods", [7, 52, 365, 3650])
 def test_errors_are_those_of_the_table_within_three_percent(loss: Pure | Zcdp, periods: int) -> None:

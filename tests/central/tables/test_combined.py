@@ -27,6 +27,7 @@ def test_the_tail_of_two_is_the_one_of_their_law(factors: tuple[float, float], e
     assert found[0] == pytest.approx(expected, abs=2e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("factors", [[1.0, 1.0], [1.0, 1.0, 1.0], [0.5, 1.0, 0.25], [1.0] * 9])
 @pytest.mark.parametrize("level", [0.8, 0.95])
 def test_a_reach_is_where_the_tail_ends_and_never_short_of_it(factors: list[float], level: float) -> None:

@@ -35,6 +35,7 @@ def test_the_noise_of_a_mean_is_that_of_one_vector(cells: int, neighbors: str, e
     assert one.se.mean() * 2000 == pytest.approx(expected, rel=0.01)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("n", "t", "width"), [(200, 0.0, 0.208), (200, 0.6, 0.247), (2000, 0.6, 0.0244), (50, 0.9, 0.551)]
 )

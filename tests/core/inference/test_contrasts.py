@@ -70,6 +70,7 @@ def coverage(design, sizes, shares) -> tuple[float, float, float]:
     return tuple(float(p @ ((low <= truth) & (truth <= high)) @ q) for low, high in ways)  # type: ignore[return-value]
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_difference_covers_it_at_least_94_percent_of_the_time() -> None:
     """240 cells: four designs, six pairs of sizes, ten pairs of shares. Nominal 95 %; another program had
     .9446 to .9560 over ten other pairs. Wald's is too short in some cells, and limits that are cut to 0 … 1
@@ -130,6 +131,7 @@ def test_its_p_value_is_where_a_limit_meets_the_null() -> None:
     assert gap.test(sides=1, direction="less").p == pytest.approx(1 - found.p / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DESIGNS)
 def test_test_and_interval_never_disagree(name: str) -> None:
     """All pairs of counts of 12 and 17 people, at nulls that no limit meets by chance."""

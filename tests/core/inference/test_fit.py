@@ -85,6 +85,7 @@ def test_an_estimate_that_was_pulled_inside_says_it_too(method):
     assert "no share fits" in repr(estimate)
 
 
+@pytest.mark.slow
 def test_no_interval_is_written_as_a_point():
     """All counts of 300 through a die: once 0.000 to 0.000 for every count below 38."""
     for yes in range(301):
@@ -94,6 +95,7 @@ def test_no_interval_is_written_as_a_point():
             assert low != high
 
 
+@pytest.mark.slow
 def test_it_is_said_exactly_when_the_interval_is_empty_or_p_is_below_5_percent():
     for yes in range(301):
         estimate = DIE.estimate_counts([300 - yes, yes])
@@ -102,6 +104,7 @@ def test_it_is_said_exactly_when_the_interval_is_empty_or_p_is_below_5_percent()
         assert ("fits" in repr(estimate)) == contradicts
 
 
+@pytest.mark.slow
 def test_a_survey_that_follows_the_design_is_suspected_in_at_most_5_percent():
     """By enumeration, at the edges and between."""
     for design, n in ((DIE, 300), (warner(epsilon=1.0), 60), (crosswise("0.15"), 37)):

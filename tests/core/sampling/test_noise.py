@@ -107,6 +107,7 @@ def test_a_prefix_on_an_edge_gets_more_bits_and_then_the_right_cell(
             assert stream == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("family", "parameter"), LARGE)
 def test_the_quick_threshold_is_below_and_the_series_within_20_units_of_the_true_power(
     family: str, parameter: Fraction
@@ -245,6 +246,7 @@ def test_of_one_place_and_two_signs_minus_zero_alone_is_drawn_again(
                 assert len(stream) == (0 if negative and not size else 1)
 
 
+@pytest.mark.slow
 def test_a_tiny_scale_is_all_zeros_and_a_huge_one_has_no_limit() -> None:
     assert not discrete_laplace(Fraction(1, 10**6), 100_000).any()
     assert not discrete_gaussian(Fraction(1, 10**12), 100_000).any()
@@ -330,6 +332,7 @@ def _send_noise(connection: "multiprocessing.connection.Connection") -> None:
     connection.send(discrete_laplace(2**40, 16).tolist())
 
 
+@pytest.mark.slow
 def test_forks_threads_and_pickles_never_repeat_noise() -> None:
     """144 draws over 2**41 values: a chance repetition has probability below 1e-8."""
     context = multiprocessing.get_context("fork")

@@ -22,6 +22,7 @@ def laplace_cdf(x: np.ndarray, scale: float) -> np.ndarray:
     return np.where(x < 0, np.exp(x / scale) / 2, 1 - np.exp(-x / scale) / 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["laplace", "normal"])
 def test_draws_follow_the_continuous_law_rounded_halves_up(name: str) -> None:
     """Chi-square on 400 seeded draws, the tails pooled; a false alarm has probability 1e-4."""

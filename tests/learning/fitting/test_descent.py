@@ -71,6 +71,7 @@ def test_no_gradient_is_longer_than_the_noise_is_made_for() -> None:
     assert np.linalg.norm(whole) <= 2**30 + 3
 
 
+@pytest.mark.slow
 def test_a_classifier_learns_by_descent_and_a_ledger_pays_for_all_steps() -> None:
     rng = np.random.default_rng(5)
     rows = rng.uniform(-1, 1, (2000, 2))

@@ -29,6 +29,7 @@ def test_rows_and_targets_at_sixty_degrees_reach_the_root_of_four_and_a_half() -
     assert np.linalg.norm(moved) <= claimed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", [False, True])
 @pytest.mark.parametrize("size", [1, 2, 7])
 def test_no_pair_of_rows_is_further_apart_than_claimed(size, target) -> None:

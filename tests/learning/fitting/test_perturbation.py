@@ -174,6 +174,7 @@ def lost(noise: ObjectivePerturbation, sigma: float, epsilon: float = 1.0) -> fl
     return float(max(found))
 
 
+@pytest.mark.slow
 def test_a_push_has_the_law_that_was_calibrated() -> None:
     """The mean length of Gamma(3, scale) and the variance of a normal entry: within 5 standard errors."""
     rng = np.random.default_rng(8)

@@ -71,6 +71,7 @@ def test_a_survey_that_follows_the_design_is_suspected_about_as_rarely_as_it_say
     assert np.mean([design.estimate_counts(tally).fit.p < 0.05 for tally in tallies]) <= 0.1
 
 
+@pytest.mark.slow
 def test_beyond_64_options_the_exact_tails_are_used():
     wide = k_ary(9, epsilon=3.0).joint(k_ary(9, epsilon=3.0))
     counts = np.full(81, 10.0)

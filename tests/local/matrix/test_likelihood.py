@@ -19,6 +19,7 @@ from toolkit.local.numeric.bootstrap import SEED, resampled
 vectors = hnp.arrays(np.float64, st.integers(1, 30), elements=st.floats(-3, 3))
 
 
+@pytest.mark.slow
 @given(vectors, st.integers(0, 2**32 - 1))
 def test_projection_is_on_the_simplex_and_nearer_than_any_other_point(shares: np.ndarray, seed: int) -> None:
     near = project_onto_simplex(shares)

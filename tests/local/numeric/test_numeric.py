@@ -106,6 +106,7 @@ def test_variance_for_a_sample_and_for_fixed_respondents(name: str) -> None:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FINITE | SCRAMBLED)
 def test_many_draws_follow_the_channel(name: str) -> None:
     """Each answer. False alarms: at most 1e-6 with the seed, 1e-9 with the system's bits."""

@@ -99,6 +99,7 @@ def test_bands_of_quantiles_hold_their_level() -> None:
     assert np.all(np.mean(covered, axis=0) > 0.9 - 0.11)
 
 
+@pytest.mark.slow
 def test_smoothing_is_for_display_and_says_so() -> None:
     wave, rng = square_wave((0, 1), 1.0), np.random.default_rng(6)
     reports = wave.randomize(rng.beta(2, 5, 4000), rng)

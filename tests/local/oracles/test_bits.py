@@ -34,6 +34,7 @@ def test_the_table_gives_every_byte_its_exact_share_or_leaves_it_open(ones: int,
     assert np.count_nonzero(law._table == -1) <= 256
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("ones", "of"), [(1, 4), (3, 7), (1155106184, 2**32), (1, 2**32), (2**32 - 1, 2**32)]
 )

@@ -45,6 +45,7 @@ def test_a_ratio_needs_a_finite_epsilon() -> None:
         ratio(1.0, 5, math.inf)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("k", [2, 3, 4, 6])
 def test_no_unbiased_estimate_from_any_private_channel_has_a_smaller_variance_at_equal_shares(k: int) -> None:
     """400 channels at random, half of them with two likelihoods only, as the best have: the best unbiased
@@ -64,6 +65,7 @@ def test_no_unbiased_estimate_from_any_private_channel_has_a_smaller_variance_at
         assert total >= limit(k, epsilon + 1e-9).risk * (1 - 1e-6)
 
 
+@pytest.mark.slow
 def test_a_biased_estimate_can_have_less_than_the_limit_as_the_words_say() -> None:
     """Equal shares of 128 options among 1,000 people: the mean square error of the projection is some 11 % of
     the limit.

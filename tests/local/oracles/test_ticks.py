@@ -115,6 +115,7 @@ def test_covariances_of_capped_boxes_come_from_the_reports() -> None:
     assert np.isnan(by_counts.cov[0, 1])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", SMALL)
 def test_intervals_hold_their_level_by_enumeration(name: str) -> None:
     """The last box's count among 60 reports is binomial: all counts, at 90 %."""

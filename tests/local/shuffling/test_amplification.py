@@ -174,6 +174,7 @@ def test_the_inverse_gives_the_local_epsilon_on_the_safe_side(n, wanted, local):
     assert shuffled(warner(epsilon=found * 1.001), n, DELTA).epsilon > wanted
 
 
+@pytest.mark.slow
 def test_the_inverse_of_more_options_is_that_of_k_ary_reports():
     found = local_epsilon(0.1, 10_000, DELTA, options=5)
     assert shuffled(k_ary(5, epsilon=found), 10_000, DELTA).epsilon == pytest.approx(0.1, rel=1e-3)
@@ -192,6 +193,7 @@ def test_a_delta_of_nothing_leaves_the_local_epsilon():
     assert shuffled(warner("3/4"), 10**4, 0).epsilon == warner("3/4").epsilon
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("delta", [3e-10, 1e-12, 1e-100])
 @pytest.mark.parametrize(
     "design", [warner(epsilon=1.0), k_ary(5, epsilon=1.0)], ids=["yes or no", "five options"]

@@ -43,6 +43,7 @@ def test_binomial_logarithms_keep_twelve_digits(trials):
         assert found[place] == pytest.approx(expected, rel=1e-13, abs=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("trials", "share"),
     [(60, Fraction(3, 10)), (500, Fraction(1, 64)), (400, Fraction(63, 64)), (5, Fraction(1, 2))],

@@ -12,6 +12,7 @@ from toolkit import k_ary
 from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", slowly([2, 3, 5], {5}))
 @pytest.mark.parametrize("options", [3, 4])
 def test_the_blanket_of_k_options_is_never_below_the_truth_and_the_third_answer_never_above(n, options):
@@ -50,6 +51,7 @@ def test_what_the_window_of_the_crowd_leaves_out_is_added():
         assert blanket(pair, 1000, delta)(1.0001) == 0
 
 
+@pytest.mark.slow
 def test_clones_hold_for_a_randomizer_that_is_no_forced_design():
     """A 2-option, 3-report randomizer with a report that tells nothing, by enumeration."""
     matrix = [

@@ -96,6 +96,7 @@ def test_a_million_people_take_less_than_a_second():
         assert time.process_time() - start < 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["warner 1.3", "rare"])
 @pytest.mark.parametrize("middle", [300, EACH])
 def test_more_people_hide_better_across_what_once_was_and_what_is_a_boundary(name, middle):
@@ -143,6 +144,7 @@ def test_both_ends_hold_for_delta_itself_where_it_hardly_falls_and_are_found_at_
     assert invented(None, np.zeros(1), None, epsilon, None)[0] <= delta
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("percent", [51, 55, 59, 75, 95])
 def test_the_lower_end_is_reached_where_a_digit_of_epsilon_is_many_of_delta(percent):
     """Close to the local epsilon of two people, delta is own (own - e**epsilon other)."""

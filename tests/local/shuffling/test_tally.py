@@ -95,6 +95,7 @@ def exact_among(n, own, other, deviations):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("own", "other"), [(Fraction(3, 4), Fraction(1, 4)), (Fraction(9, 10), Fraction(1, 3))]
 )
@@ -142,6 +143,7 @@ def test_what_is_left_out_is_bounded_from_the_first_root_on(monkeypatch, own, ot
         assert found[1] <= found[0] <= found[1] * 1.01
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("own", "other"), SIDES)
 def test_a_crowd_hides_no_better_without_some_of_its_people(own, other):
     """What settles a range of compositions by one crowd: exactly, in fractions."""

@@ -127,6 +127,7 @@ def test_a_memo_makes_a_change_more_precise_than_fresh_answers(
         assert abs(2 * MEMO.design.variance(0.3, 1) - 7.92) < 1e-9
 
 
+@pytest.mark.slow
 def test_the_change_is_unbiased_and_its_interval_covers() -> None:
     """300 panels of 400 people, 6 % come and 4 % go: the mean within 4 of its standard errors, and at
     least 270 cover; false alarms 6e-5 and 2e-4.

@@ -16,6 +16,7 @@ def test_two_coins_in_plain_words() -> None:
     )
 
 
+@pytest.mark.slow
 def test_factor_and_epsilon_are_rounded_up_for_every_epsilon() -> None:
     """500 designs: rounded to nearest, 246 of them were told a factor below the ratio of their own matrix."""
     for hundredth in range(1, 501):

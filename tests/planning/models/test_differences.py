@@ -30,6 +30,7 @@ def test_groups_that_are_equal_are_told_apart_no_oftener_than_said(design) -> No
     assert difference_power(design, (0.1, 0.1), (300, 300)) == pytest.approx(0.05, abs=0.004)
 
 
+@pytest.mark.slow
 def test_the_power_is_how_often_the_analysis_rejects() -> None:
     """400 simulated surveys: 195 rejections on average, spread 10; 40 off is a false alarm of 1e-4."""
     rng, found = np.random.default_rng(1), 0

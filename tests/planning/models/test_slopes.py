@@ -11,6 +11,7 @@ from toolkit.planning.models.slopes import slope_variance
 DIE, WARNER, DIRECT = forced("1/6", "1/6"), warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("design", "intercept", "slope", "variance", "n"),
     [

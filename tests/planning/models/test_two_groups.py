@@ -40,6 +40,7 @@ def test_planned_errors_are_those_that_the_analysis_estimates(model: str) -> Non
     assert planned.n == (n, n)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 def test_power_is_that_of_the_analysis_over_all_counts(model: str) -> None:
     """Groups of 8 and 12: every pair of counts is estimated, and its interval looked at."""

@@ -193,6 +193,7 @@ def test_the_repr_is_fixed_and_counts(card):
     assert repr(card) == "<AnswerCard cheated: choice, auto, epsilon 1.099, 2 reports>"
 
 
+@pytest.mark.slow
 def test_the_mime_bundle_holds_the_live_card_a_picture_and_the_words(card):
     data, metadata = card._repr_mimebundle_()
     assert set(data) == {"text/plain", "text/html", "image/png", "application/vnd.jupyter.widget-view+json"}

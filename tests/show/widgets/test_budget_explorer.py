@@ -56,6 +56,7 @@ def test_what_is_said_is_never_better_than_what_is_true():
         assert float(said["low"]) <= 100 * believed(0.1, math.exp(-epsilon)) + 1e-4
 
 
+@pytest.mark.slow
 def test_what_one_answer_may_cost_adds_up_to_two_coins_and_not_more():
     table = budget_table()
     for count, each in zip(table["answers"], table["each"], strict=True):

@@ -87,6 +87,7 @@ def test_long_words_end_inside_the_picture():
     assert title.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_script_that_the_picture_s_font_lacks_makes_no_noise():
     card = AnswerCard(Question("q", "你作弊过吗？", design=warner(p="3/4")))
     with warnings.catch_warnings():

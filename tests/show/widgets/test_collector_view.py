@@ -134,6 +134,7 @@ def test_without_a_server_there_is_no_link_and_no_code(collector):
     assert (table["url"], table["qr"]) == ("", {"size": 0, "path": ""})
 
 
+@pytest.mark.slow
 def test_the_saved_picture_holds_no_link(collector):
     bundle, _ = watch(collector)._repr_mimebundle_()
     assert bundle["image/png"]

@@ -66,6 +66,7 @@ def test_the_loss_on_the_screen_is_found_again_in_python(explorer):
     assert show.explore_composition(1, epsilon=0.5).loss.epsilon <= 0.5
 
 
+@pytest.mark.slow
 def test_a_setting_between_the_steps_of_the_sliders_gets_a_row_of_its_own(explorer):
     explorer.releases, explorer.epsilon, explorer.delta = 33, 0.123, 3e-6
     assert (explorer.row["releases"], explorer.row["epsilon"], explorer.row["delta"]) == (33, 0.123, 3e-6)

@@ -23,6 +23,7 @@ def table():
     return explorer_table(PREVALENCES)
 
 
+@pytest.mark.slow
 def test_every_margin_divided_by_the_root_of_n_is_that_of_the_designs_own_variance(table):
     for row in table["rows"][::5]:
         design = warner(epsilon=row["epsilon"])

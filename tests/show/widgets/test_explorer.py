@@ -101,6 +101,7 @@ def test_no_text_of_the_still_picture_leaves_it_or_overlaps_another(make):
     ] == []
 
 
+@pytest.mark.slow
 def test_what_goes_to_the_browser_is_small(make):
     state = make().get_state()
     assert len(str(state["table"])) + len(str(state["row"])) < 400_000
@@ -200,6 +201,7 @@ def test_a_widget_that_asks_for_no_number_cannot_be_guessed_and_has_no_code():
     assert Small().codes == {} == Small().asked
 
 
+@pytest.mark.slow
 def test_the_picture_that_is_saved_is_that_of_the_setting_in_the_browser(monkeypatch):
     widget, sent = show.explore_design(), []
     monkeypatch.setattr(widget, "send", lambda content, buffers: sent.append((content, *buffers)))

@@ -50,6 +50,7 @@ def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
         assert [len(row) for row in kept["needed"][way]] == [len(PREVALENCES)] * len(EPSILONS)
 
 
+@pytest.mark.slow
 def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
     table = tradeoff_table()
     # People are searched to three digits for the shuffled; of seven people a curator's noise may ask for one

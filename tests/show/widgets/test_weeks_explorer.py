@@ -12,6 +12,7 @@ def test_the_explorer_in_one_call_has_sensible_defaults():
     assert tuple(explorer.errors) == NAMES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("weeks", "epsilon"), [(1, 1.0), (7, 1.0), (52, 0.5), (365, 2.0)])
 def test_errors_are_those_of_the_toolkit(weeks, epsilon):
     pure = compare(Pure(epsilon), weeks)

@@ -128,6 +128,7 @@ def test_the_catalogue_has_every_design_mode_access_and_size_of_loss() -> None:
     assert hidden == {"auto", "guided", "physical"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 def test_no_text_makes_a_forbidden_claim_or_has_a_mark_too_many(language: str) -> None:
     read = {text for survey in surveys(language) for text in texts(survey, language)}
@@ -145,6 +146,7 @@ def test_words_of_the_page_make_no_forbidden_claim(language: str) -> None:
         assert not re.search(r"\.\.|,,| {2}", text), name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_there(language: str) -> None:
     sure = [phrases(language)[name] for name in CLAIMS_SECRECY]
@@ -156,6 +158,7 @@ def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_
         assert claims == (epsilon <= 3) == survey.check == survey.practice == page["questions"][0]["deniable"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 def test_every_factor_and_every_share_of_right_guesses_is_at_least_the_truth(language: str) -> None:
     """Read back from the finished sentence, by the gaps of its pattern."""

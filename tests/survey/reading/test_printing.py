@@ -108,6 +108,7 @@ def test_the_comprehension_check_as_a_group_is_in_words():
     ]
 
 
+@pytest.mark.slow
 def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
     table = estimate(asked(), frame(), by="faculty").to_table()
     assert list(table.columns) == [

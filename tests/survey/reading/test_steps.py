@@ -52,6 +52,7 @@ def yes_of(collector):
     return Counter(collector.reports()["cheated"])["yes"]
 
 
+@pytest.mark.slow
 def test_an_open_collection_moves_in_steps_and_a_closed_one_shows_all(field):
     collector = Collector.attach(field.database)
     shown = []

@@ -53,6 +53,7 @@ def test_blinding_gives_the_blinded_message_of_the_rfc(vector):
     assert kept == inverse
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vector", RFC["vectors"], ids=NAMES)
 def test_signing_and_unblinding_give_the_signatures_of_the_rfc(vector):
     signature = RFC_KEY.sign(bytes.fromhex(vector["blinded_msg"]))
@@ -86,6 +87,7 @@ def test_whole_way_with_keys_of_both_sizes(bits):
     assert key.issuer.verifies(prepare(nonce, SURVEY), unblind(key.issuer, key.sign(blinded), inverse))
 
 
+@pytest.mark.slow
 def test_a_token_is_of_one_survey_one_nonce_one_key(key, token):
     nonce, signature = token
     assert key.issuer.verifies(prepare(nonce, SURVEY), signature)

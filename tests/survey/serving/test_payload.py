@@ -271,6 +271,7 @@ PLAIN = st.recursive(
 )
 
 
+@pytest.mark.slow
 @given(name=st.sampled_from([*HONEST]), value=PLAIN)
 def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_about_it(
     name: str, value: Any
@@ -284,6 +285,7 @@ def test_any_value_in_any_place_is_taken_as_it_is_or_refused_without_a_word_abou
         assert MARK not in refused(CAMPUS, raw)
 
 
+@pytest.mark.slow
 @given(field=st.sampled_from(["survey", "key", "answers", "understood", "token", MARK]), value=PLAIN)
 def test_any_frame_is_taken_or_refused_without_a_word_about_it(field: str, value: Any) -> None:
     raw = submission(CAMPUS, HONEST, **{field: value})

@@ -579,6 +579,7 @@ def test_the_log_of_an_earlier_server_goes_when_the_next_one_begins(tmp_path):
     assert stat.S_IMODE(path.stat().st_mode) == 0o600
 
 
+@pytest.mark.slow
 def test_the_log_is_for_its_owner_alone_and_so_is_the_one_that_follows_it(tmp_path):
     handler = process_module._OwnersFile(tmp_path / "log", maxBytes=100, backupCount=1)
     for _ in range(5):

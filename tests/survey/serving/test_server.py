@@ -516,6 +516,7 @@ def test_below_a_prefix_everything_is_there_and_nothing_elsewhere(survey, memory
             application(survey, memory, prefix=wrong)
 
 
+@pytest.mark.slow
 def test_a_key_is_needed_for_blind_tokens_and_for_nothing_else(survey, memory):
     with pytest.raises(ValueError, match="only then"):
         application(campus("blind"), memory)

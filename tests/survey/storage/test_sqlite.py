@@ -80,6 +80,7 @@ def test_there_is_no_column_that_could_tell_order_time_device_or_token(store: St
                 database.execute(f"SELECT rowid FROM {table}")  # noqa: S608
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "change",
     [

@@ -420,6 +420,7 @@ def test_the_cap_is_exact_under_races(store: Store, connect: Connect) -> None:
     assert store.count() == 101 == len(list(store.reports()))
 
 
+@pytest.mark.slow
 def test_a_token_is_spent_once_under_races(store: Store, connect: Connect) -> None:
     tokens = [f"{i}" for i in range(30)]
     invited(store, *tokens)

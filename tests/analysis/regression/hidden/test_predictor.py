@@ -91,6 +91,7 @@ def test_answers_that_nothing_hides_give_least_squares() -> None:
     assert np.allclose(fit.se, se, rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_units_do_not_matter() -> None:
     far = DATA.assign(outcome=1000 + 100 * DATA.outcome, age10=DATA.age)
     one, two = predictor(FORMULA, DATA, DESIGNS), predictor(FORMULA, far, DESIGNS)
@@ -115,6 +116,7 @@ def test_interactions_with_the_truth_are_found() -> None:
     assert fit.truth.labels == ("cheated: Intercept", "cheated: female")
 
 
+@pytest.mark.slow
 def test_a_truth_model_of_ones_own_is_used_and_allows_comparison() -> None:
     full = predictor(FORMULA, DATA, DESIGNS, truth="1")
     smaller = predictor("outcome ~ female + forced", DATA, DESIGNS, truth="1")
@@ -125,6 +127,7 @@ def test_a_truth_model_of_ones_own_is_used_and_allows_comparison() -> None:
         predictor(FORMULA, DATA, DESIGNS).compare(smaller)
 
 
+@pytest.mark.slow
 def test_counts_weights_and_frames_are_read_as_everywhere() -> None:
     twice = pd.concat([DATA[:600], DATA[:600]])
     one = predictor(FORMULA, twice, DESIGNS)

@@ -47,6 +47,7 @@ MODELS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("engine", AWAY)
 def test_counts_that_an_engine_made_give_the_fit_of_the_rows(engine: str, model: str) -> None:
