@@ -7,6 +7,7 @@ unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, an
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
+SCRIPTS := $(wildcard toolkit/survey/static/*.js toolkit/show/widgets/static/*.js)
 FIRST := notebooks/00_start_here.ipynb
 AS_ROOT := $(if $(filter 0,$(shell id -u)),--allow-root)  # in a container one often is root, and Jupyter asks to be told
 
@@ -41,15 +42,17 @@ test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser
 compiled: $(READY)
 	@$(BIN)/python -m pytest -p no:nbval --collect-only -qq $(T) > /dev/null || true  # what is wrong is said by the tests
 
-quick: $(READY) lint  ## style, types and the fast tests, for every save
-	@$(PYTEST) -n 2 -q --ignore tests/browser -m "not slow and not browser and not postgres" $(PYTEST_OPTIONS) $(T)
+quick: $(READY) lint  ## style, types and the fast tests, for every save; T=tests/budget for a part
+	@T="$(T)" sh .make/quick.sh $(BIN)/python
 
-lint: $(READY)  ## style and types
+lint: $(READY) $(VENV)/.scripts  ## style and types
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@$(BIN)/mypy
-	@if command -v node >/dev/null; then for file in toolkit/survey/static/*.js toolkit/show/widgets/static/*.js; do \
-		node --input-type=module --check < $$file || exit 1; done; else echo "node is not there: JavaScript was not checked"; fi
+
+$(VENV)/.scripts: $(READY) $(SCRIPTS)
+	@if command -v node >/dev/null; then for file in $(SCRIPTS); do node --input-type=module --check < $$file || exit 1; done; touch $@; \
+		else echo "node is not there: JavaScript was not checked"; fi
 
 rooms: $(READY)  ## write the table of all files in ARCHITECTURE.md from their first lines
 	@$(BIN)/python .make/rooms.py

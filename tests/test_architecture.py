@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
@@ -30,16 +31,36 @@ SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
 FOLDERS = sorted({path.parent for path in FILES})
 
 
+@dataclass(frozen=True)
+class Facts:
+    """What the rules ask of a file, from one reading of it: a tree is large, and not kept."""
+
+    imports: frozenset[str]
+    documented: bool
+    long: tuple[str, ...]
+
+
 @cache
-def imports(path: Path) -> frozenset[str]:
-    named = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+def facts(path: Path) -> Facts:
+    source = path.read_text()
+    tree = ast.parse(source)
+    named, long = set(), [f"{path.name} itself"] if len(source.splitlines()) > 350 else []
+    for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             named |= {alias.name for alias in node.names}
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{path.name} imports relatively"
             named |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
-    return frozenset(named)
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and _lines(node) > 40:
+            long.append(f"{path.name}: {node.name} has {_lines(node)} lines")
+    return Facts(frozenset(named), ast.get_docstring(tree) is not None, tuple(long))
+
+
+def _lines(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Without the docstring."""
+    lines = (node.end_lineno or node.lineno) - node.lineno + 1
+    documented = isinstance(node.body[0], ast.Expr) and ast.get_docstring(node) is not None
+    return lines - ((node.body[0].end_lineno or 0) - node.body[0].lineno + 1 if documented else 0)
 
 
 def test_arrows_point_down() -> None:
@@ -48,7 +69,7 @@ def test_arrows_point_down() -> None:
         room = path.relative_to(PACKAGE).parts[0]
         if room.endswith(".py"):  # __init__ and the command line stand on the roof
             continue
-        for name in imports(path):
+        for name in facts(path).imports:
             parts = name.split(".")
             own = parts[0] == "toolkit" and len(parts) > 1 and (PACKAGE / parts[1]).is_dir()
             up = own and parts[1] not in BELOW[room]
@@ -58,24 +79,12 @@ def test_arrows_point_down() -> None:
 
 
 def test_files_and_functions_can_be_read_in_one_go() -> None:
-    long = []
-    for path in FILES:
-        if len(path.read_text().splitlines()) > 350:
-            long.append(str(path.relative_to(ROOT)))
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
-                lines = (node.end_lineno or node.lineno) - node.lineno + 1
-                documented = isinstance(node.body[0], ast.Expr) and ast.get_docstring(node) is not None
-                docstring = (node.body[0].end_lineno or 0) - node.body[0].lineno + 1 if documented else 0
-                if lines - docstring > 40:
-                    long.append(f"{path.relative_to(ROOT)}: {node.name} has {lines - docstring} lines")
-    assert long == []
+    assert [one for path in FILES for one in facts(path).long] == []
 
 
 def test_every_file_and_every_package_says_what_it_is() -> None:
     files = {*FILES, *(folder / "__init__.py" for folder in FOLDERS)}
-    silent = [path for path in files if not ast.get_docstring(ast.parse(path.read_text()))]
-    assert [str(path.relative_to(ROOT)) for path in silent] == []
+    assert [str(path.relative_to(ROOT)) for path in files if not facts(path).documented] == []
 
 
 @pytest.mark.slow
@@ -89,7 +98,7 @@ def test_tests_mirror_the_package() -> None:
         around = [above for above in (folder, *folder.parents) if ROOT / "tests" in above.parents]
         name = ".".join(path.relative_to(ROOT).with_suffix("").parts)
         if path.name != "__init__.py" and not (folder / f"test_{path.name}").exists():
-            named = {target for one in around for test in one.glob("*.py") for target in imports(test)}
+            named = {target for one in around for test in one.glob("*.py") for target in facts(test).imports}
             if name not in named:
                 untested.append(name)
     assert untested == []
@@ -110,7 +119,7 @@ def test_there_are_no_import_cycles(room) -> None:
     graph: dict[str, set[str]] = {}
     for name, path in names.items():
         graph.setdefault(room(name), set()).update(
-            room(target) for target in imports(path) if target in names
+            room(target) for target in facts(path).imports if target in names
         )
     # A package's face imports its rooms, and Python loads the face before any of them: that is no cycle.
     graph = {

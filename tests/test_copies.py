@@ -78,6 +78,7 @@ def test_a_students_copy_has_all_lessons_all_exercises_and_the_tables_that_they_
     assert all((copies / "student" / name).exists() for name in read)
 
 
+@pytest.mark.slow
 def test_a_teachers_copy_is_the_notebooks_as_they_are_with_the_key(copies):
     for path in FOLDER.glob("*.ipynb"):
         assert (copies / "teacher" / "notebooks" / path.name).read_text(encoding="utf-8") == path.read_text(

@@ -79,6 +79,7 @@ def test_a_formula_becomes_a_picture_whose_words_are_the_formula(text):
     assert made("slides").formula(r"\nosuchthing x") == r"<code>\nosuchthing x</code>"
 
 
+@pytest.mark.slow
 def test_a_formula_may_end_on_the_next_line_and_none_spans_a_paragraph():
     page = made("slides")._rendered("odds of $e^{-\\varepsilon\\,\nx}$ at most 3 $\n\nor 4 $")
     assert page.count("<img alt=") == 1

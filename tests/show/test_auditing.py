@@ -30,6 +30,7 @@ def test_outcomes_beyond_the_band_stand_out_by_mark_and_colour():
     assert "break the promise" in ax.get_title(loc="left")
 
 
+@pytest.mark.slow
 def test_the_dots_are_the_logarithms_of_what_was_seen():
     ax = auditing.outcome_ratios([0, 0, 0, 1], [0, 1, 1, 1], epsilon=1)
     dots = [float(line.get_ydata()[0]) for line in ax.lines if line.get_marker() == "o"]

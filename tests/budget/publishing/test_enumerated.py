@@ -111,6 +111,7 @@ def test_nothing_that_is_chosen_becomes_more_than_e_to_epsilon_times_likelier(
     assert found == pytest.approx(LARGEST[name, neighbors], abs=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", VERBS)
 def test_the_same_enumeration_convicts_a_choice_with_twice_the_rate(
     name: str, monkeypatch: pytest.MonkeyPatch

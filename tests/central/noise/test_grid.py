@@ -97,6 +97,7 @@ def test_the_float_of_a_sum_depends_on_the_exact_sum_alone(x: float, noise: int,
         assert not (found == 0 and np.signbit(found))
 
 
+@pytest.mark.slow
 @given(x=st.integers(-(2**63), 2**63 - 1), noise=st.integers(-(2**62), 2**62))
 def test_whole_sums_are_cut_to_64_bits_and_never_wrap(x: int, noise: int) -> None:
     expected = min(max(x + noise, -(2**63)), 2**63 - 1)

@@ -86,6 +86,7 @@ def test_no_cuts_become_more_than_e_to_epsilon_times_likelier(
     assert found == pytest.approx(expected, abs=1e-4)
 
 
+@pytest.mark.slow
 def test_the_rate_of_add_remove_would_break_the_promise_about_replacing() -> None:
     """Both parts of a level change: with rates for one part only the ratio passes e**epsilon by far. The
     neighbours were found by a search over 20 steps; where cuts lie between many steps, the odds of the few

@@ -26,6 +26,7 @@ def test_the_weights_of_radii_and_cubes_give_the_law(dimension: int) -> None:
         assert q**m - sum(rest) == q**200
 
 
+@pytest.mark.slow
 def test_all_vectors_of_a_small_scale_come_as_often_as_they_should() -> None:
     """1,000 pairs of integers at scale 2, 25 cells and the rest; a false alarm has a probability of 1e-6."""
     rng, n, q = np.random.default_rng(5), 1000, math.exp(-1 / 2)
@@ -43,6 +44,7 @@ def test_all_vectors_of_a_small_scale_come_as_often_as_they_should() -> None:
     assert statistic < chi2.ppf(1 - 1e-6, len(law))
 
 
+@pytest.mark.slow
 def test_the_radius_of_a_fine_grid_is_gamma_and_entries_fill_its_cube() -> None:
     """150 vectors of 20 entries: the largest entry is near Gamma(20, scale), whose deciles are as often
     reached as they should be; a false alarm has a probability of 1e-6, and a scale off by a fifth is found.

@@ -104,6 +104,7 @@ def test_the_exact_density_of_objective_perturbation_keeps_to_epsilon(loss, ridg
         assert log_ratio(noise.ridge, noise.pushing.scale, rest, loss) <= float(noise.inside)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", [LOGISTIC, HuberHinge(0.5)], ids=["logistic", "hinge"])
 def test_in_the_plane_the_exact_density_with_cubic_noise_keeps_to_epsilon_and_half_the_noise_does_not(
     loss,

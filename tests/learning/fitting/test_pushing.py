@@ -64,6 +64,7 @@ def test_delta_makes_noise_normal_where_there_are_many_columns_and_never_larger(
     assert kinds == [Cube, Cube, Cube, Normal, Normal]
 
 
+@pytest.mark.slow
 def test_entries_have_the_spread_that_is_said() -> None:
     """Of 80 vectors with 21 entries. Entries of one vector share its radius, whose square has a variation
     of 0.42; the mean square is within five standard errors.

@@ -21,6 +21,7 @@ def law_of_counts(shares) -> np.ndarray:
     return law
 
 
+@pytest.mark.slow
 def test_planned_errors_are_those_that_the_analysis_estimates() -> None:
     """Answers as they are expected, a million of them: estimate, margin, and who can deny nothing."""
     law, with_it = law_of_counts(ITEMS), law_of_counts((*ITEMS, 0.2))
@@ -35,6 +36,7 @@ def test_planned_errors_are_those_that_the_analysis_estimates() -> None:
     assert again.told_all is None
 
 
+@pytest.mark.slow
 def test_the_power_of_a_short_list_is_that_of_all_answers_enumerated() -> None:
     """One other item, held by half; 14 people a list, a share of .8 told from 0: every tally of both lists.
     Answers of 0, 1 and 2 are not normal: 1 % of power is what the approximation is off by.
@@ -59,6 +61,7 @@ def _multinomial(tally, law) -> float:
     return float(multinomial.pmf(tally, sum(tally), law))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sides", [1, 2])
 def test_so_many_people_have_the_power_and_one_fewer_have_not(sides: int) -> None:
     """4000 experiments: the power is 0.8 up to 0.025, four standard errors; false alarms 8e-5."""

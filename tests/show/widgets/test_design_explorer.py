@@ -32,6 +32,7 @@ def test_every_margin_divided_by_the_root_of_n_is_that_of_the_designs_own_varian
                 assert margin / math.sqrt(n) == pytest.approx(Z * math.sqrt(design.variance(x, n)), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_asking_directly_has_the_margin_of_a_plain_proportion(table):
     for margin, x in zip(table["direct"], table["prevalences"], strict=True):
         assert margin == pytest.approx(Z * math.sqrt(x * (1 - x)), rel=1e-5)

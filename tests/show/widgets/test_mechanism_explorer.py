@@ -16,6 +16,8 @@ from toolkit.show.widgets.mechanism_explorer import (
     mechanism_table,
 )
 
+pytestmark = pytest.mark.slow  # its table is made anew by the first that asks
+
 
 @pytest.fixture(scope="module")
 def table():

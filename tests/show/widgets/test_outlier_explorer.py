@@ -14,6 +14,7 @@ from toolkit.show.widgets.outlier_explorer import (
 )
 
 
+@pytest.mark.slow
 def test_the_explorer_in_one_call_has_sensible_defaults():
     explorer = show.explore_outlier()
     assert repr(explorer) == "<OutlierExplorer: one salary of 30, epsilon 1>"

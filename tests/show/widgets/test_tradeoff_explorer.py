@@ -14,6 +14,8 @@ from toolkit.show.widgets.stored.ways_table import (
 )
 from toolkit.show.widgets.tradeoff_explorer import reading, tradeoff_row, tradeoff_table
 
+pytestmark = pytest.mark.slow  # its table is made anew by the first that asks
+
 SETTINGS = [(0.1, 300, 0.3, 0.1), (1.0, 1000, 0.1, 0.03), (2.5, 20_000, 0.01, 0.01)]
 
 
@@ -22,7 +24,6 @@ def explorer():
     return show.explore_tradeoff(1.0, n=1000, prevalence=0.1, margin=0.03)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n", "prevalence", "goal"), SETTINGS)
 def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
     row = tradeoff_row(epsilon, n, prevalence, goal)
@@ -34,7 +35,6 @@ def test_margins_and_people_are_those_of_the_plan(epsilon, n, prevalence, goal):
     assert row["alone"] == pytest.approx(ways["shuffled"].local_epsilon, rel=1e-5)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("epsilon", "n"), [(0.5, 200), (0.2, 100_000), (4.0, 7000)])
 def test_what_is_kept_of_shuffling_is_what_is_computed(epsilon, n):
     assert stored()["local"][EPSILONS.index(epsilon)][SIZES.index(n)] == pytest.approx(
@@ -50,7 +50,6 @@ def test_the_grid_that_is_kept_has_the_shape_of_the_grid():
         assert [len(row) for row in kept["needed"][way]] == [len(PREVALENCES)] * len(EPSILONS)
 
 
-@pytest.mark.slow
 def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
     table = tradeoff_table()
     # People are searched to three digits for the shuffled; of seven people a curator's noise may ask for one
@@ -64,7 +63,6 @@ def test_each_way_is_at_least_as_precise_as_the_next_and_needs_no_more_people():
             )
 
 
-@pytest.mark.slow
 def test_a_setting_between_the_steps_is_planned_afresh(explorer):
     explorer.epsilon, explorer.n = 1.11, 1234
     found = plan(warner, prevalence=0.1, epsilon=1.11, n=1234)

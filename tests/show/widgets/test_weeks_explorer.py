@@ -6,6 +6,7 @@ from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.show.widgets.weeks_explorer import EPSILONS, NAMES, WEEKS, reading, weeks_row, weeks_table
 
 
+@pytest.mark.slow
 def test_the_explorer_in_one_call_has_sensible_defaults():
     explorer = show.explore_weeks()
     assert repr(explorer) == "<WeeksExplorer: 52 weeks, epsilon 1 in all>"

@@ -561,6 +561,7 @@ def test_uvicorn_logs_no_error_and_no_address_is_known_whatever_a_proxy_or_the_e
     assert uvicorn_says.records == []
 
 
+@pytest.mark.slow
 def test_the_log_of_an_earlier_server_goes_when_the_next_one_begins(tmp_path):
     """Also because it may have been one that others can read."""
     path, logger = tmp_path / "log", logging.getLogger("toolkit")

@@ -230,6 +230,7 @@ def test_the_penalised_maximum_is_the_one_that_another_search_finds() -> None:
     assert np.allclose([*fit.value, *fit.truth.value], best.x, atol=2e-5)
 
 
+@pytest.mark.slow
 def test_where_the_maximum_is_at_infinity_the_penalised_one_is_finite() -> None:
     frame = rare(9) | {"x": np.arange(300) / 300}
     sides = {"split": (frame["x"] > 0.5).astype(int)}
@@ -246,6 +247,7 @@ def test_where_the_maximum_is_at_infinity_the_penalised_one_is_finite() -> None:
         fit.compare(predictor("y ~ t", frame, {"t": DIE}, truth="x", penalty="jeffreys"))
 
 
+@pytest.mark.slow
 def test_of_many_people_the_penalty_is_of_no_account() -> None:
     """P1 again: no coefficient moves by more than a twentieth of its error, nor does an error by a
     hundredth; with weights and clusters the errors are still the robust ones.
