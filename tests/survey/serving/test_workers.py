@@ -35,6 +35,12 @@ def workers(pid):
     return [one for one in psutil.Process(pid).children() if lives(one)]
 
 
+def replaced(pid, gone):
+    """Of one look: at a second one, a worker that was there at the first may have died."""
+    living = [one.pid for one in workers(pid)]
+    return len(living) == 2 and gone not in living
+
+
 def lives(process):
     try:
         return process.status() != psutil.STATUS_ZOMBIE
@@ -68,12 +74,7 @@ def test_a_worker_that_is_killed_under_load_is_started_again_and_nobody_is_refus
                 wait_for(40, stored, clients)
                 victim = workers(process.pid)[0]
                 victim.kill()
-                until(
-                    lambda gone=victim.pid: (
-                        len(workers(process.pid)) == 2
-                        and gone not in [one.pid for one in workers(process.pid)]
-                    )
-                )
+                until(lambda gone=victim.pid: replaced(process.pid, gone))
         assert [client.odd for client in clients] == [[]] * len(clients)
         assert sum(client.refused for client in clients) == 0
         living = workers(process.pid)
