@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import ndtr
 
+from toolkit.central.noise import calibration
 from toolkit.central.noise.calibration import (
     GRID_SLACK,
     gaussian_delta,
@@ -146,3 +147,17 @@ def test_where_delta_is_not_computed_nothing_below_1_is_proven() -> None:
     assert gaussian_delta(Fraction(1), ratio) == (Decimal("0.99"), Decimal(1))
     for delta in ("0.995", "0.9999"):
         assert not is_private(Fraction(1), Fraction(delta), ratio)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("epsilon", ["1e-9", "1/10", "1", "20", "1e5"])
+@pytest.mark.parametrize("delta", ["1e-400", "1e-6", "1/2"])
+@pytest.mark.parametrize("guess", [1.0, 1.001])
+def test_the_least_ratio_is_that_of_the_bisection_on_the_proof(epsilon, delta, guess, monkeypatch):
+    """And if the crossing were known less well, the proof itself would be asked all the way."""
+    asked, crossing = (Fraction(epsilon), Fraction(delta)), calibration._crossing
+    monkeypatch.setattr(calibration, "_crossing", lambda *loss: guess * crossing(*loss))
+    low, high = calibration._bisected(lambda ratio: is_private(*asked, Fraction(ratio)))
+    assert least_ratio.__wrapped__(*asked) == Fraction(high)
+    assert is_private(*asked, Fraction(high))
+    assert not is_private(*asked, Fraction(low))

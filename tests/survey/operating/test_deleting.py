@@ -1,5 +1,4 @@
-import subprocess
-import sys
+import io
 from contextlib import closing
 
 import psycopg
@@ -65,12 +64,11 @@ def test_what_is_not_closed_is_not_deleted(database, state):
 
 @pytest.mark.slow
 @pytest.mark.parametrize(("typed", "code"), [("Campus\n", 0), ("campus\n", 2), ("y\n", 2), ("", 2)])
-def test_it_asks_for_the_title(database, typed, code):
+def test_it_asks_for_the_title(database, typed, code, monkeypatch, capsys):
     moved(database, State.CLOSED)
-    command = [sys.executable, "-m", "toolkit.command", "delete", "--database", database]
-    done = subprocess.run(command, input=typed, capture_output=True, text=True, timeout=60)
-    assert done.returncode == code
-    assert ("nothing was deleted" in done.stderr) == (code == 2)
+    monkeypatch.setattr("sys.stdin", io.StringIO(typed))
+    assert main(["delete", "--database", database]) == code
+    assert ("nothing was deleted" in capsys.readouterr().err) == (code == 2)
     if code:
         store = open_store(database)
         assert store.count() == 3

@@ -25,9 +25,12 @@ s**2), except
 """
 
 import math
+from collections.abc import Callable
 from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
+
+from scipy.special import erfcx
 
 _DIGITS = Context(prec=60)
 _ONE = Decimal(1)
@@ -115,19 +118,58 @@ def is_private(epsilon: Fraction, delta: Fraction, ratio: Fraction) -> bool:
 
 @lru_cache(maxsize=256)
 def least_ratio(epsilon: Fraction, delta: Fraction) -> Fraction:
-    """The smallest sigma / sensitivity, to twelve digits, that `is_private`: by bisection on the proof
-    itself.
+    """The smallest sigma / sensitivity, to twelve digits, that `is_private`: by bisection.
+
+    Where the bound crosses delta is known before to more digits than that. So the way of the bisection is
+    known, too, and the proof is asked only whether it holds where that ends, and not below.
     """
+    crossing = _crossing(epsilon, delta)
+    low, high = _bisected(lambda ratio: ratio >= crossing)
+    if is_private(epsilon, delta, Fraction(low)) or not is_private(epsilon, delta, Fraction(high)):
+        low, high = _bisected(lambda ratio: is_private(epsilon, delta, Fraction(ratio)))
+    return Fraction(high)
+
+
+def _bisected(enough: Callable[[float], bool]) -> tuple[float, float]:
+    """Two ratios that are not and that are enough, a millionth of a millionth apart."""
     high = 1.0
-    while not is_private(epsilon, delta, Fraction(high)):
+    while not enough(high):
         high *= 2
     low = high / 2
-    while is_private(epsilon, delta, Fraction(low)):
+    while enough(low):
         low, high = low / 2, low
     while high - low > 1e-12 * high:
         middle = (low + high) / 2
-        low, high = (low, middle) if is_private(epsilon, delta, Fraction(middle)) else (middle, high)
-    return Fraction(high)
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return low, high
+
+
+def _crossing(epsilon: Fraction, delta: Fraction) -> float:
+    """The ratio at which the bound is delta: by floats, and then one step along the chord of two exact
+    bounds.
+    """
+    less_epsilon, less_delta = epsilon * GRID_SLACK[0], delta * GRID_SLACK[1]
+
+    def above(ratio: float) -> float:
+        """How far the logarithm of the bound is above that of delta."""
+        _, high = gaussian_delta(less_epsilon, Fraction(ratio))
+        return float(_DIGITS.ln(_DIGITS.divide(high, _decimal(less_delta))))
+
+    wanted = math.log(less_delta.numerator) - math.log(less_delta.denominator)
+    known = float(less_epsilon)
+    _, near = _bisected(lambda ratio: _log_delta(known, ratio) <= wanted)
+    beside = near * (1 + 1e-7)
+    first, second = above(near), above(beside)
+    return near - first * (beside - near) / (second - first) if first != second else near
+
+
+def _log_delta(epsilon: float, ratio: float) -> float:
+    """The logarithm of the exact delta, in floats."""
+    a, b = ((epsilon * ratio + sign / (2 * ratio)) / math.sqrt(2) for sign in (-1, 1))
+    if a < -20:
+        return 0.0
+    difference = float(erfcx(a) - erfcx(b))
+    return math.log(difference / 2) - a * a if difference > 0 else -math.inf
 
 
 def root_of_log_ratio(factor: Fraction, epsilon: Fraction, delta: Fraction) -> Fraction:
