@@ -20,6 +20,10 @@ $(READY): pyproject.toml constraints.txt .make/install.sh
 	@sh .make/install.sh $(VENV)
 	@touch $@
 
+$(VENV)/.spark: $(READY)
+	@sh .make/install.sh $(VENV) pyspark
+	@touch $@
+
 lab: $(READY)  ## open JupyterLab on the first notebook
 	@JUPYTER_CONFIG_PATH=$(CURDIR)/.make/jupyter $(BIN)/jupyter lab --LabApp.default_url=/lab/tree/$(FIRST) $(AS_ROOT) $(LAB_OPTIONS)
 
@@ -34,7 +38,7 @@ class: $(READY)  ## a class answers: the notebook with the question, the QR code
 PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
-	@$(MAKE) --no-print-directory -j 2 lint compiled
+	@$(MAKE) --no-print-directory -j 3 lint compiled $(VENV)/.spark
 	@$(PYTEST) $(PYTEST_OPTIONS) $(T)
 	@test -n "$(T)" || PYTHONPATH=.make $(BIN)/python -m pytest -p nbval_strict -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
 

@@ -1,7 +1,9 @@
 #!/bin/sh
-# Make a virtual environment with this checkout and all its extras in it: with uv, five times as fast, or else with pip.
+# Make a virtual environment with this checkout and all its extras but Spark in it, or add one package to it: with uv, five times as
+# fast, or else with pip.
 set -eu
 venv=$1
+package=${2:-}
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -21,10 +23,12 @@ newest_python() {
 python=$(newest_python)
 extras='.[lab,collect,scale,app,analysis,accounting,learning,test]'
 
+wanted() { if [ -n "$package" ]; then "$@" "$package"; else "$@" --editable "$extras"; fi; }
+
 if command -v uv >/dev/null 2>&1; then
-    say "Setting up $venv with uv ..."
+    [ -n "$package" ] || say "Setting up $venv with uv ..."
     uv venv --quiet --allow-existing --python "$python" "$venv"
-    VIRTUAL_ENV=$venv uv pip install --quiet --constraint constraints.txt --editable "$extras"
+    wanted env VIRTUAL_ENV="$venv" uv pip install --quiet --constraint constraints.txt
     exit
 fi
 if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
@@ -32,13 +36,15 @@ if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
     say "On Debian or Ubuntu install them with: apt-get install python3-venv. Or install uv, which needs neither."
     exit 1
 fi
-say "Setting up $venv; the first time takes a minute ..."
-"$python" -m venv "$venv"
+if [ -z "$package" ]; then
+    say "Setting up $venv; the first time takes a minute ..."
+    "$python" -m venv "$venv"
+fi
 pip() { "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check "$@"; }
 # uv does not read pip's settings: where these are needed to reach a registry, pip does it alone.
-if pip uv 2>/dev/null &&
-    VIRTUAL_ENV=$venv "$venv/bin/uv" pip install --quiet --constraint constraints.txt --editable "$extras" 2>/dev/null; then
+if { [ -x "$venv/bin/uv" ] || pip uv 2>/dev/null; } &&
+    wanted env VIRTUAL_ENV="$venv" "$venv/bin/uv" pip install --quiet --constraint constraints.txt 2>/dev/null; then
     exit
 fi
 say "... with pip, which takes another minute ..."
-pip --constraint constraints.txt --editable "$extras"
+wanted pip --constraint constraints.txt
