@@ -60,7 +60,7 @@ def test_solving_for_each_unknown_in_turn_returns_the_others_on_the_safe_side(se
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_power_inverts_itself_on_the_safe_side(seed):
     rng = np.random.default_rng(100 + seed)
     for _ in range(25):
