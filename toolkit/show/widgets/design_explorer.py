@@ -20,7 +20,7 @@ from toolkit.show.canvas import BLUE, GREY, INK, new_figure, percent
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
 from toolkit.show.widgets.kit.asking import QUESTION, Asked
 from toolkit.show.widgets.kit.still import icons, point, say
-from toolkit.show.widgets.kit.words import bound, chance, figure, fill, short, three_digits
+from toolkit.show.widgets.kit.words import bound, chance, figure, fill, in_points, short, three_digits
 
 Row: TypeAlias = dict[str, Any]
 
@@ -81,7 +81,7 @@ class DesignExplorer(Explorer):
     def truth(self) -> tuple[float, str]:
         column = self.table["prevalences"].index(self.prevalence)
         margin = 100 * self.row["margin"][column] / math.sqrt(self.n)
-        return margin, figure(margin, 1)
+        return margin, in_points(margin)
 
     def setting(self) -> str:
         return f"epsilon {self.epsilon:.4g}, {self.n:,} respondents, prevalence {self.prevalence:.4g}"
@@ -166,8 +166,8 @@ def reading(table: dict[str, Any], row: Row, prevalence: float, n: int) -> dict[
         "prior": figure(100 * prevalence, 0),
         "after_no": chance(100 * row["after_no"][column]),
         "after_yes": chance(100 * row["after_yes"][column]),
-        "margin": figure(100 * row["margin"][column] / math.sqrt(n), 1),
-        "direct": figure(100 * table["direct"][column] / math.sqrt(n), 1),
+        "margin": in_points(100 * row["margin"][column] / math.sqrt(n)),
+        "direct": in_points(100 * table["direct"][column] / math.sqrt(n)),
         "n": figure(n, 0),
         "needed": figure(three_digits(n * row["multiplier"][column]), 0),
         "multiplier": figure(row["multiplier"][column]),

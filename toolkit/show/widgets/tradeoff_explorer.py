@@ -25,7 +25,7 @@ from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, Whole, browser_code
 from toolkit.show.widgets.kit.asking import QUESTION, Asked
 from toolkit.show.widgets.kit.still import say
-from toolkit.show.widgets.kit.words import figure, fill, short, three_digits
+from toolkit.show.widgets.kit.words import figure, fill, in_points, short, three_digits
 from toolkit.show.widgets.stored.ways_table import DELTA, EPSILONS, GOALS, PREVALENCES, SIZES, WAYS, stored
 
 NAMES = {"direct": "directly", "central": "curator", "shuffled": "shuffled", "local": "locally"}
@@ -217,17 +217,12 @@ def tradeoff_row(epsilon: float, n: int, prevalence: float, margin: float) -> di
 def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
     """The sentences of one setting; the browser fills the same words with the same numbers."""
     values = {
-        **{way: _points(100 * row["margins"][way]) for way in WAYS},
+        **{way: in_points(100 * row["margins"][way]) for way in WAYS},
         **{f"{way}_n": figure(three_digits(row["needed"][way]), 0) for way in WAYS},
         "alone": figure(row["alone"]),
         "goal": figure(100 * row["goal"], 0),
     }
     return fill(words, values)
-
-
-def _points(margin: float) -> str:
-    """A margin in points; shares do not tell those above 100 apart."""
-    return "100 or more" if margin >= 100 else figure(margin, 1 if margin >= 1 else 2)
 
 
 def _still(table: dict[str, Any], row: dict[str, Any], said: dict[str, str]) -> Figure:

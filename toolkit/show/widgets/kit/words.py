@@ -87,6 +87,15 @@ def significant(value: float) -> str:
     return figure(three_digits(value) if value >= 100 else value, max(0, 2 - math.floor(math.log10(value))))
 
 
+def in_points(margin: float) -> str:
+    """A margin in points; shares do not tell those above 100 apart.
+
+    >>> in_points(8.41), in_points(0.2345), in_points(195.9)
+    ('8.4', '0.23', '100 or more')
+    """
+    return "100 or more" if margin >= 100 else figure(margin, 1 if margin >= 1 else 2)
+
+
 def fill(words: Mapping[str, str], values: Mapping[str, object]) -> dict[str, str]:
     """Every sentence with its numbers in place.
 

@@ -1,6 +1,6 @@
 // The design explorer: how private is each person, and how precise is the survey?
 import { set } from "./elements.js";
-import { bound, chance, choices, explorer, figure, fill, nearest, panel, said, slider, threeDigits } from "./kit.js";
+import { bound, chance, choices, explorer, figure, fill, inPoints, nearest, panel, said, slider, threeDigits } from "./kit.js";
 import { bars, chart, iconArray, intervals } from "./pictures.js";
 
 const TALLEST = 50; // points; wider margins say nothing, and would flatten the curve
@@ -26,8 +26,8 @@ export function reading(table, row, prevalence, n) {
     prior: figure(numbers.prior, 0),
     after_no: chance(numbers.afterNo),
     after_yes: chance(numbers.afterYes),
-    margin: figure(numbers.margin, 1),
-    direct: figure(numbers.direct, 1),
+    margin: inPoints(numbers.margin),
+    direct: inPoints(numbers.direct),
     n: figure(n, 0),
     needed: figure(threeDigits(n * row.multiplier[column]), 0),
     multiplier: figure(row.multiplier[column]),
@@ -124,5 +124,5 @@ function panels(model) {
 }
 
 const question = "Design explorer: how private is each person, and how precise is the survey?";
-const truth = { value: ({ numbers }) => numbers.margin, text: (margin) => figure(margin, 1) };
+const truth = { value: ({ numbers }) => numbers.margin, text: inPoints };
 export default explorer({ question, controls, panels, read, truth });

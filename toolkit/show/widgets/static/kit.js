@@ -53,6 +53,11 @@ export function significant(value) {
   return figure(value >= 100 ? threeDigits(value) : value, Math.max(0, 2 - Math.floor(Math.log10(value))));
 }
 
+/** A margin in points; shares do not tell those above 100 apart. */
+export function inPoints(margin) {
+  return margin >= 100 ? "100 or more" : figure(margin, margin >= 1 ? 1 : 2);
+}
+
 /** The sentences that Python worded, with their numbers in place. */
 export function fill(words, values) {
   const put = (text) => text.replace(/\{(\w+)\}/g, (_, key) => values[key]);

@@ -1,21 +1,16 @@
 // The tradeoff explorer: what does the same promise cost when each person keeps it, a shuffler, or a curator?
 import { set, svg, write } from "./elements.js";
-import { choices, epsilonSlider, explorer, figure, fill, last, nearest, panel, player, said, slider, threeDigits } from "./kit.js";
+import { choices, epsilonSlider, explorer, figure, fill, inPoints, last, nearest, panel, player, said, slider, threeDigits } from "./kit.js";
 import { chart, niceAbove, picture, scale } from "./pictures.js";
 
 const WAYS = ["direct", "central", "shuffled", "local"];
 const KINDS = { direct: "directly", central: "central", shuffled: "shuffled", local: "local" }; // classes that give colours
 
-/** A margin in points; shares do not tell those above 100 apart. */
-function points(margin) {
-  return margin >= 100 ? "100 or more" : figure(margin, margin >= 1 ? 1 : 2);
-}
-
 /** The sentences of one setting, with the words of Python. */
 export function reading(words, row) {
   const values = { alone: figure(row.alone), goal: figure(100 * row.goal, 0) };
   for (const way of WAYS) {
-    values[way] = points(100 * row.margins[way]);
+    values[way] = inPoints(100 * row.margins[way]);
     values[`${way}_n`] = figure(threeDigits(row.needed[way]), 0);
   }
   return fill(words, values);
