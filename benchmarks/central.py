@@ -170,18 +170,18 @@ def reading() -> None:
             lambda: np.histogram(ages, edges),
             2,
         ),
-        # 3 until missing values no longer showed in the time: fmax and fmin take a pass more than clip
+        # Above its limit (3.2, dropped 3.4) since the time hides how many are missing: a pass more than clip.
         (
             "mean: numpy.mean and clip",
             lambda: curator.mean("age", bounds=(18, 100), missing=50, epsilon=1),
             lambda: np.mean(np.clip(ages, 18, 100)),
-            3.6,
+            3,
         ),
         (
             "mean, dropped: numpy.mean and clip",
             lambda: curator.mean("age", bounds=(18, 100), missing="drop", epsilon=1),
             lambda: np.mean(np.clip(ages, 18, 100)),
-            3.6,
+            3,
         ),
     ]
     for name, ours, theirs, limit in works:
