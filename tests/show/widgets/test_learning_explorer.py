@@ -6,6 +6,7 @@ from toolkit.learning import PrivateLogisticRegression
 from toolkit.learning.classifiers import default_strength
 from toolkit.show.widgets.learning_explorer import NAMES, learning_row, learning_table, reading
 from toolkit.show.widgets.stored.learned import (
+    COLUMNS,
     EPSILONS,
     METHODS,
     PEOPLE,
@@ -13,6 +14,7 @@ from toolkit.show.widgets.stored.learned import (
     base,
     invented,
     most_strength,
+    own_strengths,
     plain,
     right,
     stored,
@@ -30,6 +32,9 @@ def test_what_is_stored_is_what_the_learners_do():
     found = stored()
     assert found["base"] == pytest.approx(base(), abs=0.011)
     assert found["plain"][0] == pytest.approx(plain(PEOPLE[0]), abs=0.05)
+    for way in (0, 1):
+        own = right(METHODS[way], PEOPLE[0], EPSILONS[3], own_strengths(EPSILONS[3])[way])
+        assert found["own"][way][0][3] == pytest.approx(own, abs=0.05)
     for way, people, strength, epsilon in ((0, 0, 4, 3), (1, 1, 2, 5)):
         cell = METHODS[way], PEOPLE[people], EPSILONS[epsilon], STRENGTHS[strength]
         assert found["right"][way][people][strength][epsilon] == pytest.approx(right(*cell), abs=0.05)
@@ -48,7 +53,7 @@ def test_what_is_said_of_c_is_what_the_learner_takes():
     rows, ill = invented(250)
     for epsilon in (0.1, 1.0, 4.0):
         row = learning_row(2000, epsilon, 0.3)
-        own = [default_strength(Pure(epsilon), 21, method, 0.25) for method in METHODS]
+        own = [default_strength(Pure(epsilon), COLUMNS + 1, method, 0.25) for method in METHODS]
         assert row["own"] == pytest.approx(own, rel=1e-5)
         model = PrivateLogisticRegression(epsilon, C=1000, classes=(False, True), bounds=(0, 1))
         assert pytest.approx(most_strength(epsilon), rel=1e-5) == model.fit(rows, ill).C_
@@ -60,7 +65,9 @@ def test_the_sentences_name_the_numbers():
     assert "{" not in " ".join(said.values())
     assert said["right"].startswith("500 invented people, ε\u00a0=\u00a00.5, C\u00a0=\u00a00.01.")
     assert f"{explorer.accuracies['objective']:.1f} are classified rightly with noise in" in said["right"]
-    assert "gets 0.25 for noise in the objective and 0.0048 for" in said["penalty"]
+    with_own = [f"{way[PEOPLE.index(500)][EPSILONS.index(0.5)]:.1f}" for way in stored()["own"]]
+    assert f"gets 0.25 for noise in the objective, with {with_own[0]} of 100 right" in said["penalty"]
+    assert f"0.0048 for noise on the weights, with {with_own[1]}:" in said["penalty"]
     assert said["penalty"].endswith("lowers a C above 1.1.")
 
 

@@ -22,6 +22,7 @@ from toolkit.show.widgets.stored.learned import (
     PEOPLE,
     STRENGTHS,
     most_strength,
+    own_strengths,
     plain,
     right,
     stored,
@@ -35,12 +36,12 @@ WORDS = {
     "where there is much of it.",
     "curve": "Along ε, with these people and this C: drawn through for noise in the objective, dashed for "
     "noise on the weights.",
-    "penalty": "Who leaves C out gets {own} for noise in the objective and {own_output} for noise on the "
-    "weights: known from ε and the number of columns, without a look at data. At this ε, noise in the "
-    "objective lowers a C above {most}.",
+    "penalty": "Each way wants a C of its own. Who leaves C out gets {own} for noise in the objective, with "
+    "{own_right} of 100 right, and {own_output} for noise on the weights, with {own_output_right}: known "
+    "from ε and the number of columns, without a look at data. At this ε, noise in the objective lowers a C "
+    "above {most}.",
 }
 NAMES = ("without privacy", "objective", "on the weights", "most frequent")
-COLUMNS = 20
 
 
 class LearningExplorer(Explorer):
@@ -124,6 +125,11 @@ def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]
         private = [curve[EPSILONS.index(epsilon)] for curve in curves]
     else:
         private = [short(right(method, people, epsilon, strength)) for method in METHODS]
+    if people in PEOPLE and epsilon in EPSILONS:
+        own = [way[near[0]][EPSILONS.index(epsilon)] for way in found["own"]]
+    else:
+        ways = zip(METHODS, own_strengths(epsilon), strict=True)
+        own = [short(right(method, people, epsilon, strength)) for method, strength in ways]
     without = found["plain"][near[0]] if people in PEOPLE else short(plain(people))
     return {
         "people": people,
@@ -132,7 +138,8 @@ def learning_row(people: int, epsilon: float, strength: float) -> dict[str, Any]
         "fits": FITS,
         "right": [without, *private, found["base"]],
         "curves": curves,
-        "own": [short(epsilon / 2), short(0.2 * epsilon / (COLUMNS + 1))],
+        "own": [short(strength) for strength in own_strengths(epsilon)],
+        "own_right": own,
         "most": short(most_strength(epsilon)),
     }
 
@@ -157,6 +164,8 @@ def reading(words: dict[str, str], row: dict[str, Any]) -> dict[str, str]:
             "fits": figure(row["fits"], 0),
             "own": f"{row['own'][0]:.4g}",
             "own_output": f"{row['own'][1]:.2g}",
+            "own_right": figure(row["own_right"][0], 1),
+            "own_output_right": figure(row["own_right"][1], 1),
             "most": f"{row['most']:.2g}",
         },
     )

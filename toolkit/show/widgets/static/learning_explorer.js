@@ -11,7 +11,8 @@ const digits = (value, count) => String(Number(value.toPrecision(count)));
 export function reading(words, row) {
   const values = { people: figure(row.people, 0), epsilon: digits(row.epsilon, 4), strength: digits(row.strength, 4), fits: figure(row.fits, 0) };
   KEYS.forEach((key, i) => (values[key] = figure(row.right[i], 1)));
-  Object.assign(values, { own: digits(row.own[0], 4), own_output: digits(row.own[1], 2), most: digits(row.most, 2) });
+  const [own_right, own_output_right] = row.own_right.map((share) => figure(share, 1));
+  Object.assign(values, { own: digits(row.own[0], 4), own_output: digits(row.own[1], 2), own_right, own_output_right, most: digits(row.most, 2) });
   return { numbers: row, sentences: fill(words, values) };
 }
 
@@ -34,7 +35,7 @@ function along(epsilons) {
   const x = { from: epsilons[0], to: last(epsilons), log: true, ticks: epsilons.map((at) => ({ at, text: String(at) })) };
   const y = { from: 40, to: 100, ticks: [50, 75, 100].map((at) => ({ at, text: `${at}` })) };
   const plot = chart({ x, y, unit: "right of 100, over ε", headroom: 18 });
-  const [output, objective, drop, point] = [plot.line("directly"), plot.line("curve"), plot.drop(), plot.dot("point")];
+  const [output, objective, drop, point] = [plot.line("other"), plot.line("curve"), plot.drop(), plot.dot("point")];
   return {
     element: plot.element,
     draw({ numbers, sentences }) {
@@ -82,7 +83,7 @@ function controls() {
 function panels(model) {
   const shares = bars({
     names: NAMES,
-    kinds: ["prior", "yes", "yes", "prior"],
+    kinds: ["prior", "yes", "no", "prior"],
     values: ({ right }) => right,
     text: (value) => figure(value, 1),
     label: (sentences) => sentences.right,

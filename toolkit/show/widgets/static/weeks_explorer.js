@@ -42,7 +42,7 @@ function fourBars() {
   });
 }
 
-/** The standard deviation after every week: of fresh noise dashed, of the best tree drawn through. */
+/** The standard deviation after every week: of fresh noise dotted, of the best tree drawn through. */
 function everyWeek() {
   const plot = chart({ x: { from: 0, to: 1, ticks: [] }, y: { from: 0, to: 1, ticks: [] }, unit: "standard deviation", headroom: 18 });
   const [fresh, tree] = [plot.line("directly"), plot.line("curve")];

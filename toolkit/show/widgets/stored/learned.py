@@ -18,19 +18,20 @@ PEOPLE = (250, 500, 1000, 2000, 5000, 10_000, 20_000)
 EPSILONS = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0)
 STRENGTHS = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0)
 METHODS = ("objective", "output")
+COLUMNS = 20
 FITS = 10
 FILE = STATIC / "learned.json"
 
 _SEED, _TESTED = 2011, 10_000
-_SHARES = np.linspace(0.1, 0.5, 20)
-_WEIGHTS = np.random.default_rng(_SEED).permutation(np.linspace(-3, 3, 20))
+_SHARES = np.linspace(0.1, 0.5, COLUMNS)
+_WEIGHTS = np.random.default_rng(_SEED).permutation(np.linspace(-3, 3, COLUMNS))
 
 
 @lru_cache(maxsize=16)
 def invented(n: int, group: int = 0) -> tuple[Array, Mask]:
     """The answers of n people, and who of them is ill."""
     rng = np.random.default_rng([_SEED, n, group])
-    rows = (rng.random((n, 20)) < _SHARES).astype(float)
+    rows = (rng.random((n, COLUMNS)) < _SHARES).astype(float)
     return rows, rng.random(n) < 1 / (1 + np.exp(-(rows - _SHARES) @ _WEIGHTS))
 
 
@@ -72,7 +73,9 @@ def base() -> float:
 
 @lru_cache(maxsize=1)
 def stored() -> dict[str, Any]:
-    """The grid as it was computed last: `plain[people]`, `right[method][people][strength][epsilon]`."""
+    """The grid as it was computed last: `plain[people]`, `own[method][people][epsilon]` with the C that a
+    method takes by itself, `right[method][people][strength][epsilon]`.
+    """
     found: dict[str, Any] = json.loads(FILE.read_text(encoding="utf-8"))
     return found
 
@@ -83,7 +86,17 @@ def compute() -> dict[str, Any]:
         [[[round(right(method, n, e, c), 2) for e in EPSILONS] for c in STRENGTHS] for n in PEOPLE]
         for method in METHODS
     ]
-    return {"base": round(base(), 2), "plain": [round(plain(n), 2) for n in PEOPLE], "right": grid}
+    own = [
+        [[round(right(method, n, e, own_strengths(e)[way]), 2) for e in EPSILONS] for n in PEOPLE]
+        for way, method in enumerate(METHODS)
+    ]
+    without = [round(plain(n), 2) for n in PEOPLE]
+    return {"base": round(base(), 2), "plain": without, "own": own, "right": grid}
+
+
+def own_strengths(epsilon: float) -> tuple[float, float]:
+    """The C of each method where none is said, for twenty columns and the intercept."""
+    return epsilon / 2, 0.2 * epsilon / (COLUMNS + 1)
 
 
 def most_strength(epsilon: float) -> float:
