@@ -37,22 +37,23 @@ def float_gaussian(mean, rng):
 
 
 def clipped_noise(count, rng):
-    return count + float(np.clip(laplace(1, rng), -6, 6))
+    return count + min(max(laplace(1, rng), -6), 6)
 
 
 def no_factor_two(scores, rng):
-    weights = np.exp(scores - scores.max())
-    return int(np.searchsorted(np.cumsum(weights), rng.random() * weights.sum()))
+    totals = np.exp(scores).cumsum()
+    return int(totals.searchsorted(rng.random() * totals[-1]))
 
 
 def telling_maximum(scores, rng):
-    noisy = scores + laplace(2, rng, len(scores))
-    return int(np.argmax(noisy)), float(noisy.max())
+    noisy = (scores + laplace(2, rng, len(scores))).tolist()
+    best = max(noisy)
+    return noisy.index(best), best
 
 
 def sparse_vector_with_half_the_noise(answers, rng):
-    above = answers + laplace(2, rng, len(answers)) >= 1 + laplace(2, rng)
-    return int(np.argmax(above)) if above.any() else None
+    above = (answers + laplace(2, rng, len(answers)) >= 1 + laplace(2, rng)).tolist()
+    return above.index(True) if True in above else None
 
 
 def k_ary_off_by_two_hundredths(answer, rng):
@@ -61,7 +62,7 @@ def k_ary_off_by_two_hundredths(answer, rng):
 
 
 def subsample(column, rng):
-    return float((column * (rng.random(len(column)) < 0.5)).sum() + laplace(1, rng))
+    return float(column @ (rng.random(len(column)) < 0.5)) + laplace(1, rng)
 
 
 def few_seeds(count, rng):
@@ -92,7 +93,7 @@ def truncated_geometric(count, rng):
 
 
 def mean_of_so_many(column, rng):
-    return round(float(column.mean()) * 64) / 64 + laplace(1 / len(column), rng)
+    return round(float(column.sum()) / len(column) * 64) / 64 + laplace(1 / len(column), rng)
 
 
 def gaussian_without_delta(count, rng):

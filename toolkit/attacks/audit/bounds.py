@@ -102,6 +102,8 @@ def _log_product(seen: int, n: int, other: int, m: int, p: Array, q: Array) -> A
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         exact = np.log(betainc(seen, n - seen + 1, p)) + np.log(betainc(m - other, other + 1, 1 - q))
+        if np.isfinite(exact).all():
+            return np.asarray(exact)
         beyond = -n * _divergence(seen / n, p) - m * _divergence(other / m, q)
     return np.asarray(np.where(np.isfinite(exact), exact, beyond - _MARKED))
 

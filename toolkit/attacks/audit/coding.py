@@ -30,7 +30,7 @@ WIDEST = 512
 _LARGEST = NAN / 4  # larger numbers are cut; infinity stands at twice that
 _OTHER = -1.0  # the code of every label that the search saw less than twice
 _ABSENT = "absent"
-_REPEATED = (str, bytes, bool, int, type(None))  # kinds of outputs that are the same again and again
+_REPEATED = frozenset({str, bytes, bool, int, type(None)})  # kinds that are the same again and again
 _NUMBERS = (bool, int, float, Fraction, Decimal, np.number, np.bool_)
 _LEAVES = (str, bytes, type(None), *_NUMBERS)
 _IN_TEXT = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
@@ -94,7 +94,8 @@ class Coding:
         body = self._at_once(outputs)
         if body is None:
             keys = [_key(output) for output in outputs]
-            known = {key: self._row(key[1]) for key in set(keys) if key is not None}
+            some = {key: output for key, output in zip(keys, outputs, strict=True) if key is not None}
+            known = {key: self._row(output) for key, output in some.items()}
             rows = [
                 self._row(output) if key is None else known[key]
                 for key, output in zip(keys, outputs, strict=True)
@@ -230,15 +231,25 @@ def _codes(counts: Counter[Hashable]) -> dict[Hashable, float]:
     return {found: float(code) for code, found in enumerate([*kept, _ABSENT])}
 
 
-def _key(output: Any) -> tuple[type, Any] | None:
-    return (type(output), output) if type(output) in _REPEATED else None
+def _key(output: Any) -> Hashable:
+    """The same for outputs of which all leaves are, in kind and value: of simple kinds, and of mappings, lists
+    and tuples of them; None for others, which seldom come again. 1, True and 1.0 are equal, so kinds count.
+    """
+    kind = type(output)
+    if kind in _REPEATED:
+        return kind, output
+    parts = (*output, *output.values()) if kind is dict else tuple(output) if kind in (list, tuple) else None
+    if parts is None or not _REPEATED.issuperset(kinds := tuple(map(type, parts))):
+        return None
+    return kind, kinds, parts
 
 
 def _tally(outputs: Sequence[Any]) -> Iterator[tuple[Any, int]]:
-    """Every output, and how often; those of simple kinds once."""
-    keys = Counter(_key(output) for output in outputs)
-    yield from ((key[1], times) for key, times in keys.items() if key is not None)
-    yield from ((output, 1) for output in outputs if _key(output) is None)
+    """Every output, and how often; those that come again once."""
+    keys = [_key(output) for output in outputs]
+    some = {key: output for key, output in zip(keys, outputs, strict=True) if key is not None}
+    yield from ((some[key], times) for key, times in Counter(keys).items() if key is not None)
+    yield from ((output, 1) for key, output in zip(keys, outputs, strict=True) if key is None)
 
 
 def _shape(outputs: Sequence[Any]) -> tuple[int, ...] | None:
