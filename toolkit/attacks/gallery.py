@@ -6,6 +6,7 @@ without the fault. All noise but that of `float_laplace` lies on a grid of 1/64,
 fault can be seen.
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -47,13 +48,19 @@ class Exhibit:
 
 def laplace(scale: float, size: int, rng: Generator) -> Array:
     """Laplace noise on the grid: the difference of two geometric numbers."""
-    drawn = rng.geometric(-np.expm1(-1 / (scale * _GRID)), size=(2, size))
+    drawn = rng.geometric(-math.expm1(-1 / (scale * _GRID)), size=(2, size))
     return np.asarray((drawn[0] - drawn[1]) / _GRID)
+
+
+def _one(scale: float, rng: Generator) -> float:
+    """The same as `laplace(scale, 1, rng)[0]`, without an array: audits draw it a million times."""
+    chance = -math.expm1(-1 / (scale * _GRID))
+    return (int(rng.geometric(chance)) - int(rng.geometric(chance))) / _GRID
 
 
 def count(value: float, rng: Generator, scale: float) -> float:
     """A count that one person moves by 1."""
-    return float(value + laplace(scale, 1, rng)[0])
+    return float(value + _one(scale, rng))
 
 
 def histogram(column: npt.NDArray[np.intp], rng: Generator, scale: float) -> Array:
@@ -78,22 +85,20 @@ def coarse_count(value: float, rng: Generator, *, noisy: bool) -> float:
 
 def whole_count(value: float, rng: Generator, *, together: bool) -> float:
     """A weighted count made whole, for it looks nicer: either the sum is rounded, or the noise alone."""
-    noise = laplace(1 / EPSILON, 1, rng)[0]
+    noise = _one(1 / EPSILON, rng)
     return float(round(value + noise) if together else value + round(noise))
 
 
 def mean(salaries: Array, rng: Generator, *, clamps: bool) -> float:
     """The mean of salaries "from 0 to 100", with noise for that range."""
     values = np.clip(salaries, 0, 100) if clamps else salaries
-    return float(
-        round(values.mean() * _GRID) / _GRID + laplace((100 / len(values) + 1 / _GRID) / EPSILON, 1, rng)[0]
-    )
+    return float(round(values.mean() * _GRID) / _GRID + _one((100 / len(values) + 1 / _GRID) / EPSILON, rng))
 
 
 def total(answers: Array, rng: Generator, *, fills: bool) -> float:
     """The sum of answers from 0 to 1, one of which may be missing."""
     values = np.nan_to_num(answers) if fills else answers
-    return float(np.clip(values, 0, 1).sum() + laplace(1 / EPSILON, 1, rng)[0])
+    return float(np.clip(values, 0, 1).sum() + _one(1 / EPSILON, rng))
 
 
 def median(ages: Array, rng: Generator, *, local: bool) -> float:
@@ -102,7 +107,7 @@ def median(ages: Array, rng: Generator, *, local: bool) -> float:
     """
     ordered, middle = np.sort(ages), len(ages) // 2
     reach = max(np.diff(ordered)[middle - 1 : middle + 1]) if local else 100.0
-    return float(ordered[middle] + (laplace(reach / EPSILON, 1, rng)[0] if reach else 0.0))
+    return float(ordered[middle] + (_one(reach / EPSILON, rng) if reach else 0.0))
 
 
 def float_laplace(value: float, rng: Generator) -> float:
@@ -147,7 +152,7 @@ def sparse_vector(
     """Which answers are above 1, until `limit` were: algorithm 1 of Lyu, Su and Li (2017), with its noise
     unless changed.
     """
-    threshold = 1 + laplace(bar / EPSILON, 1, rng)[0]
+    threshold = 1 + _one(bar / EPSILON, rng)
     above = answers + (laplace(query / EPSILON, len(answers), rng) if query else 0) >= threshold
     return np.where(np.cumsum(above) - above < limit, above.astype(int), -1)
 
@@ -160,10 +165,10 @@ def telling_vector(answers: Array, rng: Generator, *, fresh: bool) -> Any:
     budget.
     """
     noisy = answers + laplace(8 if fresh else 2, len(answers), rng)
-    above = np.flatnonzero(noisy >= laplace(4 if fresh else 2, 1, rng)[0])
+    above = np.flatnonzero(noisy >= _one(4 if fresh else 2, rng))
     told = np.full(len(answers), -1000.0)
     if len(above):
-        told[above[0]] = answers[above[0]] + laplace(2, 1, rng)[0] if fresh else noisy[above[0]]
+        told[above[0]] = answers[above[0]] + _one(2, rng) if fresh else noisy[above[0]]
         told[above[0] + 1 :] = -2000
     return told
 
