@@ -1,9 +1,14 @@
+import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import pytest
 
 from toolkit import crosswise, k_ary, mangat, triangular, unrelated, warner
+from toolkit.local import numeric, oracles
+from toolkit.local.likert import likert
 from toolkit.local.wording import times_in
 
 
@@ -16,13 +21,46 @@ def test_two_coins_in_plain_words() -> None:
     )
 
 
+MAKERS: dict[str, Callable[[float], Any]] = {
+    "warner": lambda epsilon: warner(epsilon=epsilon),
+    "crosswise": lambda epsilon: crosswise(epsilon=epsilon),
+    "k-ary, two": lambda epsilon: k_ary(2, epsilon=epsilon),
+    "k-ary, nine": lambda epsilon: k_ary(9, epsilon=epsilon),
+    "likert": lambda epsilon: likert(5, epsilon).distribution,
+    "subset": lambda epsilon: oracles.subset(12, epsilon),
+    "unary": lambda epsilon: oracles.unary(6, epsilon),
+    "optimized unary": lambda epsilon: oracles.optimized_unary(6, epsilon),
+    "local hash": lambda epsilon: oracles.local_hash(50, epsilon),
+    "tick boxes": lambda epsilon: oracles.tick_boxes(4, epsilon, most=2),
+    "one bit": lambda epsilon: numeric.one_bit((0, 1), epsilon),
+    "piecewise": lambda epsilon: numeric.piecewise((0, 1), epsilon),
+    "hybrid": lambda epsilon: numeric.hybrid((0, 1), epsilon),
+    "local Laplace": lambda epsilon: numeric.local_laplace((0, 1), epsilon),
+    "square wave": lambda epsilon: numeric.square_wave((0, 1), epsilon),
+}
+FACTOR = re.compile(r"(?:at most|up to) ([\d.,]+) times as likely")
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_a_design_asked_for_by_its_epsilon_never_has_a_larger_one_nor_tells_a_smaller_factor(
+    name: str,
+) -> None:
+    """Thirty sizes a design. That its epsilon is that of its integers is held by the contracts."""
+    for sixth in range(1, 31):
+        design = MAKERS[name](sixth / 6)
+        assert design.epsilon <= sixth / 6
+        said = FACTOR.search(design.describe())
+        assert said is not None
+        assert (1 - 1e-12) * math.exp(design.epsilon) <= float(said[1].replace(",", ""))
+
+
 @pytest.mark.slow
 def test_factor_and_epsilon_are_rounded_up_for_every_epsilon() -> None:
     """500 designs: rounded to nearest, 246 of them were told a factor below the ratio of their own matrix."""
     for hundredth in range(1, 501):
         design = warner(epsilon=hundredth / 100)
         ratio = Fraction(int(design.weights.max()), int(design.weights.min()))
-        said = re.search(r"(?:at most|up to) ([\d.,]+) times as likely", design.describe())
+        said = FACTOR.search(design.describe())
         epsilon = re.search(r"Epsilon is at most ([\d.]+)\.$", design.describe())
         assert said is not None
         assert epsilon is not None

@@ -161,21 +161,38 @@ def test_secrecy_is_claimed_up_to_the_usual_epsilon_and_the_check_is_asked_only_
 @pytest.mark.slow
 @pytest.mark.parametrize("language", languages())
 def test_every_factor_and_every_share_of_right_guesses_is_at_least_the_truth(language: str) -> None:
-    """Read back from the finished sentence, by the gaps of its pattern."""
-    voice = Voice(phrases(language))
+    """Read back from the finished sentence."""
     for hundredth in range(1, 921, 3):
         design = warner(epsilon=hundredth / 100)
         ratio = int(design.weights.max()) / int(design.weights.min())
-        pattern = re.escape(phrases(language)["bound" if design.epsilon <= 3 else "bound_weak"])
-        for gap, group in (("factor", r"([\d.,\u202f]+?)"), ("guess", r"(.+?)")):
-            pattern = pattern.replace(re.escape(f"{{{gap}}}"), group, 1)
-        found = re.fullmatch(pattern, odds(asked(design, language), language)[-1])
-        assert found is not None
-        digits = found[1].replace(voice.phrases["thousands"], "").replace(voice.phrases["decimal"], ".")
-        assert ratio * (1 - 1e-11) <= float(digits) <= ratio * 1.01
-        said = re.findall(r"\d[\d.,\u202f]*\d|\d", found[2])
-        count, of = sorted(int(re.sub(r"\D", "", number)) for number in said)
-        assert 0 <= count / of - ratio / (1 + ratio) * (1 - 1e-11) <= 1 / of
+        holds_the_truth(odds(asked(design, language), language)[-1], language, design.epsilon, ratio)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_every_design_tells_no_smaller_factor_and_no_smaller_share_than_the_truth(language: str) -> None:
+    """Its epsilon is that of its integers, as the contracts hold."""
+    bounded = [design for design in DESIGNS.values() if math.isfinite(design.epsilon)]
+    assert len(bounded) > 15
+    for design in bounded:
+        said = odds(asked(design, language), language)
+        holds_the_truth(said[-1], language, design.epsilon, math.exp(design.epsilon))
+
+
+def holds_the_truth(said: str, language: str, epsilon: float, ratio: float) -> None:
+    """A sentence tells, in the gaps of its pattern, a factor and a share of right guesses: neither below the
+    truth.
+    """
+    voice = Voice(phrases(language))
+    pattern = re.escape(phrases(language)["bound" if epsilon <= 3 else "bound_weak"])
+    for gap, group in (("factor", r"([\d.,\u202f]+?)"), ("guess", r"(.+?)")):
+        pattern = pattern.replace(re.escape(f"{{{gap}}}"), group, 1)
+    found = re.fullmatch(pattern, said)
+    assert found is not None
+    digits = found[1].replace(voice.phrases["thousands"], "").replace(voice.phrases["decimal"], ".")
+    assert ratio * (1 - 1e-11) <= float(digits) <= ratio * 1.01
+    numbers = re.findall(r"\d[\d.,\u202f]*\d|\d", found[2])
+    count, of = sorted(int(re.sub(r"\D", "", number)) for number in numbers)
+    assert 0 <= count / of - ratio / (1 + ratio) * (1 - 1e-11) <= 1 / of
 
 
 @pytest.mark.parametrize("language", languages())
