@@ -100,8 +100,10 @@ def test_every_report_that_rules_out_an_answer_is_told_or_all_are_told_at_once()
         "If we receive “b”, your answer can only be “a” or “b”.",
         "If we receive “c”, your answer can only be “b” or “c”.",
     ]
-    large = Design(np.eye(6, dtype=int), 1, tuple("abcdef"))
-    assert sentences(large, ENGLISH, str)[-1] == ENGLISH.say("proves_some")
+    four = sentences(Design(np.eye(4, dtype=int), 1, tuple("abcd")), ENGLISH, str)
+    assert sum("can only be" in sentence for sentence in four) == 4
+    five = Design(np.eye(5, dtype=int), 1, tuple("abcde"))
+    assert sentences(five, ENGLISH, str)[-1] == ENGLISH.say("proves_some")
 
 
 def test_still_is_said_only_where_it_fits() -> None:
