@@ -1,5 +1,5 @@
 // A running collection: how many have answered, and what do they say so far? Asks the kernel again while it is on the screen.
-import { html, set, svg } from "./elements.js";
+import { html, set, svg, write } from "./elements.js";
 import { explorer, figure, panel, said } from "./kit.js";
 import { picture, scale } from "./pictures.js";
 
@@ -91,7 +91,9 @@ function estimates() {
   };
 }
 
-const FRAME = { left: 34, right: 336, top: 16, bottom: 108 };
+const FRAME = { left: 34, right: 336, top: 22, bottom: 114 };
+const TITLE = "estimate in %, with its 95 % interval, by reports";
+const RINGED = "estimate in %, its 95 % interval; ring: off the scale";
 
 /** The estimate and its interval as they were shown, step by step, from 0 to 100 %; the latest steps that find room. */
 function growth() {
@@ -99,13 +101,15 @@ function growth() {
   const word = (x, y, anchor, text) => svg("text", { x, y, "text-anchor": anchor, class: "tick" }, text);
   const axis = svg("path", { d: `M${FRAME.left},${FRAME.top} V${FRAME.bottom} H${FRAME.right}`, class: "axis" });
   const ticks = [0, 50, 100].map((at) => word(FRAME.left - 5, up(at) + 4, "end", `${at}`));
-  const title = word(FRAME.left + 6, 11, "start", "estimate in %, with its 95 % interval, by reports");
+  const title = word(FRAME.left + 6, 11, "start", TITLE);
   const steps = svg("g", {});
-  const element = picture(126, axis, title, ...ticks, steps);
+  const element = picture(132, axis, title, ...ticks, steps);
   element.classList.add("growth");
-  function step([count, low, middle, high], place, { length }) {
+  const off = ([, , middle]) => middle < 0 || middle > 100;
+  function step(one, place, { length }) {
+    const [count, low, middle, high] = one;
     const x = FRAME.left + ((place + 0.5) * (FRAME.right - FRAME.left)) / length;
-    const beyond = middle < 0 || middle > 100 ? "beyond" : "";
+    const beyond = off(one) ? "beyond" : "";
     const bar = svg("rect", { x: x - 5, width: 10, y: up(high), height: Math.max(up(low) - up(high), 1), class: "yes pale" });
     const dot = svg("circle", { cx: x, cy: up(middle), r: 4, class: "outcome", "data-beyond": beyond });
     return [bar, dot, word(x, FRAME.bottom + 14, "middle", `${count}`)];
@@ -115,7 +119,9 @@ function growth() {
     draw({ numbers: { grown = [] } }) {
       element.style.display = grown.length ? "" : "none";
       if (!grown.length) return;
-      steps.replaceChildren(...grown.slice(-12).flatMap(step));
+      const shown = grown.slice(-12);
+      steps.replaceChildren(...shown.flatMap(step));
+      write(title, shown.some(off) ? RINGED : TITLE);
       const [count, low, middle, high] = grown[grown.length - 1].map((value) => figure(Math.max(value, 0), 0));
       set(element, { "aria-label": `After ${count} reports: ${middle} %, between ${low} and ${high} %` });
     },
