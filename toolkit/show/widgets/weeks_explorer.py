@@ -25,8 +25,8 @@ WORDS = {
     "with fresh noise for every week, {binary} with a binary tree, {tree} with the best tree.",
     "root": "With Gaussian noise and the square root of the matrix of totals it is {root}; ε then holds but "
     "for a chance of one in a million.",
-    "weeks": "Of fresh noise and of the best tree: the standard deviation after every week. The tree adds up "
-    "at most {nodes} noisy numbers, fresh noise {weeks}.",
+    "weeks": "The standard deviation after every week: dashed of fresh noise, drawn through of the best "
+    "tree. The tree adds up at most {nodes} noisy numbers, fresh noise {weeks}.",
     "level": "The promise is about one record in one week. All records of somebody who is counted in every "
     "week have at most ε\u00a0=\u00a0{group} together.",
 }

@@ -42,10 +42,10 @@ function fourBars() {
   });
 }
 
-/** The standard deviation after every week: of fresh noise dotted, of the best tree drawn through. */
+/** The standard deviation after every week: of fresh noise dashed, of the best tree drawn through. */
 function everyWeek() {
   const plot = chart({ x: { from: 0, to: 1, ticks: [] }, y: { from: 0, to: 1, ticks: [] }, unit: "standard deviation", headroom: 18 });
-  const [fresh, tree] = [plot.line("directly"), plot.line("curve")];
+  const [fresh, tree] = [plot.line("other"), plot.line("curve")];
   const text = (x, y, anchor) => plot.element.appendChild(svg("text", { x, y, "text-anchor": anchor, class: "tick" }));
   const [most, first, last] = [text(29, plot.up(1) + 4, "end"), text(34, plot.up(0) + 14, "start"), text(334, plot.up(0) + 14, "end")];
   return {
