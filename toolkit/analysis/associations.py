@@ -10,7 +10,6 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
-from scipy.special import stdtr
 
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.equal_shares import TableTest, chi_squared
@@ -22,6 +21,7 @@ from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.posterior import simplex_draws
+from toolkit.core.inference.special import stdtr
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import checked_counts
 

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc, xlogy
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.inference.special import chdtrc, fdtrc, xlogy
 from toolkit.local.design import Design
 from toolkit.local.matrix.likelihood import likeliest
 

@@ -12,12 +12,12 @@ from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr
 
 from toolkit.attacks.audit.running import protocol
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.special import ndtr
 from toolkit.core.progress import chunks
 from toolkit.core.randomness import Rng, check_rng
 

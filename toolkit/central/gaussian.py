@@ -9,7 +9,6 @@ from functools import cached_property, lru_cache
 from typing import Literal
 
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from toolkit.central.additive import Additive
 from toolkit.central.noise.calibration import grid_bits, is_private, least_ratio, root_of_log_ratio
@@ -28,6 +27,7 @@ from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, positive, refuse
 from toolkit.core.checks import level as check_level
+from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.core.sampling.enclosure import floor_log2

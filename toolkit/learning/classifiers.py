@@ -4,11 +4,11 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.special import expit
 from sklearn.base import ClassifierMixin
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
+from toolkit.core.inference.special import expit
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng
 from toolkit.learning.fitting.descent import NoisyDescent

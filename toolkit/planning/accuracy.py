@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtr, ndtri
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.conditions import Field

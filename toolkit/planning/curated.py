@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx, ndtr, ndtri
 
 from toolkit.core.arrays import Array
+from toolkit.core.inference.special import erfcx, ndtr, ndtri
 from toolkit.planning.accuracy import Accuracy
 from toolkit.planning.conditions import Field
 

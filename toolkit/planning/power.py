@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, rel_entr
+
+from toolkit.core.inference.special import betainc, rel_entr
 
 MOST_COUNTED = 10**6
 """Up to so many people power is counted; beyond it takes seconds, and the normal formula stands in."""

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from scipy.special import ndtri
-
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.checks import level as checked_level
 from toolkit.core.extras import extra
+from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.planning import Field, PeopleNeeded, plan, plan_survey
 from toolkit.planning.conditions import checked_field

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.significance import Significance
+from toolkit.core.inference.special import chdtrc, fdtrc
 from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import expit, ndtr
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice
+from toolkit.core.inference.special import expit, ndtr
 
 _FARTHEST = 700.0  # e**700 is still a float
 

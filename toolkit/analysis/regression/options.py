@@ -7,12 +7,12 @@ the base; the report y has the probability sum_t p_t P[t, y].
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import softmax
 
 from toolkit.analysis.regression.reading.channel import Channel
 from toolkit.analysis.regression.reading.people import People
 from toolkit.analysis.regression.scoring import Point
 from toolkit.core.arrays import Array
+from toolkit.core.inference.special import softmax
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from toolkit.analysis.twogroup.groups import (
     Groups,
@@ -19,6 +18,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, cut
+from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.loss import Pure
 
 

@@ -4,11 +4,11 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc
 
 from toolkit.analysis.twogroup.groups import Tested, read_groups
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.inference.special import chdtrc
 from toolkit.local.questions import crosswise
 
 

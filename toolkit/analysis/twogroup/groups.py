@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, xlogy
 
 from toolkit.core.arrays import Array, Labels
 from toolkit.core.checks import probability, refuse
+from toolkit.core.inference.special import chdtrc, xlogy
 from toolkit.local.matrix.encoding import checked_counts, encode
 
 

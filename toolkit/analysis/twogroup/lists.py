@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from toolkit.analysis.regression.reading.columns import floats
 from toolkit.analysis.twogroup.groups import Tested
@@ -15,6 +14,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
+from toolkit.core.inference.special import ndtr
 
 
 @dataclass(frozen=True, eq=False)

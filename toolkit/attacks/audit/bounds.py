@@ -12,9 +12,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy.special import betainc, betaincinv, kl_div
 
 from toolkit.core.arrays import Array
+from toolkit.core.inference.special import betainc, betaincinv, kl_div
 from toolkit.core.loss import Approx, Loss, Pure
 
 _LEAST = 1e-100

@@ -10,10 +10,10 @@ from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from scipy.special import gammaincc
 
 from toolkit.attacks.audit.neighbors import Pair
 from toolkit.attacks.audit.running import Law, law_of, protocol
+from toolkit.core.inference.special import gammaincc
 from toolkit.core.randomness import Rng
 from toolkit.core.rounding import log_up
 

@@ -30,7 +30,7 @@ from decimal import Context, Decimal
 from fractions import Fraction
 from functools import lru_cache
 
-from scipy.special import erfcx
+from toolkit.core.inference.special import erfcx
 
 _DIGITS = Context(prec=60)
 _ONE = Decimal(1)

@@ -10,10 +10,10 @@ from typing import ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betainc, gammainccinv, gammaincinv, ndtr, ndtri, xlogy
 
 from toolkit.core.arrays import Array
 from toolkit.core.inference.intervals import Interval
+from toolkit.core.inference.special import betainc, gammainccinv, gammaincinv, ndtr, ndtri, xlogy
 
 
 class NoiseLaw(Protocol):

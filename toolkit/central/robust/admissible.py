@@ -31,11 +31,11 @@ from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import chdtri, ndtri
 
 from toolkit.central.noise.grid import NO_END
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.inference.special import chdtri, ndtri
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.sampling.enclosure import Enclosure, exp_of
 from toolkit.core.sampling.rounded import normal_tail

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr
 
 from toolkit.central.robust.estimators import Estimator
 from toolkit.central.robust.influence import influence, location, sample
 from toolkit.core.checks import Number, positive, probability, refuse, whole
+from toolkit.core.inference.special import ndtr
 from toolkit.core.loss import AsymptoticPromise
 
 

@@ -12,11 +12,11 @@ from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import expit
 
 from toolkit.central.steps import written
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive
+from toolkit.core.inference.special import expit
 
 
 class Estimator(Protocol):

@@ -17,11 +17,11 @@ import numpy as np
 import numpy.typing as npt
 from scipy.integrate import quad
 from scipy.optimize import brentq
-from scipy.special import gamma
 
 from toolkit.central.robust.estimators import Estimator, Mean, Median
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, positive, refuse
+from toolkit.core.inference.special import gamma
 
 POPULATIONS = ("normal", "t3", "contaminated")
 _FAR = 60.0

@@ -4,9 +4,9 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import betainc, gammaincc, gammaln
 
 from toolkit.central.noise.laws import GeometricLaw
+from toolkit.core.inference.special import betainc, gammaincc, gammaln
 
 _MOST_TERMS = 20_000
 

@@ -11,10 +11,10 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from toolkit.central.noise.laws import GeometricLaw, NoiseLaw
 from toolkit.core.arrays import Array
+from toolkit.core.inference.special import ndtr, ndtri
 
 _SPREAD = Decimal("1e-4")
 

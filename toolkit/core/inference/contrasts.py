@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.composition import parallel
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, Student, Tails, cut
+from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.loss import Loss
 
 INDEPENDENT_GROUPS = "independent groups: the errors of both are added, which holds if nobody is in both"

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.posterior import Through, shortest_on_grid
+from toolkit.core.inference.special import bdtr, bdtrc, betaincinv, ndtr, ndtri, stdtr, stdtrit
 
 Tails = tuple[Any, Any, Any]
 """A statistic, and the p-values against "the truth is below the null" and "the truth is above it"."""

@@ -8,10 +8,10 @@ same reports always give the same interval.
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import xlogy
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.inference.special import xlogy
 
 OPTIONS_LIMIT = 16
 """Beyond this many options drawing takes longer than anybody waits, and the prior outweighs the reports."""

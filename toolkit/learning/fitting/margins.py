@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy.special import expit
 
 from toolkit.core.arrays import Array
+from toolkit.core.inference.special import expit
 
 
 class MarginLoss(Protocol):

@@ -3,11 +3,11 @@ likelihood ratio.
 """
 
 import numpy as np
-from scipy.special import chdtrc, xlogy
 
 from toolkit.core.arrays import Array
 from toolkit.core.inference.fit import Fit, edge_fit
 from toolkit.core.inference.intervals import Shares
+from toolkit.core.inference.special import chdtrc, xlogy
 from toolkit.local.matrix.likelihood import maximum_likelihood
 from toolkit.local.matrix.moments import Forced
 

@@ -9,18 +9,23 @@ probabilities by Loader's method.
 import math
 
 import numpy as np
-from scipy.special import betainc, gammaln, xlog1py, xlogy
 
 from toolkit.core.arrays import Array
+from toolkit.core.inference.special import betainc, xlog1py, xlogy
 
 UNSURE = 1e-10
 """A bound on the relative error of each term of a hinge, a hundred times what was seen."""
 
 _EXACT_UP_TO = 15
 _HALF_LOG_2PI = math.log(2 * math.pi) / 2
-_SMALL = np.arange(1, _EXACT_UP_TO + 1)
-_STIRLING = np.concatenate(
-    [[0.0], gammaln(_SMALL + 1.0) - (xlogy(_SMALL + 0.5, _SMALL) - _SMALL + _HALF_LOG_2PI)]
+_STIRLING = np.array(
+    [
+        0.0,
+        *(
+            math.lgamma(k + 1) - ((k + 0.5) * math.log(k) - k + _HALF_LOG_2PI)
+            for k in range(1, _EXACT_UP_TO + 1)
+        ),
+    ]
 )
 
 

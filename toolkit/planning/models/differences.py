@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import gammaln, ndtr, ndtri, xlog1py, xlogy
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, positive, probability, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.contrasts import mover
 from toolkit.core.inference.intervals import Shares
+from toolkit.core.inference.special import gammaln, ndtr, ndtri, xlog1py, xlogy
 from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import nctdtr, ndtr, stdtrit
 
 from toolkit.core.checks import Number, exact, positive, probability, refuse, whole
 from toolkit.core.checks import level as check_level
+from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
 from toolkit.planning.models.differences import checked_power
 
 _NORMAL = 10_000  # degrees of freedom: beyond, power by t and by the normal law differ by less than 1e-4

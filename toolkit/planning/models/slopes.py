@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import expit, ndtr, ndtri
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, probability, refuse, whole
 from toolkit.core.checks import level as check_level
+from toolkit.core.inference.special import expit, ndtr, ndtri
 from toolkit.local.design import Design, has_matrix
 from toolkit.planning.accuracy import critical
 from toolkit.planning.families import is_randomizer

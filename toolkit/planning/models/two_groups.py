@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
-from scipy.special import ndtr, ndtri
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
 from toolkit.core.checks import level as check_level
+from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.planning.accuracy import critical
 from toolkit.planning.models.differences import checked_power, enough_people, likely_counts
 

@@ -12,8 +12,8 @@ from typing import Any, TypeAlias
 import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.special import ndtri
 
+from toolkit.core.inference.special import ndtri
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
 from toolkit.show.canvas import BLUE, GREY, INK, new_figure, percent

@@ -12,10 +12,10 @@ import numpy as np
 import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from scipy.special import ndtri
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.robust import Huber, InverseSensitivity, SmoothSensitivity, location
+from toolkit.core.inference.special import ndtri
 from toolkit.show.canvas import BLUE, GREY, INK, VERMILLION, new_figure
 from toolkit.show.widgets.explorer import Between, Explorer, browser_code
 from toolkit.show.widgets.kit.asking import Asked

@@ -13,9 +13,9 @@ import traitlets
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, NullFormatter
-from scipy.special import ndtri
 
 from toolkit.core.checks import refuse
+from toolkit.core.inference.special import ndtri
 from toolkit.local.questions import warner
 from toolkit.planning.accuracy import Case
 from toolkit.planning.curated import Curated

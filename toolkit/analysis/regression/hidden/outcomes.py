@@ -3,10 +3,10 @@
 from typing import Protocol
 
 import numpy as np
-from scipy.special import expit
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.inference.special import expit
 
 
 class Outcome(Protocol):
