@@ -11,6 +11,7 @@ import shutil
 import statistics
 import subprocess
 import sys
+import time
 import tomllib
 from pathlib import Path
 
@@ -324,7 +325,7 @@ def test_nbval_compares_outputs_and_rejects_a_notebook_that_was_not_run(compared
 def test_a_server_that_a_killed_kernel_leaves_behind_is_ended_with_the_comparison(compared):
     """nbval kills its kernels; the plugin ends what they left."""
     _, folder = compared
-    assert not runs(int((folder / "pid").read_text()))
+    assert ends(int((folder / "pid").read_text()))
 
 
 def done(path, **settings):
@@ -400,11 +401,16 @@ def test_nothing_that_a_widget_shows_is_closed_or_spent_further_down(cells):
                 shown.add(ast.unparse(node.targets[0]))
 
 
-def runs(pid):
-    """Whether a process still does something; one that has ended may wait a moment for its parent to
-    notice.
+def ends(pid):
+    """Whether a process is at its end: it has let go of its lock, and may take a moment to leave, or for its
+    parent to notice.
     """
-    return psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE
+    end = time.monotonic() + 10
+    while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.05)
+    return True
 
 
 def without_pictures(text):
