@@ -40,12 +40,15 @@ def clopper_pearson(count: Any, n: int, tail: float) -> tuple[Array, Array]:
     return low, high
 
 
-def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0) -> float:
+def p_value(
+    seen: int, n: int, other: int, m: int, *, epsilon: float, delta: float = 0.0, above: float = 1.0
+) -> float:
     """How surprising it is, if (epsilon, delta) holds, to see an event `seen` times in n runs, `other` times
     in m on the neighbour.
 
     For all p <= e**epsilon q + delta the probability of a value as small as this is at most the value.
-    Numbers below 1e-100 are given as 1e-100.
+    Numbers below 1e-100 are given as 1e-100. Whoever only asks whether it is `above` a number gets, if it is,
+    some number between the two.
 
     >>> p_value(500, 1000, 480, 1000, epsilon=0.5)
     1.0
@@ -60,10 +63,11 @@ def p_value(seen: int, n: int, other: int, m: int, *, epsilon: float, delta: flo
     def log_product(q: Array) -> Array:
         return _log_product(seen, n, other, m, np.minimum(power * q + delta, 1.0), q)
 
-    found = _largest(
-        log_product, 0.0, (1 - delta) / power
-    )  # any larger q has p = 1, and only the other factor still falls
-    return max(_LEAST, min(1.0, (1 - found) * math.exp(max(found, -700.0))))
+    def fisher(found: float) -> float:
+        return max(_LEAST, min(1.0, (1 - found) * math.exp(max(found, -700.0))))
+
+    most = (1 - delta) / power  # any larger q has p = 1, and only the other factor still falls
+    return fisher(_largest(log_product, 0.0, most, lambda found: fisher(found) > above))
 
 
 def epsilon_bound(seen: int, n: int, other: int, m: int, *, delta: float = 0.0, error: float) -> float:
@@ -79,7 +83,8 @@ def epsilon_bound(seen: int, n: int, other: int, m: int, *, delta: float = 0.0, 
         (seen / n - delta) * m / max(other, 0.5)
     )  # above it the counts are no surprise; if none, one half is
     return _last(
-        lambda epsilon: p_value(seen, n, other, m, epsilon=epsilon, delta=delta) <= error, max(most, 0.0)
+        lambda epsilon: p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error,
+        max(most, 0.0),
     )
 
 
@@ -90,7 +95,9 @@ def delta_bound(seen: int, n: int, other: int, m: int, *, epsilon: float, error:
     >>> round(delta_bound(500, 1000, 100, 1000, epsilon=1, error=0.01), 2)
     0.14
     """
-    return _last(lambda delta: p_value(seen, n, other, m, epsilon=epsilon, delta=delta) <= error, seen / n)
+    return _last(
+        lambda delta: p_value(seen, n, other, m, epsilon=epsilon, delta=delta, above=error) <= error, seen / n
+    )
 
 
 def _log_product(seen: int, n: int, other: int, m: int, p: Array, q: Array) -> Array:
@@ -112,9 +119,11 @@ def _divergence(share: float, p: Array) -> Array:
     return np.asarray(kl_div(share, p) + kl_div(1 - share, 1 - p))
 
 
-def _largest(function: Callable[[Array], Array], low: float, high: float) -> float:
-    """The maximum of a function with one peak. The factors are distribution functions of beta laws:
-    log-concave.
+def _largest(
+    function: Callable[[Array], Array], low: float, high: float, enough: Callable[[float], bool]
+) -> float:
+    """The maximum of a function with one peak, or a value that is enough. The factors are distribution
+    functions of beta laws: log-concave.
     """
     best = -math.inf
     for _ in range(_ROUNDS):
@@ -126,6 +135,8 @@ def _largest(function: Callable[[Array], Array], low: float, high: float) -> flo
             grid[min(peak + 1, _POINTS - 1)],
             max(best, float(values[peak])),
         )
+        if enough(best):
+            break
     return best
 
 
