@@ -28,7 +28,7 @@ PAIR_BITS = 12
 QUANTILE_BITS = 16
 """A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
 _EXTREME = Fraction(10) ** 140
-_ROWS = 2**17  # brought to steps at a time
+_ROWS = 2**18  # brought to steps at a time
 _PACKED, _SHIFT = 2**14, 48  # so many rows' steps add up to less than 2**48; above it the missing are counted
 _STEPS = 2**36  # the most from zero, or else steps are counted from the lower limit
 _SQUARED = 2**18  # squares of so many steps, of so many rows, stay below 2**63

@@ -251,7 +251,7 @@ class AsymptoticPromise:
 
 def shown(amount: Amount) -> str:
     """An amount for people: three significant digits, the infinity sign where there is no bound."""
-    return "∞" if amount == math.inf else f"{_float(amount):.3g}"
+    return "∞" if isinstance(amount, float) and amount == math.inf else f"{_float(amount):.3g}"
 
 
 def _float(amount: Amount) -> float:

@@ -88,7 +88,7 @@ def _made(value: Array, se: Array, basis: Limits, labels: tuple[Any, ...], axes:
 
 
 def _woven(columns: list[Array]) -> Array:
-    return np.stack(columns, axis=1).ravel()
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1).ravel()
 
 
 def _both(ends: list[tuple[Array, Array]]) -> tuple[Array, Array]:
