@@ -152,10 +152,10 @@ class Asked:
         column, items = frame.column(self.label), self.items
         values = [place for place, item in enumerate(items) if not isinstance(item, Range | Mark)]
         ranges = [place for place, item in enumerate(items) if isinstance(item, Range)]
-        found = np.full(0 if values else len(frame), -1, dtype=np.int64)
+        found: Codes = np.full(0 if values else len(frame), -1, dtype=np.int64)
         if values:
             at = wanted.codes(column, [self.held[place] for place in values], days=self.days)
-            found = np.array([*values, -1], dtype=np.int64)[at]
+            found = at if len(values) == len(items) else np.array([*values, -1], dtype=np.int64)[at]
         if ranges:
             asked, held = ([one[place] for place in ranges] for one in (items, self.held))
             inside = wanted.within(column, asked, held, days=self.days)  # type: ignore[arg-type]

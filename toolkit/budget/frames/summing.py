@@ -2,20 +2,27 @@
 are.
 """
 
-from collections.abc import Sequence
+import os
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any
+from itertools import chain, islice
+from typing import Any, TypeVar
 
 import numpy as np
 
+from toolkit.budget.frames.conditions import OfFunction
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import Rows
 from toolkit.central.steps import Bounds
 from toolkit.core.arrays import Array, Codes, Steps
 
+Found = TypeVar("Found")
 _ROWS, _BITS = 2**18, 35  # sums of so many numbers of so many bits are floats without error
 _BLOCK = 2**27  # and of so many rows below 2**63
+_MOST_WORKERS = 8  # each has a part in memory
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,36 +53,61 @@ def values_of(frame: Frame, rows: Rows, label: Any) -> Array:
 
 def counted(frame: Frame, rows: Rows) -> Steps:
     """How many rows each cell has."""
-    found = np.zeros(rows.cells, dtype=np.int64)
-    for part in frame.parts(rows.columns, whole=rows.limited):
+
+    def count(part: Frame) -> Steps:
         if not rows.axes and not rows.limited:
-            found += np.count_nonzero(rows.where.mask(part))
-            continue
-        found += np.bincount(rows.codes(part) + 1, minlength=rows.cells + 1)[1:]
-    return found
+            return np.array([np.count_nonzero(rows.where.mask(part))])
+        return np.bincount(rows.codes(part) + 1, minlength=rows.cells + 1)[1:]
+
+    parts = frame.parts(rows.columns, whole=rows.limited)
+    return sum(_each(count, parts, rows), start=np.zeros(rows.cells, dtype=np.int64))
 
 
 def summed(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
     """Of each cell the number of values, the sum of their steps, and with order 2 that of their squares."""
     found = [[0] * (order + 1) for _ in range(rows.cells)]
-    for part in frame.parts((*rows.columns, variable.label), whole=rows.limited):
-        some = _of_one_cell if rows.cells == 1 else _of_cells
-        _add(found, some(part, rows, variable, order))
+    some = _of_one_cell if rows.cells == 1 else _of_cells
+    parts = frame.parts((*rows.columns, variable.label), whole=rows.limited)
+    for more in _each(lambda part: some(part, rows, variable, order), parts, rows):
+        _add(found, more)
     return found
 
 
 def summed_pairs(frame: Frame, rows: Rows, pair: tuple[Variable, Variable]) -> list[list[int]]:
     """Of each cell the sums of x**i y**j up to squares, of rows that have both: 1, y, y**2, x, x y, …"""
-    found = [[0] * 9 for _ in range(rows.cells)]
-    for part in frame.parts((*rows.columns, pair[0].label, pair[1].label), whole=rows.limited):
+    found, spans = [[0] * 9 for _ in range(rows.cells)], [variable.limits.span for variable in pair]
+
+    def some(part: Frame) -> list[list[int]]:
         x, y = (variable.steps(part) for variable in pair)
         codes, both = rows.codes(part), (x >= 0) & (y >= 0)
-        spans = pair[0].limits.span, pair[1].limits.span
         powers = [
             (x**i * y**j, spans[0] ** i * spans[1] ** j if i + j else 0) for i in range(3) for j in range(3)
         ]
-        _add(found, _by_cell(np.where(both, codes, -1), powers, rows.cells))
+        return _by_cell(np.where(both, codes, -1), powers, rows.cells)
+
+    parts = frame.parts((*rows.columns, *(variable.label for variable in pair)), whole=rows.limited)
+    for more in _each(some, parts, rows):
+        _add(found, more)
     return found
+
+
+def _each(work: Callable[[Frame], Found], parts: Iterator[Frame], rows: Rows) -> Iterator[Found]:
+    """What is found in each part, in their order: on several processors, with one part more than these in
+    memory. A function of a row is called by one thread alone.
+    """
+    quiet = np.errstate(all="ignore")(work)  # such a setting is that of one thread
+    first = list(islice(parts, 2))
+    if len(first) < 2 or isinstance(rows.where, OfFunction):
+        yield from map(quiet, chain(first, parts))
+        return
+    workers = min(os.cpu_count() or 1, _MOST_WORKERS)
+    with ThreadPoolExecutor(workers) as pool:
+        begun: deque[Future[Found]] = deque()
+        for part in chain(first, parts):
+            begun.append(pool.submit(quiet, part))
+            if len(begun) > workers:
+                yield begun.popleft().result()
+        yield from (one.result() for one in begun)
 
 
 def _of_one_cell(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
@@ -90,7 +122,7 @@ def _of_one_cell(frame: Frame, rows: Rows, variable: Variable, order: int) -> li
 
 def _of_cells(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
     steps = variable.steps(frame)
-    powers = [(steps**power, variable.limits.span**power) for power in range(1, order + 1)]
+    powers = [(steps, variable.limits.span), *([(steps**2, variable.limits.span**2)] if order == 2 else [])]
     return _by_cell(np.where(steps < 0, -1, rows.codes(frame)), [(steps, 0), *powers], rows.cells)
 
 
