@@ -9,9 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain, islice
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.budget.frames.conditions import OfFunction
 from toolkit.budget.frames.frame import Frame
@@ -20,6 +21,8 @@ from toolkit.central.steps import Bounds
 from toolkit.core.arrays import Array, Codes, Steps
 
 Found = TypeVar("Found")
+Whole: TypeAlias = npt.NDArray[np.object_]
+"""Python's integers, which have no limit: a row a cell."""
 _ROWS, _BITS = 2**18, 35  # sums of so many numbers of so many bits are floats without error
 _BLOCK = 2**27  # and of so many rows below 2**63
 _MOST_WORKERS = 8  # each has a part in memory
@@ -65,19 +68,17 @@ def counted(frame: Frame, rows: Rows) -> Steps:
 
 def summed(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
     """Of each cell the number of values, the sum of their steps, and with order 2 that of their squares."""
-    found = [[0] * (order + 1) for _ in range(rows.cells)]
     some = _of_one_cell if rows.cells == 1 else _of_cells
     parts = frame.parts((*rows.columns, variable.label), whole=rows.limited)
-    for more in _each(lambda part: some(part, rows, variable, order), parts, rows):
-        _add(found, more)
-    return found
+    each = _each(lambda part: some(part, rows, variable, order), parts, rows)
+    return _added(each, rows.cells, order + 1)
 
 
 def summed_pairs(frame: Frame, rows: Rows, pair: tuple[Variable, Variable]) -> list[list[int]]:
     """Of each cell the sums of x**i y**j up to squares, of rows that have both: 1, y, y**2, x, x y, …"""
-    found, spans = [[0] * 9 for _ in range(rows.cells)], [variable.limits.span for variable in pair]
+    spans = [variable.limits.span for variable in pair]
 
-    def some(part: Frame) -> list[list[int]]:
+    def some(part: Frame) -> Whole:
         x, y = (variable.steps(part) for variable in pair)
         codes, both = rows.codes(part), (x >= 0) & (y >= 0)
         powers = [
@@ -86,9 +87,7 @@ def summed_pairs(frame: Frame, rows: Rows, pair: tuple[Variable, Variable]) -> l
         return _by_cell(np.where(both, codes, -1), powers, rows.cells)
 
     parts = frame.parts((*rows.columns, *(variable.label for variable in pair)), whole=rows.limited)
-    for more in _each(some, parts, rows):
-        _add(found, more)
-    return found
+    return _added(_each(some, parts, rows), rows.cells, 9)
 
 
 def _each(work: Callable[[Frame], Found], parts: Iterator[Frame], rows: Rows) -> Iterator[Found]:
@@ -110,23 +109,23 @@ def _each(work: Callable[[Frame], Found], parts: Iterator[Frame], rows: Rows) ->
         yield from (one.result() for one in begun)
 
 
-def _of_one_cell(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
+def _of_one_cell(frame: Frame, rows: Rows, variable: Variable, order: int) -> Whole:
     """Rows that do not count are left out as missing values are."""
     values, limits, fill = variable.values(frame), variable.limits, variable.fill
     if rows.some or rows.limited:
         filled = values if fill is None else np.where(np.isnan(values), float(fill), values)
         values, fill = np.where(rows.codes(frame) < 0, np.nan, filled), None
     sums = limits.sums(values, squares=order == 2, fill=fill)
-    return [[sums.number, sums.first, sums.second][: order + 1]]
+    return np.array([[sums.number, sums.first, sums.second][: order + 1]], dtype=object)
 
 
-def _of_cells(frame: Frame, rows: Rows, variable: Variable, order: int) -> list[list[int]]:
+def _of_cells(frame: Frame, rows: Rows, variable: Variable, order: int) -> Whole:
     steps = variable.steps(frame)
     powers = [(steps, variable.limits.span), *([(steps**2, variable.limits.span**2)] if order == 2 else [])]
     return _by_cell(np.where(steps < 0, -1, rows.codes(frame)), [(steps, 0), *powers], rows.cells)
 
 
-def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> list[list[int]]:
+def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> Whole:
     """Sums by cell of integers from 0 up to a most, and how many there are where that is 0: of so few rows at
     a time, and in parts so short, that a float adds them up without error.
     """
@@ -135,7 +134,7 @@ def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> li
         for place, (_, most) in enumerate(terms)
         for shift in range(0, most.bit_length() or 1, _BITS)
     ]
-    found = [[0] * len(terms) for _ in range(cells)]
+    found: Whole = np.zeros((cells, len(terms)), dtype=object)
     for block in range(0, len(codes), _BLOCK):
         totals = np.zeros((len(parts), cells), dtype=np.int64)
         for start in range(block, min(block + _BLOCK, len(codes)), _ROWS):
@@ -146,13 +145,11 @@ def _by_cell(codes: Codes, terms: Sequence[tuple[Steps, int]], cells: int) -> li
                 if some is not None and most >= 2**_BITS:
                     some = (some >> shift) & (2**_BITS - 1)
                 total += np.bincount(bins, weights=some, minlength=cells + 1)[1:].astype(np.int64)
-        for (place, shift), sums in zip(parts, totals.tolist(), strict=True):
-            for cell, more in enumerate(sums):
-                found[cell][place] += more << shift
+        for (place, shift), sums in zip(parts, totals, strict=True):
+            found[:, place] += sums.astype(object) << shift
     return found
 
 
-def _add(found: list[list[int]], more: list[list[int]]) -> None:
-    for cell, other in zip(found, more, strict=True):
-        for place, number in enumerate(other):
-            cell[place] += number
+def _added(parts: Iterator[Whole], cells: int, terms: int) -> list[list[int]]:
+    found: list[list[int]] = sum(parts, start=np.zeros((cells, terms), dtype=object)).tolist()
+    return found
