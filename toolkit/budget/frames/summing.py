@@ -21,6 +21,7 @@ from toolkit.central.steps import Bounds
 from toolkit.core.arrays import Array, Codes, Steps
 
 Found = TypeVar("Found")
+Numbers = TypeVar("Numbers", Array, Steps)
 Whole: TypeAlias = npt.NDArray[np.object_]
 """Python's integers, which have no limit: a row a cell."""
 _ROWS, _BITS = 2**18, 35  # sums of so many numbers of so many bits are floats without error
@@ -47,11 +48,22 @@ class Variable:
         return np.where(steps < 0, int(self.limits.steps(np.array([float(self.fill)]))[0]), steps)
 
 
-def values_of(frame: Frame, rows: Rows, label: Any) -> Array:
-    """The numbers of a column, NaN in rows that do not count: they are left out as missing values are."""
+def values_of(frame: Frame, rows: Rows, label: Any) -> tuple[list[Array], int]:
+    """The numbers of a column in each cell, NaN where missing, and how many rows there are in all."""
     parts = frame.parts((*rows.columns, label), whole=rows.limited)
-    read = [np.where(rows.codes(part) < 0, np.nan, part.column(label).floats()) for part in parts]
-    return np.concatenate([np.empty(0), *read])
+    read = [(rows.codes(part), part.column(label).floats()) for part in parts]
+    cells = split([(np.empty(0, dtype=np.int64), np.empty(0)), *read], rows.cells)
+    return cells, sum(len(values) for _, values in read)
+
+
+def split(read: Sequence[tuple[Codes, Numbers]], cells: int) -> list[Numbers]:
+    """The numbers of each cell, in the order of the rows, from the codes and numbers of some rows after the
+    other: at least of none.
+    """
+    codes, numbers = np.concatenate([one for one, _ in read]), np.concatenate([one for _, one in read])
+    used = np.flatnonzero(codes >= 0)
+    order = used[np.argsort(codes[used], kind="stable")] if cells > 1 else used
+    return np.split(numbers[order], np.searchsorted(codes[order], np.arange(1, cells)))
 
 
 def counted(frame: Frame, rows: Rows) -> Steps:
