@@ -341,3 +341,14 @@ def test_several_rows_a_person_widen_the_choice_of_a_location(monkeypatch: pytes
     assert "in at most 15 rows" in found.notes[0]  # 2 * 3 / 3 * ln(81 * 20)
     moves = [sum(int(np.abs(x - y).max()) for x, y in zip(one, runs[-1], strict=True)) for one in runs]
     assert max(moves) == 3
+
+
+@pytest.mark.parametrize(("neighbors", "ranks"), [("replace", 18), ("add_remove", 9)])
+def test_the_rank_of_a_median_is_off_by_half_as_much_where_one_row_moves_it_by_half(
+    neighbors: str, ranks: int
+) -> None:
+    """ln(20 * 81) / rate: 1/2 of epsilon a rank under "replace"; who comes or goes moves a rank by 1/2."""
+    found = curator(np.arange(80.0), neighbors).median("x", bounds=(0, 80), step=1, epsilon="5/6")
+    assert found.notes == (
+        f"with probability 95 % at most {ranks} of the values lie between it and the true quantile",
+    )

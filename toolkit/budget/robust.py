@@ -80,7 +80,8 @@ class RobustVerbs(QuantileVerbs):
         receipt: list[Entry] = []
         scores = self._paid(mechanism, label, lambda: statistic.of(found.floats()), None, receipt)
         place = mechanism.choose(range(len(scores)), scores, rng=source)
-        reach = 2 / mechanism.epsilon * (math.log(len(scores)) + math.log(20))
+        # One candidate has no rank against it; scores are in parts of a rank.
+        reach = math.log(20 * len(scores)) / float(mechanism.rate * share.denominator)
         note = (
             f"with probability 95 % at most {math.ceil(reach):,} of the values lie between it and the "
             "true quantile"

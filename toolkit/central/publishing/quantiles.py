@@ -23,6 +23,9 @@ from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, big_below, check_rng
 
+_MOST_EQUAL = 16  # values at one place
+_ONE_IN = 20.01  # 5 %, less what is left for more of them
+
 
 @dataclass(frozen=True)
 class Part:
@@ -156,20 +159,54 @@ class RecursiveQuantiles:
             cuts[part.place] = before + big_below(int(widths[chosen]), source)
         return [cuts[place] for place in range(len(self.quantiles))]
 
-    def off_by(self, most: int) -> int:
-        """Ranks that with probability 95 % no quantile is off by more: of every level the worst choice, added
-        up.
+    def off_by(self, most: int, steps: int | None = None) -> int:
+        """Ranks that with probability 95 % no quantile is off by more, whatever the data: of `most` places,
+        or of so many `steps` whose values have random digits after them.
 
-        A choice is off by more than (ln candidates + ln 1/b) / rate with probability at most b, as one
-        candidate at least is within a rank, where values are told apart; half of 5 % is left for those that
-        are not.
+        A choice among C cuts is off by more than ln(C / b) / rate beyond the best of them with probability at
+        most b, and the parts of a level share `most` cuts. The best is within 8 ranks unless 17 values have
+        one place: with 30 digits or more, in a table of up to 2**30 rows, that has probability below 4e-6. A
+        quantile that is sought between two others, which are off by e and f ranks, is off by another
+        (1 - share) e + share f. Which data are the worst is not told by public numbers, so it cannot be less
+        without reading them: half of it and more is for values that are equal, whose number is data.
         """
-        failing = math.log(most + 1) + math.log(40 * len(self.quantiles))
-        worst = [0.0] * self.levels
+        cuts = (most + len(self.quantiles)) * self.levels
+        off = {-1: 0.0, len(self.quantiles): 0.0}
         for part in self.parts:
-            rate = float(self.choice(part).rate * part.share.denominator)
-            worst[part.level] = max(worst[part.level], failing / rate + 1)
-        return math.ceil(sum(worst))
+            own = math.log(cuts * _ONE_IN) / self._rate(part) + _MOST_EQUAL / 2
+            share = float(part.share)
+            off[part.place] = own + (1 - share) * off[part.start - 1] + share * off[part.stop]
+        ranks = math.ceil(max(off.values()))
+        return ranks if steps is None or self.levels > 1 else min(ranks, self._off_by_one(steps))
+
+    def _off_by_one(self, steps: int) -> int:
+        """The same for one quantile: values that lie between its step and the one sought, neither counted.
+
+        Let m values have the next step on one side. The cuts there that leave at most j of them on the
+        sought one's side fill a part W of the step: all of it if m <= j, else in law no less than a
+        Beta(j + 1, m - j), so that E[1 / W] is at most m / j. Cuts with more than r values between have at
+        least max(r + 1, m) - j ranks more against them; together they are less likely than
+        steps (r + 1) / j e**(-rate (r + 1 - j)) for any j up to r, if r + 1 is at least 1 / rate.
+        """
+        rate = self._rate(self.parts[0])
+        near = max(1, math.floor(1 / rate))
+        more = max(near + 1, 1 / rate)  # r + 1
+        for _ in range(60):
+            more = max(more, near + math.log(steps * _ONE_IN * more / near) / rate)
+        return math.ceil(more + 1e-9) - 1
+
+    def _rate(self, part: Part) -> float:
+        """How fast the logarithm of the odds falls with a rank."""
+        return float(self.choice(part).rate * part.share.denominator)
+
+    @property
+    def rounded(self) -> bool:
+        """Whether a share of a part has too long a denominator, so that a little beside it is sought."""
+        ends = {-1: Fraction(0), len(self.quantiles): Fraction(1)} | dict(enumerate(self.quantiles))
+        return any(
+            part.share * (ends[part.stop] - ends[part.start - 1]) != ends[part.place] - ends[part.start - 1]
+            for part in self.parts
+        )
 
     def _parts(self, start: int, stop: int, low: Fraction, high: Fraction, level: int) -> Iterator[Part]:
         if start == stop:
