@@ -106,7 +106,11 @@ def _each(work: Callable[[Frame], Found], parts: Iterator[Frame], rows: Rows) ->
     """What is found in each part, in their order: on several processors, with one part more than these in
     memory. A function of a row is called by one thread alone.
     """
-    quiet = np.errstate(all="ignore")(work)  # such a setting is that of one thread
+
+    def quiet(part: Frame) -> Found:
+        with np.errstate(all="ignore"):  # such a setting is that of one thread
+            return work(part)
+
     first = list(islice(parts, 2))
     if len(first) < 2 or isinstance(rows.where, OfFunction):
         yield from map(quiet, chain(first, parts))

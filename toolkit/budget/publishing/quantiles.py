@@ -14,7 +14,7 @@ from toolkit.budget.frames.summing import split
 from toolkit.budget.keeper import Keeper
 from toolkit.budget.record import Entry
 from toolkit.budget.tables.spending import Spending
-from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles
 from toolkit.central.release import chosen_by_cell
 from toolkit.central.statistics import rank_unit
 from toolkit.central.steps import Bounds
@@ -72,7 +72,8 @@ class QuantileVerbs(Keeper):
         order = [sorted(shares).index(share) for share in shares]
         names = [f"{float(share):.15g}" for share in shares]
         values = [grid.value(one[place]) for one in cuts for place in order]
-        notes = (_note(mechanism, grid, len(values), rows.cells), *rows.notes)
+        most = mechanism.off_by(grid.most, limits.span + 1, self._public_n() or MOST_ROWS)
+        notes = (_note(mechanism, most, len(values), rows.cells), *rows.notes)
         plain = _estimate(values, rows, names, mechanism, source)
         told = self._told(plain, label, "missing left out", notes)
         keys = {axis.name: list(axis.labels) for axis in rows.axes} | {"quantile": names}
@@ -123,11 +124,11 @@ def _estimate(
     return chosen_by_cell(values, labels, axes, mechanism.loss, "noise, in ranks", "Exponential", rng)
 
 
-def _note(mechanism: RecursiveQuantiles, grid: Grid, number: int, groups: int) -> str:
+def _note(mechanism: RecursiveQuantiles, ranks: int, number: int, groups: int) -> str:
     each = "it" if number == 1 else "each"
     where = f" of its group, in each of {groups} groups for itself" if groups > 1 else ""
     more = f", and of all values {mechanism.levels} in 2,097,152" if mechanism.rounded else ""
-    most = f"{mechanism.off_by(grid.most, grid.limits.span + 1):,} values{more}"
+    most = f"{ranks:,} values{more}"
     return f"with probability 95 % at most {most} lie between {each} and its true quantile{where}"
 
 
