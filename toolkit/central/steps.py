@@ -68,7 +68,7 @@ class Bounds:
             refuse(
                 "the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them"
             )
-        if max(abs(low), abs(high)) > _EXTREME or high - low < 1 / _EXTREME or float(low) >= float(high):
+        if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             refuse(
                 rule,
@@ -186,6 +186,11 @@ class Bounds:
         if rate != 1:
             np.multiply(clamped, rate, out=clamped)
         return np.add(clamped, unit, out=clamped).view(np.int64)
+
+
+@lru_cache(maxsize=256)
+def _floats_hold(low: Fraction, high: Fraction) -> bool:
+    return max(abs(low), abs(high)) <= _EXTREME and high - low >= 1 / _EXTREME and float(low) < float(high)
 
 
 @lru_cache(maxsize=256)

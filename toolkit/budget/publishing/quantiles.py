@@ -50,7 +50,8 @@ class QuantileVerbs(Keeper):
         All together are one charge, in all groups of `by`. They never decrease along q. Candidates are
         multiples of `step` (2**-20 of the bounds' distance if not given) between the bounds: of whole numbers
         say step=1. Equal values are told apart at random; missing ones are left out. How far the ranks may
-        be off is in the notes: in the column's unit that depends on the data.
+        be off is in the notes, for up to 2**30 rows if their number is private: in the column's unit that
+        depends on the data.
         """
         spending, rows = Spending.of(epsilon, rho), self._rows(where, by)
         self._summable(column)
