@@ -170,7 +170,6 @@ def reading() -> None:
             lambda: np.histogram(ages, edges),
             2,
         ),
-        # Above its limit (3.2, dropped 3.4) since the time hides how many are missing: a pass more than clip.
         (
             "mean: numpy.mean and clip",
             lambda: curator.mean("age", bounds=(18, 100), missing=50, epsilon=1),

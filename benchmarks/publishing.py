@@ -70,7 +70,7 @@ def speed() -> None:
             "polars, lazy",
             lake.lazy(),
             lambda: lake.lazy().group_by("g").agg(pl.col("x").sum()).collect(),
-            6,
+            3,
             "g",
         ),
         (

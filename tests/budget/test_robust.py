@@ -111,19 +111,25 @@ def test_no_person_moves_statistic_and_scale_further_than_the_noise_is_for(
                 assert one.smooth * mechanism.ratio <= other.smooth * (1 + Fraction(1, 2**100))
 
 
+def watched_lengths(monkeypatch: pytest.MonkeyPatch) -> list[np.ndarray]:
+    """What every choice of a location is made by."""
+    seen: list[np.ndarray] = []
+    plain = InverseSensitivity.lengths
+
+    def watched(self: InverseSensitivity, *call: Any) -> Any:
+        seen.append(plain(self, *call))
+        return seen[-1]
+
+    monkeypatch.setattr(InverseSensitivity, "lengths", watched)
+    return seen
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
 def test_no_person_moves_a_score_of_a_location_by_more_than_one(
     neighbors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[np.ndarray] = []
-    plain = Curator._paid
-
-    def watched(self: Curator, mechanism: InverseSensitivity, *call: Any) -> Any:
-        seen.append(plain(self, mechanism, *call))
-        return seen[-1]
-
-    monkeypatch.setattr(Curator, "_paid", watched)
+    seen = watched_lengths(monkeypatch)
     for others in ([1.0, 2.0, 30.0, 70.0], [5.0, 5.0, 5.0], [0.0, 0.0, 80.0, 80.0, np.nan], []):
         seen.clear()
         for person in PEOPLE:
@@ -247,14 +253,7 @@ def test_rho_buys_the_choice_that_costs_it() -> None:
 def test_a_location_of_some_rows_moves_its_scores_by_one_whoever_comes_or_goes(
     neighbors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    seen: list[np.ndarray] = []
-    plain = Curator._paid
-
-    def watched(self: Curator, mechanism: Any, *call: Any) -> Any:
-        seen.append(plain(self, mechanism, *call))
-        return seen[-1]
-
-    monkeypatch.setattr(Curator, "_paid", watched)
+    seen = watched_lengths(monkeypatch)
     others = [(1.0, "a"), (30.0, "a"), (70.0, "b")]
     people = [(x, g) for x in (0.0, 80.0, np.nan) for g in "ab"]
     for rows in [[*others, one] for one in people] + [others] * (neighbors == "add_remove"):
@@ -277,3 +276,79 @@ def test_medians_of_groups_and_of_some_rows_are_those_of_quantiles() -> None:
     assert float(one) == pytest.approx(60, abs=1)
     with pytest.raises(ValueError, match="method='smooth' takes `epsilon`, and no `where`"):
         keeper.median("x", bounds=(0, 80), method="smooth", missing=0, where={"g": "b"}, epsilon=1)
+
+
+GROUPS = pd.DataFrame({"x": [10.0, np.nan] * 200 + [60.0] * 400, "g": ["a"] * 400 + ["b"] * 400})
+
+
+@pytest.mark.parametrize(("neighbors", "parts"), [("replace", 2), ("add_remove", 1)])
+def test_locations_of_groups_are_one_charge_with_their_keys(neighbors: str, parts: int) -> None:
+    keeper = Curator(GROUPS, Ledger(Zcdp(10)), neighbors)
+    more: dict[str, Any] = {"estimator": Huber(5), "bounds": (0, 80), "step": 1}
+    found = keeper.location("x", by={"g": ["b", "a", "nobody"]}, epsilon=8, **more)
+    assert (found.axes, found.labels) == (("g",), ("b", "a", "nobody"))
+    assert found.value[:2] == pytest.approx([60, 10], abs=2)
+    assert 0 <= found.value[2] <= 80
+    assert np.isnan(found.se).all()
+    # ln(81 * 20) * 2 / epsilon of a group, rounded up
+    assert found.notes[0].startswith("each of 3 groups for itself: with probability 95 % it is the Huber(5) ")
+    assert f"in at most {(4 if parts == 2 else 2)} people" in found.notes[0]
+    (entry,) = keeper.ledger.entries()
+    assert entry.label == "Huber(5) location of x by g (3)"
+    assert (found.loss, entry.charged) == (Pure(8), Zcdp(parts * (Fraction(8, parts)) ** 2 / 8))
+    assert keeper.location("x", by={"g": ["a", "b"]}, rho=1, **more).loss.to_zcdp().amount >= 1
+    assert 0.999 < float(keeper.ledger.entries()[1].charged.amount) <= 1
+    assert keeper.location("x", by={"g": ["a"]}, epsilon=1, **more).release.query["by"] == {"g": ["a"]}
+    preview = keeper.preview.location("x", by={"g": ["a", "b"]}, epsilon="1/2", **more)
+    assert preview.loss == Pure("1/2")
+    assert len(keeper.ledger.entries()) == 3
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_the_scores_of_two_groups_move_by_one_row_each_at_most(
+    neighbors: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each choice of a group has 1/2 of epsilon where two of them move."""
+    seen = watched_lengths(monkeypatch)
+    others = [(1.0, "a"), (30.0, "a"), (70.0, "b"), (np.inf, "c")]
+    people = [(x, g) for x in (0.0, 80.0, np.nan) for g in "abc"]
+    runs = []
+    for rows in [[*others, one] for one in people] + [others] * (neighbors == "add_remove"):
+        seen.clear()
+        keeper = Curator(pd.DataFrame(rows, columns=["x", "g"]), Ledger(Pure(100)), neighbors)
+        keeper.location("x", estimator=Huber(10), bounds=(0, 80), step=1, by={"g": ["a", "b"]}, epsilon=1)
+        runs.append(list(seen))
+    pairs = [(one, other) for one in runs for other in (runs if neighbors == "replace" else runs[-1:])]
+    moves = {tuple(int(np.abs(x - y).max()) for x, y in zip(*pair, strict=True)) for pair in pairs}
+    assert moves == {(0, 0), (0, 1), (1, 0)} | ({(1, 1)} if neighbors == "replace" else set())
+
+
+def test_several_rows_a_person_widen_the_choice_of_a_location(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three rows move a length by three, in one group or in several; a third of epsilon is left for a row."""
+    seen = watched_lengths(monkeypatch)
+    others = [(f"p{place}", value, "a") for place, value in enumerate((1.0, 30.0, 70.0, 70.0, 70.0))]
+    mine = [[("me", 0.0, "a")] * 3, [("me", 0.0, "a")] * 9, [("me", 80.0, g) for g in "aab"], []]
+    runs = []
+    for rows in mine:
+        seen.clear()
+        table = pd.DataFrame([*others, *rows], columns=["id", "x", "g"])
+        keeper = Curator(table, Ledger(Pure(100)), "add_remove", person="id", rows=3)
+        found = keeper.location(
+            "x", estimator=Huber(10), bounds=(0, 80), step=1, by={"g": ["a", "b"]}, epsilon=3
+        )
+        runs.append(list(seen))
+    assert found.loss == Pure(3)
+    assert "in at most 15 rows" in found.notes[0]  # 2 * 3 / 3 * ln(81 * 20)
+    moves = [sum(int(np.abs(x - y).max()) for x, y in zip(one, runs[-1], strict=True)) for one in runs]
+    assert max(moves) == 3
+
+
+@pytest.mark.parametrize(("neighbors", "ranks"), [("replace", 18), ("add_remove", 9)])
+def test_the_rank_of_a_median_is_off_by_half_as_much_where_one_row_moves_it_by_half(
+    neighbors: str, ranks: int
+) -> None:
+    """ln(20 * 81) / rate: 1/2 of epsilon a rank under "replace"; who comes or goes moves a rank by 1/2."""
+    found = curator(np.arange(80.0), neighbors).median("x", bounds=(0, 80), step=1, epsilon="5/6")
+    assert found.notes == (
+        f"with probability 95 % at most {ranks} of the values lie between it and the true quantile",
+    )

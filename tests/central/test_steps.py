@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from toolkit.central.steps import _ROWS, SQUARE_BITS, SUM_BITS, Bounds, Sums
+from toolkit.central.steps import _PACKED, _ROWS, _SHIFT, SQUARE_BITS, SUM_BITS, Bounds, Sums
 
 WHOLE = (0, 80)
 LIMITS = [
@@ -158,6 +158,32 @@ def test_no_sum_overflows_across_many_rows() -> None:
         Bounds.of((0, 1)).sums(np.ones(3), squares=True)
 
 
+@pytest.mark.parametrize("missing", [0, 1, 2**14, _ROWS + 1, 2 * _ROWS + 3])
+@pytest.mark.parametrize("bounds", [WHOLE, (10**9, 10**9 + 1), ("1/3", "2/3")])
+def test_missing_values_and_steps_are_told_apart_in_one_sum(bounds: object, missing: int) -> None:
+    """Counted above 2**48, where the steps of 2**14 rows, all at the far end, do not reach."""
+    rows = 2 * _ROWS + 3
+    column = np.where(np.arange(rows) < missing, np.nan, 1e300)
+    for bits in (SUM_BITS, SQUARE_BITS):
+        box = Bounds.of(bounds, bits)
+        found, here = box.sums(column, squares=bits == SQUARE_BITS), rows - missing
+        assert found == Sums(here, here * box.span, here * box.span**2 if bits == SQUARE_BITS else 0)
+        assert _PACKED * box.span < 2**_SHIFT
+        assert _PACKED * 2**_SHIFT < 2**63
+
+
+def test_every_bit_pattern_of_a_missing_value_counts_as_one() -> None:
+    """Signs, signalling ones and payloads: bits of a float with the largest exponent that are no infinity."""
+    payloads = [1, 2**48, 2**51 - 1, 2**51, 2**51 + 12345, 2**52 - 1]
+    bits = [(sign << 63) | (0x7FF << 52) | payload for sign in (0, 1) for payload in payloads]
+    column = np.concatenate([np.array(bits, dtype=np.uint64).view(np.float64), [0.25, 80.0]])
+    for limits in LIMITS:
+        box = Bounds.of(limits, SQUARE_BITS)
+        low, high = box.steps(column[-2:]).tolist()
+        assert box.steps(column).tolist() == [-1] * len(bits) + [low, high]
+        assert box.sums(column, squares=True) == Sums(2, low + high, low**2 + high**2)
+
+
 def test_signalling_numbers_and_raising_settings_make_no_difference() -> None:
     signalling = np.array([0x7FF0000000000001, 0x3FF0000000000000], dtype=np.uint64).view(np.float64)
     with np.errstate(all="raise"):
@@ -177,18 +203,21 @@ def test_a_step_may_be_chosen() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("verb", ["sums", "steps"])
-def test_how_many_values_are_missing_does_not_show_in_the_time(verb: str) -> None:
+def test_how_many_values_are_missing_or_clamped_does_not_show_in_the_time(verb: str) -> None:
     """Half of them at random made it three times as slow, as NumPy's masked copy goes from run to run.
 
-    Nothing, a copy and half missing are timed in 61 turns, in random order. If only the machine decides, one
-    is slower than another by a quarter in at least 54 of 61 turns with probability below 3e-10 (binomial).
+    Nothing, a copy, half missing and half beyond the limits are timed in 61 turns, in random order. If only
+    the machine decides, one is slower than another by a quarter in at least 54 of 61 turns with probability
+    below 3e-10 (binomial), for each of the six comparisons.
     """
     rng, limits = np.random.default_rng(5), Bounds.of(WHOLE, SUM_BITS)
-    values = rng.random(200_000) * 100 - 10
+    values = rng.random(200_000) * 80
+    half = rng.random(len(values)) < 0.5
     tables = {
         "none": values,
         "copy": values.copy(),
-        "half": np.where(rng.random(len(values)) < 0.5, np.nan, values),
+        "half": np.where(half, np.nan, values),
+        "beyond": np.where(half, 1e9 * (rng.random(len(values)) - 0.5), values),
     }
 
     def timed(table: np.ndarray) -> float:
@@ -197,5 +226,6 @@ def test_how_many_values_are_missing_does_not_show_in_the_time(verb: str) -> Non
         return time.perf_counter() - start
 
     turns = [{key: timed(tables[key]) for key in rng.permutation(list(tables)).tolist()} for _ in range(61)]
-    for one, other in (("none", "copy"), ("copy", "none"), ("half", "none"), ("none", "half")):
-        assert sum(turn[one] > 1.25 * turn[other] for turn in turns) < 54, (one, other)
+    for key in ("copy", "half", "beyond"):
+        for one, other in ((key, "none"), ("none", key)):
+            assert sum(turn[one] > 1.25 * turn[other] for turn in turns) < 54, (one, other)

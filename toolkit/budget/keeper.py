@@ -131,7 +131,9 @@ class Keeper:
                 RuntimeError,
             )
 
-    def _told(self, estimate: Estimate, label: str, how: str, notes: tuple[str, ...] = ()) -> Estimate:
+    def _told(
+        self, estimate: Estimate, label: str, how: str, notes: tuple[str, ...] = (), **more: Any
+    ) -> Estimate:
         names = (label,) if len(estimate.labels) == 1 and not estimate.axes else estimate.labels
         whom = "" if self._people is None else self._people.words
         method = ", ".join(
@@ -139,9 +141,8 @@ class Keeper:
             for part in (label, how, whom, f"{estimate.method} mechanism", f"neighbors: {self.neighbors}")
             if part
         )
-        return replace(
-            estimate, labels=names, n=self._public_n(), method=method, notes=(*estimate.notes, *notes)
-        )
+        said: dict[str, Any] = {"labels": names, "n": self._public_n(), "method": method}
+        return replace(estimate, notes=(*estimate.notes, *notes), **said, **more)
 
     def __repr__(self) -> str:
         return (

@@ -6,7 +6,7 @@ import html
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Any, cast
 
 import numpy as np
 
@@ -69,6 +69,30 @@ def chosen(
         covers=covers,
         method=method,
         notes=(*notes, *(() if rng is None else (SIMULATED,))),
+    )
+
+
+def chosen_by_cell(
+    values: Sequence[float],
+    labels: tuple[Any, ...],
+    axes: tuple[str, ...],
+    loss: Loss,
+    covers: str,
+    method: str,
+    rng: Rng,
+) -> Estimate:
+    """Such numbers of the cells of a table."""
+    return Estimate(
+        value=np.array(values),
+        se=np.full(len(values), math.nan),
+        labels=labels,
+        cov=None,
+        n=None,
+        loss=loss if rng is None else None,
+        covers=covers,
+        method=method,
+        notes=() if rng is None else (SIMULATED,),
+        axes=axes,
     )
 
 

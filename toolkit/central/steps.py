@@ -9,11 +9,10 @@ limits.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from functools import cached_property
+from functools import cached_property, lru_cache
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, exact, positive, refuse
@@ -29,7 +28,8 @@ PAIR_BITS = 12
 QUANTILE_BITS = 16
 """A private quantile is found among 2**16 to 2**17 candidates: more would only dilute the choice."""
 _EXTREME = Fraction(10) ** 140
-_ROWS = 2**17  # added up at a time
+_ROWS = 2**18  # brought to steps at a time
+_PACKED, _SHIFT = 2**14, 48  # so many rows' steps add up to less than 2**48; above it the missing are counted
 _STEPS = 2**36  # the most from zero, or else steps are counted from the lower limit
 _SQUARED = 2**18  # squares of so many steps, of so many rows, stay below 2**63
 
@@ -68,14 +68,14 @@ class Bounds:
             refuse(
                 "the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them"
             )
-        if max(abs(low), abs(high)) > _EXTREME or high - low < 1 / _EXTREME or float(low) >= float(high):
+        if not _floats_hold(low, high):
             rule = "`bounds` must lie within ±1e140, and at least 1e-140 and a floating-point step apart"
             refuse(
                 rule,
                 _shown(bounds),
                 "values between them are rounded to a fine grid; choose a larger or smaller unit",
             )
-        return cls(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
+        return _gridded(low, high, bits)
 
     def with_step(self, step: Number) -> "Bounds":
         """The same limits on a grid of the analyst's choice, of at most 2**20 steps."""
@@ -129,45 +129,54 @@ class Bounds:
     def steps(self, values: Array) -> Steps:
         """Whole steps above the lower limit, 0 … span, one for each value; -1 for a missing one."""
         found = np.empty(len(values), dtype=np.int64)
-        for part, bits, missing in self._parts(values):
-            found[part] = np.where(missing, -1, bits - self._ends[0])
+        for part, bits in self._parts(values, -1):
+            np.subtract(bits, self._ends[0], out=found[part])
         return found
 
     @np.errstate(all="ignore")
     def sums(self, values: Array, *, squares: bool = False, fill: Number | None = None) -> Sums:
-        """Number, sum and sum of squares of the steps; a missing value is left out, or counted as `fill`."""
+        """Number, sum and sum of squares of the steps; a missing value is left out, or counted as `fill`.
+
+        It stands as -2**48 steps, so that one sum of 2**14 rows holds both: below 2**48 that of the steps,
+        above it how many are missing. Nothing is lost where 64 bits wrap around: such a sum lies between
+        -2**62 and 2**48, the square of 2**48 leaves no remainder, and other squares stay below 2**63.
+        """
         if squares and self.span > _SQUARED:
             refuse(
                 "squares need a coarser grid",
                 f"{self.span:,} steps",
                 f"Bounds.of(bounds, {SQUARE_BITS}) adds them up exactly",
             )
-        number, first, second = 0, 0, 0
-        for _, bits, missing in self._parts(values):
-            number += len(bits) - int(np.count_nonzero(missing))
-            # 64 bits wrap around, but the sum of at most 2**17 steps of at most 2**37 does not: its remainder
-            # is itself.
-            first += (int(np.add.reduce(bits)) - len(bits) * self._ends[0]) % 2**64
+        starts, second = np.arange(0, len(values), _PACKED), 0
+        totals = np.empty(len(starts), dtype=np.int64)
+        for part, bits in self._parts(values, -(2**_SHIFT)):
+            groups = slice(part.start // _PACKED, -(-part.stop // _PACKED))
+            np.add.reduceat(bits, starts[groups] - part.start, out=totals[groups])
             if squares:
                 above = bits - self._ends[0]
-                second += int(np.dot(above, above))
+                second += int(np.dot(above, above)) % 2**64
+        totals -= np.minimum(_PACKED, len(values) - starts) * self._ends[0]
+        absent, first = -int((totals >> _SHIFT).sum()), sum((totals % 2**_SHIFT).tolist())
         if fill is None:
-            return Sums(number, first, second)
-        absent, step = len(values) - number, int(self.steps(np.array([float(exact(fill, "missing"))]))[0])
+            return Sums(len(values) - absent, first, second)
+        step = int(self.steps(np.array([float(exact(fill, "missing"))]))[0])
         return Sums(len(values), first + absent * step, second + absent * step**2)
 
-    def _parts(self, values: Array) -> Iterator[tuple[slice, Steps, npt.NDArray[np.bool_]]]:
-        """Values as bits that count steps, missing ones as the lower limit, and where these are; some rows at
-        a time. How many are missing changes nothing about how long it takes: `fmax` takes the limit for NaN.
+    def _parts(self, values: Array, missing: int) -> Iterator[tuple[slice, Steps]]:
+        """Values as bits that count steps, missing ones as so many above the lower limit; some rows at a
+        time. How many are missing changes nothing about how long it takes: `clip` leaves NaN as it is, and
+        `fmax` takes the other number for it, which lies below all others.
         """
-        buffer, mask = np.empty(min(_ROWS, len(values))), np.empty(min(_ROWS, len(values)), dtype=bool)
+        buffer = np.empty(min(_ROWS, len(values)))
+        low, high = float(self.low), float(self.high)
+        mark = float(np.array(self._ends[0] + missing).view(np.float64))
         for start in range(0, len(values), _ROWS):
             some = values[start : start + _ROWS]
-            clamped, missing = buffer[: len(some)], mask[: len(some)]
-            np.isnan(some, out=missing)
-            np.fmax(some, float(self.low), out=clamped)
-            np.fmin(clamped, float(self.high), out=clamped)
-            yield slice(start, start + len(some)), self._bits(clamped), missing
+            held = buffer[: len(some)]
+            np.clip(some, low, high, out=held)
+            self._bits(held)
+            np.fmax(held, mark, out=held)
+            yield slice(start, start + len(some)), held.view(np.int64)
 
     def _bits(self, clamped: Array) -> Steps:
         """In place: each operation keeps the order of numbers, so that no value leaves the two ends."""
@@ -177,6 +186,17 @@ class Bounds:
         if rate != 1:
             np.multiply(clamped, rate, out=clamped)
         return np.add(clamped, unit, out=clamped).view(np.int64)
+
+
+@lru_cache(maxsize=256)
+def _floats_hold(low: Fraction, high: Fraction) -> bool:
+    return max(abs(low), abs(high)) <= _EXTREME and high - low >= 1 / _EXTREME and float(low) < float(high)
+
+
+@lru_cache(maxsize=256)
+def _gridded(low: Fraction, high: Fraction, bits: int) -> Bounds:
+    """Limits on the grid of so many bits: made once, with what follows from them."""
+    return Bounds(low, high, Fraction(2) ** (floor_log2(high - low) - bits))
 
 
 def written(number: float) -> str:

@@ -16,6 +16,7 @@ import math
 from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 from toolkit.core.checks import Number, exact, refuse, whole
@@ -249,9 +250,10 @@ class AsymptoticPromise:
         return f"ε = {self.epsilon:g}, δ = {self.delta:g} as n → ∞"
 
 
+@lru_cache(maxsize=1024)
 def shown(amount: Amount) -> str:
     """An amount for people: three significant digits, the infinity sign where there is no bound."""
-    return "∞" if amount == math.inf else f"{_float(amount):.3g}"
+    return "∞" if isinstance(amount, float) and amount == math.inf else f"{_float(amount):.3g}"
 
 
 def _float(amount: Amount) -> float:

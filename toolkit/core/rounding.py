@@ -35,10 +35,12 @@ def log_up(ratio: Fraction) -> float:
 
 def float_up(value: Fraction) -> float:
     """The smallest float that, read by its decimal digits, is at least `value`."""
-    number = float(value)
-    while Fraction(repr(number)) < value:
+    number, (top, bottom) = float(value), value.as_integer_ratio()
+    while True:
+        over, under = Decimal(repr(number)).as_integer_ratio()
+        if over * bottom >= top * under:
+            return number
         number = math.nextafter(number, math.inf)
-    return number
 
 
 def sum_up(terms: Iterable[Fraction]) -> Fraction:

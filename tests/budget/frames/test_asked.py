@@ -2,8 +2,10 @@
 
 import copy
 import datetime as dt
+import enum
 import itertools
 import pickle
+import time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -15,6 +17,7 @@ import pyarrow as pa
 import pytest
 
 from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands, between
+from toolkit.budget.frames import asked as asked_module
 from toolkit.budget.frames.asked import Asked, listed_once
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import keys_of
@@ -240,3 +243,76 @@ def test_missing_is_one_and_stays_one() -> None:
     assert repr(MISSING) == "MISSING"
     for mark in (MISSING, OTHER):
         assert pickle.loads(pickle.dumps(mark)) is copy.deepcopy(mark) is mark  # noqa: S301
+
+
+class Colour(enum.IntEnum):
+    RED = 1
+
+
+class Word(str):
+    pass
+
+
+PLAIN = [
+    ("degree", ["law", "art", "nobody", ""]),
+    ("degree", ["law", Word("art")]),
+    ("degree", ["law", "law"]),
+    ("degree", ["\ud800", "law"]),
+    ("degree", ["law", 1]),
+    ("age", [65, 18, 45, -7]),
+    ("age", [*range(-20, 70)]),
+    ("age", list(np.arange(10, 70, dtype=np.uint8))),
+    ("age", [18, np.int8(30)]),
+    ("age", [18, Colour.RED]),
+    ("age", [18, True]),
+    ("age", [18, 2**63]),
+    ("age", [18, 18.0]),
+    ("age", [18, np.timedelta64(30)]),
+    ("age", []),
+    ("pay", [18, 65, 7]),
+    ("pay", [2**53, -(2**53), 18]),
+    ("pay", [2**53 + 1, 18]),
+    ("pay", [18, 18]),
+    ("born", [18]),
+]
+
+
+@pytest.mark.parametrize("engine", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize(("column", "keys"), PLAIN)
+def test_keys_that_are_read_all_at_once_are_those_that_are_read_one_by_one(
+    engine: str, column: str, keys: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels, words, which row has which, and what is refused in which words."""
+    frame = Frame(ENGINES[engine]())
+
+    def found() -> object:
+        try:
+            asked = keys_of(frame, column, keys, "by")
+        except (TypeError, ValueError) as error:
+            return type(error), str(error)
+        kinds = [type(label) for label in asked.labels]
+        return asked.labels, kinds, asked.words, asked.codes(frame).tolist(), asked.mask(frame).tolist()
+
+    together = found()
+    monkeypatch.setattr(asked_module.wanted, "plain", lambda *_: None)
+    assert together == found()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("engine", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
+def test_a_hundred_thousand_keys_are_read_in_less_than_a_second(engine: Any) -> None:
+    """Of the processor: two seconds before, when each was made a fraction, and 0.1 of one now."""
+    keys = list(range(100_000))
+    curator = Curator(engine({"k": keys}), Ledger(Pure(10)), "add_remove")
+    start = time.process_time()
+    assert curator.count(by={"k": keys}, epsilon=1).labels == tuple(keys)
+    assert time.process_time() - start < 1
+
+
+@pytest.mark.parametrize("dtype", [pa.int8(), pa.int16(), pa.uint8()])
+def test_keys_further_apart_than_short_numbers_reach_have_their_own_rows(dtype: pa.DataType) -> None:
+    """100 - (-100) is no number of eight bits: rows of 100 were counted as those of -56."""
+    least, most = (0, 255) if dtype == pa.uint8() else (-100, 100) if dtype == pa.int8() else (-30000, 30000)
+    frame = Frame(pa.table({"k": pa.array([least, most, most, 3], type=dtype)}))
+    keys = list(range(least, most + 1))
+    assert [keys[code] for code in keys_of(frame, "k", keys, "by").codes(frame)] == [least, most, most, 3]

@@ -20,6 +20,7 @@ from toolkit.budget.curator import Curator
 from toolkit.budget.frames.asked import between
 from toolkit.budget.publishing import quantiles
 from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.robust import Huber
 from toolkit.central.selection import Exponential
 from toolkit.core.loss import Pure
 
@@ -117,6 +118,22 @@ def test_the_same_enumeration_convicts_a_choice_with_twice_the_rate(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert worst(VERBS[name], "replace", 2, Tape(monkeypatch)) > 1.4
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("neighbors", "largest"), [("replace", 0.3388), ("add_remove", 0.4637)])
+def test_locations_of_groups_keep_epsilon_together(
+    neighbors: str, largest: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The law of both groups at once; who comes or goes moves all lengths of these tables in one direction,
+    which is half of what is paid for.
+    """
+
+    def verb(keeper: Curator, epsilon: int) -> Any:
+        by = {"g": ["a", "b"]}
+        return keeper.location("x", estimator=Huber(1), bounds=(0, 16), step=8, by=by, epsilon=epsilon)
+
+    assert worst(verb, neighbors, 1, Tape(monkeypatch)) == pytest.approx(largest, abs=1e-4)
 
 
 LISTS: dict[str, Callable[[Curator], Any]] = {

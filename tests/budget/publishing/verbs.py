@@ -9,6 +9,7 @@ import pandas as pd
 from toolkit.budget.curator import Curator
 from toolkit.budget.frames.asked import OTHER, bands
 from toolkit.budget.ledger import Ledger
+from toolkit.central.robust import Huber
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
 
@@ -22,6 +23,9 @@ VERBS: dict[str, Verb] = {
     ),
     "quantiles by": lambda c, **more: c.quantiles(
         "pay", [0.75, 0.25], bounds=(0, 100), by={"sex": SEXES}, step=1, epsilon="1/2", **more
+    ),
+    "location by": lambda c, **more: c.location(
+        "pay", estimator=Huber(10), bounds=(0, 100), by={"sex": SEXES}, step=1, epsilon="1/2", **more
     ),
     "tables": lambda c, **more: c.count(
         by=[{"region": [*REGIONS, OTHER], "sex": SEXES}, {"sex": SEXES}, {}], epsilon="1/2", **more

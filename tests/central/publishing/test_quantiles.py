@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from scipy.stats import chi2
 
+from toolkit.central.publishing import quantiles
 from toolkit.central.publishing.quantiles import RecursiveQuantiles, ranked
 from toolkit.central.selection import root_below
 from toolkit.core.loss import Pure, Zcdp
@@ -189,3 +190,106 @@ def test_empty_and_equal_values_have_cuts_too(values: list[int]) -> None:
 def test_lists_that_do_not_increase_are_refused(listed: list[Fraction]) -> None:
     with pytest.raises(ValueError, match="increasing shares between 0 and 1"):
         RecursiveQuantiles(Pure(1), tuple(listed), AR)
+
+
+def far(steps: np.ndarray, share: Fraction, rate: float, reach: int, all_steps: int, digits: int) -> float:
+    """The probability that more than `reach` values lie between the released step and the sought one, of
+    which either may be left out: exact for the random digits of each of 40 draws, and averaged.
+    """
+    rng, counts = np.random.default_rng(8), np.bincount(steps, minlength=all_steps)
+    upto = np.concatenate([[0], np.cumsum(counts)])
+    wanted = float(share * len(steps))
+    sought = [s for s in range(all_steps) if upto[s] <= wanted <= upto[s + 1]]
+    between = [
+        min(abs(upto[max(s, t)] - upto[min(s, t) + 1]) if s != t else 0 for t in sought)
+        for s in range(all_steps)
+    ]
+    found = []
+    for _ in range(40):
+        places = np.sort((steps << digits) | rng.integers(0, 2**digits, len(steps)))
+        scores, _ = ranked(places, share, 0, all_steps << digits)
+        edges = np.unique(np.concatenate([places + 1, np.arange(all_steps + 1) << digits]))
+        cuts = np.concatenate([[0], edges])  # a new rank, or a new step, begins at each
+        odds = np.exp(rate * scores[np.searchsorted(places, cuts)] / share.denominator)
+        weights = odds * np.diff(cuts, append=(all_steps << digits) + 1)
+        bad = np.array(between)[np.minimum(cuts >> digits, all_steps - 1)] > reach
+        found.append(weights[bad].sum() / weights.sum())
+    return float(np.mean(found))
+
+
+@pytest.mark.parametrize("epsilon", ["1/4", 1, 4])
+@pytest.mark.parametrize("neighbors", [AR, RP])
+def test_one_quantile_is_off_by_no_more_than_is_told_on_the_worst_tables(
+    neighbors: str, epsilon: object
+) -> None:
+    """Many values up to the sought rank, some equal ones above it, then a gap of nearly all steps: those of
+    the gap have just the equal ones against them. Three quarters of what is told would be too little there.
+    """
+    mechanism = RecursiveQuantiles.for_epsilon(epsilon, [Fraction(1, 2)], neighbors=neighbors)
+    steps, rate = 256, float(mechanism.choice(mechanism.parts[0]).rate * 2)
+    told = mechanism.off_by(steps << 31, steps)
+
+    def passes(reach: int, equal: int) -> float:
+        below = np.zeros(2 * equal + 20, dtype=np.int64)
+        above = np.full(len(below) - equal - 2, steps - 1)
+        table = np.concatenate([below, np.ones(equal, dtype=np.int64), above])
+        return far(table, Fraction(1, 2), rate, reach, steps, 31)
+
+    assert max(passes(told, equal) for equal in (told + 1, told + 2, 2 * told)) <= 0.05
+    if epsilon == "1/4":
+        assert passes(3 * told // 4, 3 * told // 4 + 1) > 0.05
+    assert told < mechanism.off_by(steps << 31)
+
+
+def test_what_others_are_off_by_counts_with_the_share_that_lies_on_their_side() -> None:
+    mechanism = RecursiveQuantiles.for_epsilon(1, THREE, neighbors=AR)
+    own = math.log((2**52 + 3) * 2 * 20.01) / 0.5 + 8  # 1/2 of epsilon a level, d = 1/2; C cuts, two levels
+    assert mechanism.off_by(2**52) == math.ceil(own + own / 2)
+    five = [Fraction(share, 100) for share in (10, 25, 50, 75, 90)]
+    walked = RecursiveQuantiles.for_epsilon("1/5", five, neighbors=AR, rows=2)
+    places = 1_310_721 << 31
+    told = walked.off_by(places, 1_310_721), walked.off_by(places, 1_310_721, rows=5000)
+    assert told == (3238, 2182)  # 4,721 when all levels were added up, and any two places were rivals
+
+
+@pytest.mark.parametrize(("rows", "run"), [(3, 3), (4, 3), (4, 4)])
+def test_values_lie_as_close_as_is_said_no_more_often_than_is_said(
+    rows: int, run: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All digits of so many values of one step with 16 places."""
+    monkeypatch.setattr(quantiles, "_LEFT", 0.2)
+    width = quantiles.crowded(16, rows, run)
+    assert width >= 1
+    every = np.sort(np.array(list(itertools.product(range(16), repeat=rows))), axis=1)
+    closest = np.min(every[:, run - 1 :] - every[:, : rows - run + 1], axis=1)
+    assert 0.01 < np.mean(closest < width) <= 0.2
+
+
+def test_deciles_of_tied_values_are_off_by_no_more_than_is_told() -> None:
+    """20 tables of 600 values on five steps of 1,000, most of them on one; what is told holds with
+    probability 95 % for the worst of tables, and here always.
+    """
+    deciles, rng = [Fraction(k, 10) for k in range(1, 10)], np.random.default_rng(4)
+    mechanism = RecursiveQuantiles.for_epsilon(20, deciles, neighbors=AR)
+    told = mechanism.off_by(1000 << 42, 1000, rows=600)
+    for _ in range(20):
+        steps = rng.choice([0, 3, 4, 5, 999], 600, p=[0.05, 0.6, 0.05, 0.2, 0.1])
+        cuts = mechanism.choose((steps << 42) | rng.integers(0, 2**42, 600), 1000 << 42, rng)
+        values = np.sort(steps)
+        for share, cut in zip(deciles, cuts, strict=True):
+            ends = sorted([min(cut >> 42, 999), int(values[min(int(share * 600), 599)])])
+            assert np.count_nonzero((values > ends[0]) & (values < ends[1])) <= told
+    assert told < 60
+
+
+def test_a_share_of_a_part_that_is_rounded_is_noticed() -> None:
+    assert not RecursiveQuantiles.for_epsilon(1, THREE, neighbors=AR).rounded
+    near = [Fraction(1, 1_000_003), Fraction(1, 999_983), Fraction(1, 2)]
+    assert RecursiveQuantiles.for_epsilon(1, near, neighbors=AR).rounded
+
+
+def test_seventeen_values_at_one_place_are_as_improbable_as_is_said() -> None:
+    """All of 2**30 rows equal, 30 random digits: the expected number of sets of 17 of them."""
+    sets = math.comb(2**30, 17) / 2 ** (30 * 16)
+    assert sets < 4e-6
+    assert 1 / 20.01 + sets < 1 / 20

@@ -3,7 +3,7 @@
 Values are read once, compared by the type of the column, and said in the ledger.
 """
 
-from collections.abc import Iterable, Mapping, MappingView, Set
+from collections.abc import Iterable, Mapping, MappingView, Sequence, Set
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -101,8 +101,8 @@ def bands(*edges: Any) -> list[Range]:
 
 @dataclass(frozen=True, eq=False)
 class Asked:
-    """Items that are asked of one column, as its type can hold them. What it says of rows is confidential,
-    all else public.
+    """Items that are asked of one column, as its type can hold them; `plain` if all are text or whole
+    numbers. What it says of rows is confidential, all else public.
     """
 
     label: Any
@@ -110,12 +110,15 @@ class Asked:
     items: tuple[Item, ...]
     held: tuple[Any, ...]
     days: bool
+    plain: bool = False
 
     @classmethod
-    def of(cls, frame: Frame, label: Any, items: Iterable[object]) -> "Asked":
-        """Read once; refused if the column's type can never hold one of them."""
+    def of(cls, frame: Frame, label: Any, items: Sequence[object]) -> "Asked":
+        """Refused if the column's type can never hold one of them."""
         column, name = frame.column(label), frame.name(label)
         told, kind = f"column {name}", column.kind
+        if (many := wanted.plain(items, kind)) is not None:
+            return cls(label, name, *many, days=False, plain=True)
         read = [
             item if isinstance(item, Range | Mark) else wanted.value_of(item, f"a value for {told}")
             for item in items
@@ -127,8 +130,10 @@ class Asked:
             wanted.check_clock(column, told)
         return cls(label, name, tuple(read), tuple(_held(item, column, told) for item in read), days)
 
-    @property
+    @cached_property
     def words(self) -> str:
+        if self.plain and len(self.items) > 1:
+            return f"{self.name} in [{', '.join(map(repr, self.items))}]"
         values = [wanted.said(item) for item in self.items if not isinstance(item, Range | Mark)]
         parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
         ranges = [item for item in self.items if isinstance(item, Range)]
@@ -143,16 +148,18 @@ class Asked:
     @cached_property
     def labels(self) -> tuple[str | int, ...]:
         """What the items are called, in their order."""
-        return tuple(_label(item) for item in self.items)
+        return self.items if self.plain else tuple(_label(item) for item in self.items)  # type: ignore[return-value]
 
     def codes(self, frame: Frame) -> Codes:
         """The place among the items of what each row has, the first if several; -1 where it is none of
         them.
         """
         column, items = frame.column(self.label), self.items
+        if self.plain:
+            return wanted.codes(column, list(self.held), days=False)
         values = [place for place, item in enumerate(items) if not isinstance(item, Range | Mark)]
         ranges = [place for place, item in enumerate(items) if isinstance(item, Range)]
-        found = np.full(0 if values else len(frame), -1, dtype=np.int64)
+        found: Codes = np.full(0 if values else len(frame), -1, dtype=np.int64)
         if values:
             at = wanted.codes(column, [self.held[place] for place in values], days=self.days)
             found = np.array([*values, -1], dtype=np.int64)[at]
@@ -167,6 +174,8 @@ class Asked:
     def mask(self, frame: Frame) -> Mask:
         """Which rows have one of the items."""
         column = frame.column(self.label)
+        if self.plain:
+            return wanted.matches(column, list(self.held), days=False)
         if column.kind.name != "text" or any(isinstance(i, Range) or i is OTHER for i in self.items):
             return self.codes(frame) >= 0
         values = [
@@ -179,6 +188,8 @@ class Asked:
 
     def check_apart(self, name: str) -> "Asked":
         """Itself, if no value could have two of the items: a row of a table is in one cell."""
+        if self.plain and len(set(self.items)) == len(self.items):
+            return self
         whole = [(item, held) for item, held in zip(self.items, self.held, strict=True)]
         spans = sorted(_span(item, held) for item, held in whole if not isinstance(item, Mark))
         marks = [item for item in self.items if isinstance(item, Mark)]
@@ -268,7 +279,7 @@ def _label(item: Item) -> str | int:
         return item.words
     if isinstance(item, Mark):
         return repr(item).lower()
-    if isinstance(item, str):
+    if isinstance(item, str) or type(item) is int:
         return item
     said = wanted.said(item)
     return int(said) if isinstance(item, Fraction) and item.denominator == 1 else said

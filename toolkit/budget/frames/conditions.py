@@ -9,6 +9,7 @@ import copy
 import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -53,7 +54,7 @@ class OfColumns:
     parts: tuple[Asked, ...]
     notes: tuple[str, ...] = ()
 
-    @property
+    @cached_property
     def words(self) -> str:
         return " and ".join(part.words for part in self.parts)
 

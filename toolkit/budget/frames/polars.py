@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,7 +11,8 @@ import numpy.typing as npt
 from toolkit.budget.frames.columns import DAY, TICKS, Cells, Column, Kind, whole_kind
 from toolkit.core.arrays import Array, Codes, Mask
 
-_ROWS = 2**18
+_ROWS = 2**20 + 1  # a part of a frame, and the missing value at its end
+_MOST_HASHED = 2**10  # keys: a table of the square of their number has no two in one place for most seeds
 
 
 def polars_column(found: Any) -> Column:
@@ -70,16 +72,20 @@ class PolarsColumn(Column):
     def places(self, texts: Sequence[str]) -> Codes:
         import polars as pl
 
-        padded, listed = self._padded(pl.String), pl.Enum(texts)
+        padded, by_hash = self._padded(pl.String), Hashed.of(texts)
+        listed = None if by_hash else pl.Enum(texts)
 
         def placed(start: int) -> Codes:
-            found = padded.slice(start, _ROWS).cast(listed, strict=False).to_physical()
+            some = padded.slice(start, _ROWS)
+            if by_hash:
+                return by_hash.places(some)
+            found = some.cast(listed, strict=False).to_physical()
             return np.asarray(found.cast(pl.Int64).fill_null(-1).to_numpy())
 
         starts = range(0, len(padded), _ROWS)
         if len(starts) == 1:
             return placed(0)[:-1]
-        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # polars casts a column on one core alone
+        with ThreadPoolExecutor(pl.thread_pool_size()) as pool:  # polars does it on one core alone
             return np.concatenate(list(pool.map(placed, starts)))[:-1]
 
     def has(self, texts: Sequence[str]) -> Mask:
@@ -103,3 +109,44 @@ class PolarsColumn(Column):
 
     def empty(self) -> Column:
         return PolarsColumn(self._found.head(0), self.kind)
+
+
+@dataclass(frozen=True, eq=False)
+class Hashed:
+    """Texts in a table, by the first bits of their hash. A text of a column is compared with the one that
+    lies where it would be, so that no other text of the same hash is taken for it; this is done for every
+    row, whether it is one of them, another or missing.
+    """
+
+    texts: Any
+    table: npt.NDArray[np.uint32]
+    seed: int
+
+    @classmethod
+    def of(cls, texts: Sequence[str]) -> "Hashed | None":
+        """None for no texts, for too many, and if no seed has each in a place of its own."""
+        import polars as pl
+
+        if not 0 < len(texts) <= _MOST_HASHED:
+            return None
+        listed = pl.Series(texts, dtype=pl.String)
+        table = np.zeros(4 ** len(texts).bit_length(), dtype=np.uint32)
+        for seed in range(64):
+            found = cls(listed, table, seed)
+            if len(np.unique(slots := found._slots(listed))) == len(texts):
+                table[slots] = np.arange(len(texts), dtype=np.uint32)
+                return found
+        return None
+
+    def places(self, column: Any) -> Codes:
+        """The place of each text of a polars Series in the list, -1 where it is not there."""
+        import polars as pl
+
+        near = self.table.take(self._slots(column))
+        same = self.texts.gather(pl.Series(near)).eq_missing(column).to_numpy()
+        return np.asarray((near.astype(np.int64) + 1) * same - 1)
+
+    def _slots(self, column: Any) -> npt.NDArray[np.int64]:
+        bits = len(self.table).bit_length() - 1
+        hashes: npt.NDArray[np.uint64] = column.hash(self.seed).to_numpy()
+        return (hashes >> np.uint64(64 - bits)).view(np.int64)

@@ -21,9 +21,10 @@ from toolkit.budget.frames.columns import DAY, Column, Kind
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
 
-Value: TypeAlias = str | bool | Fraction | Day | Moment
+Value: TypeAlias = str | bool | int | Fraction | Day | Moment
 _FEW = 16  # as many values are compared one after the other; beyond that they are sorted
-_TABLE = 2**16  # whole numbers no further apart are looked up in a table
+_TABLE = 2**16  # whole numbers no further apart, or four times as far as they are many, are found in a table
+_NUMPY_WHOLE = {np.dtype(code).type for code in np.typecodes["AllInteger"]}
 _DIGITS, _LONG = Context(prec=40), 60
 _FITS = {
     "text": (str,),
@@ -94,6 +95,28 @@ def value_of(wanted: object, name: str) -> Value:
         "nothing else can be compared; ranges are written between(low, high), or *bands(…) in a list",
         TypeError,
     )
+
+
+def plain(given: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """Text or whole numbers that a column holds without rounding, all read at once, and as it holds them.
+    None where one is something else: each is then looked at, and what cannot be there refused.
+    """
+    kinds = set(map(type, given))
+    if kind.name == "text" and kinds == {str}:
+        try:
+            "".join(given).encode()
+        except UnicodeEncodeError:
+            return None
+        return tuple(given), tuple(given)
+    whole = all(sort is int or sort in _NUMPY_WHOLE for sort in kinds)
+    if kind.name not in ("whole", "number") or not given or not whole:
+        return None
+    found = tuple(map(int, given))
+    most = 2 ** (np.finfo(f"f{kind.bits // 8}").nmant + 1)
+    low, high = kind.limits if kind.name == "whole" else (-most, most)
+    if min(found) < low or max(found) > high:
+        return None
+    return found, found if kind.name == "whole" else tuple(map(float, found))
 
 
 def said(value: Value) -> str:
@@ -292,7 +315,10 @@ def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
         for place, target in enumerate(targets):
             found = np.where(values == target, place, found)  # as long for all as for none
         return found
-    if values.dtype.kind in "iu" and int(targets.max()) - int(targets.min()) < _TABLE:
+    whole = values.dtype.kind in "iu"
+    if whole and int(targets.max()) - int(targets.min()) < max(_TABLE, 4 * len(targets)):
+        if values.dtype.itemsize < 8:  # two of them may lie further apart than such numbers reach
+            values, targets = values.astype(np.int64), targets.astype(np.int64)
         low, high = int(targets.min()), int(targets.max())
         table = np.full(high - low + 2, -1, dtype=np.int64)
         table[targets - low] = np.arange(len(targets))

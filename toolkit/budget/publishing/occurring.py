@@ -46,6 +46,8 @@ def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
         values, missing = numeric(column, days=False)
         found, numbers = np.unique(values[counted & ~missing], return_counts=True)
         raw = dict(zip(found.tolist(), numbers.tolist(), strict=True))
+    if kind == "whole":
+        return raw  # in order, and each a key
     return ordered((_key(kind, value), number) for value, number in raw.items())
 
 
@@ -109,9 +111,11 @@ def _date(days: int) -> dt.date | None:
 
 def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
     """Equal keys added up; numbers, then texts, then dates, each in their order."""
-    found: Counter[Any] = Counter()
+    found: dict[Any, int] = {}
     for key, number in counts:
         if key is not None and number:
-            found[key] += number
+            found[key] = found.get(key, 0) + number
+    if set(map(type, found)) <= {int, float}:
+        return {key: found[key] for key in sorted(found)}
     sorts = {bool: 0, int: 0, float: 0, str: 1, dt.date: 2}
     return {key: found[key] for key in sorted(found, key=lambda key: (sorts[type(key)], key))}

@@ -10,15 +10,17 @@ import numpy as np
 from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.rows import By, Rows
+from toolkit.budget.frames.summing import split
 from toolkit.budget.keeper import Keeper
 from toolkit.budget.record import Entry
 from toolkit.budget.tables.spending import Spending
-from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.publishing.quantiles import MOST_ROWS, RecursiveQuantiles
+from toolkit.central.release import chosen_by_cell
 from toolkit.central.statistics import rank_unit
 from toolkit.central.steps import Bounds
-from toolkit.core.arrays import Array, Codes, Steps
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, probability, refuse
-from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
 
 LIST_BITS = 20
@@ -48,7 +50,8 @@ class QuantileVerbs(Keeper):
         All together are one charge, in all groups of `by`. They never decrease along q. Candidates are
         multiples of `step` (2**-20 of the bounds' distance if not given) between the bounds: of whole numbers
         say step=1. Equal values are told apart at random; missing ones are left out. How far the ranks may
-        be off is in the notes: in the column's unit that depends on the data.
+        be off is in the notes, for up to 2**30 rows if their number is private: in the column's unit that
+        depends on the data.
         """
         spending, rows = Spending.of(epsilon, rho), self._rows(where, by)
         self._summable(column)
@@ -61,15 +64,17 @@ class QuantileVerbs(Keeper):
 
         def placed() -> list[Steps]:
             parts = self._frame.parts((*rows.columns, column), whole=rows.limited)
-            read = [(rows.codes(part), grid.places(part.column(column).floats(), source)) for part in parts]
-            return _split(read, rows.cells)
+            read = ((rows.codes(part), grid.places(part.column(column).floats(), source)) for part in parts)
+            nothing = np.empty(0, dtype=np.int64)
+            return split([(nothing, nothing), *((np.where(at < 0, -1, c), at) for c, at in read)], rows.cells)
 
         groups = self._paid(mechanism, label, placed, None, receipt)
         cuts = [mechanism.choose(places, grid.most, source) for places in groups]
         order = [sorted(shares).index(share) for share in shares]
         names = [f"{float(share):.15g}" for share in shares]
         values = [grid.value(one[place]) for one in cuts for place in order]
-        notes = (_note(mechanism.off_by(grid.most), len(values), rows.cells), *rows.notes)
+        most = mechanism.off_by(grid.most, limits.span + 1, self._public_n() or MOST_ROWS)
+        notes = (_note(mechanism, most, len(values), rows.cells), *rows.notes)
         plain = _estimate(values, rows, names, mechanism, source)
         told = self._told(plain, label, "missing left out", notes)
         keys = {axis.name: list(axis.labels) for axis in rows.axes} | {"quantile": names}
@@ -115,25 +120,17 @@ def _estimate(
     values: list[float], rows: Rows, names: list[str], mechanism: RecursiveQuantiles, rng: Rng
 ) -> Estimate:
     keys = [label if isinstance(label, tuple) else (label,) for label in rows.labels]
-    labels = [(*key, name) if rows.axes else name for key in keys for name in names]
-    return Estimate(
-        value=np.array(values),
-        se=np.full(len(values), np.nan),
-        labels=tuple(labels),
-        cov=None,
-        n=None,
-        loss=mechanism.loss if rng is None else None,
-        covers="noise, in ranks",
-        method="Exponential",
-        notes=() if rng is None else (SIMULATED,),
-        axes=(*rows.names, "quantile"),
-    )
+    labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
+    axes = *rows.names, "quantile"
+    return chosen_by_cell(values, labels, axes, mechanism.loss, "noise, in ranks", "Exponential", rng)
 
 
-def _note(ranks: int, number: int, groups: int) -> str:
+def _note(mechanism: RecursiveQuantiles, ranks: int, number: int, groups: int) -> str:
     each = "it" if number == 1 else "each"
     where = f" of its group, in each of {groups} groups for itself" if groups > 1 else ""
-    return f"with probability 95 % at most {ranks:,} values lie between {each} and its true quantile{where}"
+    more = f", and of all values {mechanism.levels} in 2,097,152" if mechanism.rounded else ""
+    most = f"{ranks:,} values{more}"
+    return f"with probability 95 % at most {most} lie between {each} and its true quantile{where}"
 
 
 def _shares(q: Iterable[Number]) -> list[Fraction]:
@@ -145,12 +142,3 @@ def _shares(q: Iterable[Number]) -> list[Fraction]:
         received = "repetitions" if shares else "none"
         refuse("`q` must be distinct shares, at least one", received, "each is one quantile")
     return shares
-
-
-def _split(read: list[tuple[Codes, Steps]], cells: int) -> list[Steps]:
-    """The places of each group's values, from the codes and places of all rows, some after the other."""
-    nothing = np.empty(0, dtype=np.int64)
-    codes, places = (np.concatenate([nothing, *(one[i] for one in read)]) for i in (0, 1))
-    used = np.flatnonzero((codes >= 0) & (places >= 0))
-    order = used[np.argsort(codes[used], kind="stable")] if cells > 1 else used
-    return np.split(places[order], np.searchsorted(codes[order], np.arange(1, cells)))

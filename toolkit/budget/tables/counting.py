@@ -198,5 +198,5 @@ class Edges:
 
 def _numbers(noisy: list[int]) -> Any:
     """Whole numbers of 64 bits, or floats where some are longer."""
-    short = all(-(2**63) <= number < 2**63 for number in noisy)
+    short = min(noisy) >= -(2**63) and max(noisy) < 2**63
     return np.array(noisy, dtype=np.int64) if short else np.array([float(number) for number in noisy])

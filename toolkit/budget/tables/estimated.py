@@ -33,9 +33,11 @@ class Part:
     limits: tuple[float, float]
 
 
-def estimated(parts: list[Part], released: list[Moments], rows: Rows) -> tuple[Estimate, Estimate]:
+def estimated(
+    parts: list[Part], released: list[Moments], rows: Rows, **paid: Any
+) -> tuple[Estimate, Estimate]:
     """Cells one after the other, in each the columns that were asked for; and how many values are behind
-    each.
+    each. Both say what was paid.
     """
     several, scalar = len(parts) > 1, not rows.axes and len(parts) == 1
     results = [part.find(moments) for part, moments in zip(parts, released, strict=True)]
@@ -67,12 +69,15 @@ def estimated(parts: list[Part], released: list[Moments], rows: Rows) -> tuple[E
         Limits(lambda level: _both([one.basis.of(level) for one in numbers]), scalar),
         labels,
         axes,
+        **paid,
     )
-    made = _made(value, se, Limits(limits, scalar, results[0].basis.methods), labels, axes)
+    made = _made(value, se, Limits(limits, scalar, results[0].basis.methods), labels, axes, **paid)
     return made, counts
 
 
-def _made(value: Array, se: Array, basis: Limits, labels: tuple[Any, ...], axes: tuple[str, ...]) -> Estimate:
+def _made(
+    value: Array, se: Array, basis: Limits, labels: tuple[Any, ...], axes: tuple[str, ...], **paid: Any
+) -> Estimate:
     cov = np.diag(se**2) if len(se) <= _MOST_COVARIANCES else None
     return Estimate(
         value=float(value[0]) if basis.scalar else value,
@@ -80,15 +85,15 @@ def _made(value: Array, se: Array, basis: Limits, labels: tuple[Any, ...], axes:
         labels=labels,
         cov=cov,
         n=None,
-        loss=None,
         covers="noise",
         basis=basis,
         axes=axes,
+        **paid,
     )
 
 
 def _woven(columns: list[Array]) -> Array:
-    return np.stack(columns, axis=1).ravel()
+    return columns[0] if len(columns) == 1 else np.stack(columns, axis=1).ravel()
 
 
 def _both(ends: list[tuple[Array, Array]]) -> tuple[Array, Array]:

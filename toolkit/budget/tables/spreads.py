@@ -4,7 +4,6 @@ Where the number of values is private, which it is in every group, all that is n
 vector with one charge, and the number of values comes along.
 """
 
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -158,9 +157,7 @@ class SpreadVerbs(CountingVerbs):
             "method": type(mechanisms[0]).__name__,
             "notes": () if query.rng is None else (SIMULATED,),
         }
-        estimate, counts = estimated(parts, moments, query.rows)
-        along = self._told(
-            replace(counts, **paid), f"values behind {query.label}", query.how, query.rows.notes
-        )
-        told = self._told(replace(estimate, counts=along, **paid), query.label, query.how, query.notes)
+        estimate, counts = estimated(parts, moments, query.rows, **paid)
+        along = self._told(counts, f"values behind {query.label}", query.how, query.rows.notes)
+        told = self._told(estimate, query.label, query.how, query.notes, counts=along)
         return self._documented(told, mechanism, receipt, query.label, query.rows, query.limits, query.how)

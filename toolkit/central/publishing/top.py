@@ -4,6 +4,8 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 
+import numpy as np
+
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.selection import Exponential, root_below
 from toolkit.core.arrays import Steps
@@ -92,14 +94,15 @@ class TopK:
 
     def choose(self, counts: Steps | list[int], rng: Rng = None) -> list[int]:
         """The places of k options, in the order in which they were chosen."""
-        source, left = check_rng(rng), list(range(len(counts)))
+        source, numbers = check_rng(rng), np.asarray(counts, dtype=np.int64)
+        left = np.arange(len(numbers))
         if len(left) < self.k:
             refuse("`k` must be at most the number of options", self.k, f"there are {len(left)}")
         chosen = []
         for _ in range(self.k):
-            place = self.round.choose(left, [int(counts[i]) for i in left], rng=source)
-            chosen.append(place)
-            left.remove(place)
+            place = self.round.choose(range(len(left)), numbers[left], rng=source)
+            chosen.append(int(left[place]))
+            left = np.delete(left, place)
         return chosen
 
     def off_by(self, options: int) -> int:

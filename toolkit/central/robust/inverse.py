@@ -16,7 +16,7 @@ from toolkit.central.selection import Exponential
 from toolkit.central.statistics import rank_unit
 from toolkit.central.steps import QUANTILE_BITS, Bounds, written
 from toolkit.core.arrays import Array, Steps
-from toolkit.core.checks import Number, positive, probability, refuse
+from toolkit.core.checks import Number, positive, probability, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
@@ -42,6 +42,7 @@ class Quantile:
         return f"Quantile({written(float(self.q))})"
 
 
+COVERS = "noise, in people"
 Statistic = Quantile | Huber | Callable[[Array], float]
 
 
@@ -59,6 +60,10 @@ class InverseSensitivity:
         of them rises; that it does not is the curator's word.
     bounds : limits that values are clamped to, and the grid of candidates; public.
     loss : Pure(epsilon).
+    groups : in how many groups of a table, each with a choice of its own, one person's change can be seen: 2
+        under "replace", where a person moves from one to another. Each choice then has an equal part of
+        epsilon.
+    rows : how many rows one person can have: so far they move a length.
 
     Examples
     --------
@@ -76,6 +81,8 @@ class InverseSensitivity:
     statistic: Statistic
     bounds: Bounds
     loss: Pure
+    groups: int = 1
+    rows: int = 1
 
     def __post_init__(self) -> None:
         if isinstance(self.statistic, type) or not (
@@ -90,10 +97,19 @@ class InverseSensitivity:
         if not isinstance(self.loss, Pure):
             refuse("`loss` must be Pure(epsilon)", type(self.loss).__name__, "the choice is pure", TypeError)
         positive(self.loss.amount, "epsilon", NO_END)
+        whole(self.groups, "groups")
+        whole(self.rows, "rows")
 
     @classmethod
     def for_epsilon(
-        cls, epsilon: Number, statistic: Any, *, bounds: Any, step: Number | None = None
+        cls,
+        epsilon: Number,
+        statistic: Any,
+        *,
+        bounds: Any,
+        step: Number | None = None,
+        groups: int = 1,
+        rows: int = 1,
     ) -> "InverseSensitivity":
         """The mechanism that costs Pure(epsilon). "median" is Quantile("1/2"); candidates are multiples of
         `step` between the bounds, 2**-16 of their distance if not given.
@@ -104,6 +120,8 @@ class InverseSensitivity:
             found,
             limits if step is None else limits.with_step(step),
             Pure(positive(epsilon, "epsilon", NO_END)),
+            groups,
+            rows,
         )
 
     @property
@@ -112,17 +130,18 @@ class InverseSensitivity:
 
     @property
     def zcdp(self) -> Zcdp:
-        """Epsilon**2 / 8, as of every exponential mechanism."""
-        return self.selection.zcdp
+        """Epsilon**2 / 8 of each choice, as of every exponential mechanism."""
+        return Zcdp(self.groups * Fraction(self.selection.zcdp.amount))
 
     @property
     def selection(self) -> Exponential:
-        """The exponential mechanism that chooses, on scores that one person moves by at most 1."""
-        return Exponential(self.loss, Fraction(1))
+        """The exponential mechanism that chooses, on scores that one person moves by at most 1 a row."""
+        return Exponential(Pure(Fraction(self.loss.amount) / self.groups), Fraction(self.rows))
 
-    def lengths(self, values: Array) -> Steps:
+    def lengths(self, values: Array, rows: int | None = None) -> Steps:
         """How many people must change, for each step of the grid; private. NaN is left out; of a function's
-        values, whose number is public, it counts as the lower bound.
+        values, whose number is public, it counts as the lower bound. Of a group `rows` is the number of all
+        rows: the work for a Huber location is then as much as for so many.
         """
         steps = self.bounds.steps(np.asarray(values, dtype=np.float64))
         if isinstance(self.statistic, Quantile):
@@ -130,8 +149,8 @@ class InverseSensitivity:
         if isinstance(self.statistic, Huber):
             reach = max(1, round(2 * _UNIT * self.statistic.k / self.bounds.step))
             most = 2 * _UNIT * (self.bounds.span + 1)  # beyond, nothing is cut
-            return huber_lengths(steps[steps >= 0], self.bounds.span, min(reach, most), _UNIT)
-        most = math.ceil(2 / self.epsilon * (math.log(self.bounds.span + 1) + _SURPLUS))
+            return huber_lengths(steps[steps >= 0], self.bounds.span, min(reach, most), _UNIT, rows)
+        most = math.ceil((math.log(self.bounds.span + 1) + _SURPLUS) / float(self.selection.rate))
         on_grid = (self.bounds.least + np.maximum(steps, 0)) * float(self.bounds.step)
         limited = np.clip(on_grid, float(self.bounds.low), float(self.bounds.high))
         return function_lengths(limited, self.bounds, self.statistic, most)
@@ -147,24 +166,21 @@ class InverseSensitivity:
 
     def choose(self, scores: Steps, rng: Rng = None) -> Estimate:
         """The release, once minus the lengths are known."""
+        return chosen(self.point(scores, rng), self.loss, COVERS, "InverseSensitivity", rng, (self.note,))
+
+    def point(self, scores: Steps, rng: Rng = None) -> float:
+        """What is chosen by minus the lengths, in the column's unit."""
         place = self.selection.choose(range(len(scores)), scores, rng=rng)
         point = (self.bounds.least + place) * self.bounds.step
-        return chosen(
-            float(min(max(point, self.bounds.low), self.bounds.high)),
-            self.loss,
-            "noise, in people",
-            "InverseSensitivity",
-            rng,
-            (self.note,),
-        )
+        return float(min(max(point, self.bounds.low), self.bounds.high))
 
     @property
     def note(self) -> str:
         """What is known of the error beforehand: one candidate at least has the length 0."""
-        reach = 2 / self.epsilon * (math.log(self.bounds.span + 1) + math.log(20))
+        reach = (math.log(self.bounds.span + 1) + math.log(20)) / float(self.selection.rate)
         return (
             f"with probability 95 % it is the {self._target()} of a table that differs from this one in at "
-            f"most {math.ceil(reach):,} people, to the width of the grid"
+            f"most {math.ceil(reach):,} {'people' if self.rows == 1 else 'rows'}, to the width of the grid"
         )
 
     def _target(self) -> str:

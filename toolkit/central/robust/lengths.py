@@ -40,25 +40,28 @@ def _share_down(q: Fraction, n: int) -> int:
     return q.numerator * n // q.denominator
 
 
-def huber_lengths(steps: Steps, span: int, reach: int, unit: int = 1) -> Steps:
+def huber_lengths(steps: Steps, span: int, reach: int, unit: int = 1, rows: int | None = None) -> Steps:
     """For each step the least number of changes that bring the Huber location within half a step of it.
 
     `reach` is Huber's k in units, of which `unit` make half a step. The location is at most v + 1/2 where
     the scores at v + 1/2 add up to at most 0; while they do not, the largest score is best replaced by that
-    of the lowest value.
+    of the lowest value. The least number is sought as if there were `rows` values, if given: at least as
+    many as there are.
 
     >>> huber_lengths(np.array([0, 2, 2, 9]), 9, 4)
     array([2, 1, 0, 1, 1, 1, 1, 1, 2, 3])
     """
-    return np.maximum(_to_lower(steps, span, reach, unit), _to_lower(span - steps, span, reach, unit)[::-1])
+    rounds = max(len(steps) if rows is None else rows, 1).bit_length() + 1
+    lower, upper = (_to_lower(one, span, reach, unit, rounds) for one in (steps, span - steps))
+    return np.maximum(lower, upper[::-1])
 
 
-def _to_lower(steps: Steps, span: int, reach: int, unit: int) -> Steps:
+def _to_lower(steps: Steps, span: int, reach: int, unit: int, rounds: int) -> Steps:
     """For each step v the least number of changes that bring the location to v + 1/2 or lower.
 
     In units, at 2 v + 1 half steps: of the scores, cut at `reach`, the first `full` are cut above, the last
     `none` cut below. The sums of the largest k come from sums of sorted values; the least k that is enough
-    is found for all v together by halving.
+    is found for all v together by halving, in so many rounds.
     """
     counts = np.bincount(steps, minlength=span + 1).astype(np.int64)
     ordered = np.repeat(np.arange(span, -1, -1, dtype=np.int64), counts[::-1])
@@ -81,7 +84,7 @@ def _to_lower(steps: Steps, span: int, reach: int, unit: int) -> Steps:
         return np.asarray(gained >= total)
 
     least, most = np.full(span + 1, -1, dtype=np.int64), at_least(place)
-    for _ in range(max(n, 1).bit_length() + 1):
+    for _ in range(rounds):
         between = (least + most) // 2
         found = enough(np.maximum(between, 0)) & (between >= 0)
         least, most = np.where(found, least, np.minimum(between, most - 1)), np.where(found, between, most)

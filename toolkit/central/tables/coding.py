@@ -46,11 +46,10 @@ class Coding:
 
     def entries(self, sums: Sequence[Sequence[int]]) -> list[int]:
         """Of the sums of powers of each cell, one cell after the other."""
-        return [
-            sum(int(factor) * power for factor, power in zip(term, cell, strict=True))
-            for cell in sums
-            for term in self.terms
-        ]
+        factors = np.array([[int(factor) for factor in term] for term in self.terms], dtype=object)
+        powers = np.array(sums, dtype=object).reshape(-1, factors.shape[1])
+        found: list[int] = (powers @ factors.T).ravel().tolist()  # of Python's integers, without a limit
+        return found
 
     def moments(self, entries: Sequence[int]) -> Array:
         """Sums of powers of t from entries, noisy ones: a row a cell."""

@@ -49,7 +49,8 @@ class Moments:
 
     def error(self, gradient: Array) -> Array:
         """The standard error of a function of the sums, by its slopes in each, a row a cell."""
-        return np.asarray(np.linalg.norm(gradient @ self.slopes, axis=1) * self.law.sd)
+        along = gradient @ self.slopes
+        return np.asarray(np.sqrt(np.add.reduce(along * along, axis=1)) * self.law.sd)
 
     def box(self, place: int, share: float) -> tuple[Array, Array]:
         """Limits of a sum that hold with probability `share`."""
