@@ -33,7 +33,7 @@ def shown_survey(survey: Any, promise: Callable[[str], list[str]]) -> dict[str, 
         "check": survey.check,
         "questions": [shown_question(one, codes, others, own, survey.waves) for one in survey.questions],
     }
-    return shown if survey.waves == 1 else {**shown, "panel": survey.panel, "wave": survey.wave}
+    return shown if survey.waves == 1 else {**shown, "panel": survey.panel, "later": survey.wave > 1}
 
 
 def shown_question(

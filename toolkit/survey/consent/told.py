@@ -37,6 +37,7 @@ def told(
                 "review_note": " ".join([*note, said["review_person"]]),
                 "end_already": said["already_waves"],
                 "new_draws": said["new_draws"],
+                "keeps_nothing": f"{words['keeps_nothing']} {said['new_draws']}",
             }
     return told
 
