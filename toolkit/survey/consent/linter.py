@@ -22,12 +22,10 @@ from toolkit.survey.language.phrases import languages as known_languages
 from toolkit.survey.language.text import Text, in_language, missing
 from toolkit.survey.question import LONGEST_ANSWER, Question
 from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.survey_fields import PERSON
 
 RESERVED = ("practice", "key", "survey", "understood", "token")
 """Names that the page or the results use themselves."""
-
-PERSON = "person"
-"""What joins the reports of one person over waves; only surveys of several waves use it."""
 
 _AT_ONCE = 3  # answers, each with an order of its own, that people can keep apart
 

@@ -30,6 +30,9 @@ STEP = 10
 MOST_WAVES = 24
 """How often the same people may be asked."""
 
+PERSON = "person"
+"""What a phone sends to join its reports over waves; only surveys of several waves have it."""
+
 
 def stated_fields(given: Mapping[str, Any], language: str) -> dict[str, Text | None]:
     """The researchers' statements out of all arguments; a plain string is in the given language."""
