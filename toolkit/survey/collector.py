@@ -82,7 +82,7 @@ class Collector:
                 store.create(survey)
             else:
                 with closing(open_store(settled(again), readonly=True)) as earlier:
-                    follow(store, survey, earlier)
+                    follow(store, survey, earlier, (PORT, _PUBLIC_URL))
         return cls(database)
 
     @property
@@ -237,8 +237,8 @@ def start(
     toolkit made, or whose title, consent or words were corrected:
         people see the new page from now on, and reports of the earlier one stay good. Questions and designs
         must be the same.
-    again : the database of the wave before, which may be closed: the links of that wave work in this one,
-        too. Phones find what they have drawn only under the same address (scheme, host and port).
+    again : the database of the wave before, which may be closed: its links work in this one, too, and its
+        port is taken over. Phones find what they have drawn only under the same scheme, host and port.
     """
     background.check_system()
     collector, key = prepare(

@@ -1,5 +1,7 @@
 """From one wave to the next: the same panel, and the same links, in a collection of its own."""
 
+from collections.abc import Sequence
+
 from toolkit.core.checks import refuse
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.protocol import Store
@@ -27,11 +29,17 @@ def check_next(survey: Survey, before: Survey) -> None:
         )
 
 
-def follow(store: Store, survey: Survey, earlier: Store) -> None:
+def follow(store: Store, survey: Survey, earlier: Store, settings: Sequence[str] = ()) -> None:
     """Make the collection of the next wave, and let in whoever was let in to the earlier one, whether they
     answered it or not.
+
+    `settings` that the earlier one was served with are taken over, unless it has its own: phones find what
+    they have drawn only under the same address.
     """
     check_next(survey, earlier.survey())
     store.create(survey)
+    for name in settings:
+        if (kept := earlier.setting(name)) is not None:
+            store.once(name, kept)
     if survey.access != "open":
         store.invite(earlier.guests())
