@@ -31,17 +31,17 @@ _BROWSER = (
     "the report, until the server has it; that one was sent, and by which link if links are personal."
 )
 _JOINED = (
-    "- With them a second random number made by the phone, the same in each wave: it joins the reports of one "
-    "phone over waves. Remove it from all tables when the panel has ended."
+    "- With them a second random number made by the phone, the same in each wave: it joins the reports of "
+    "one phone over waves. Remove it from all tables when the panel has ended."
 )
 _INVITED = (
     "- But of a wave that is not the last, the hashes of all links stay when it is closed, for the next one; "
     "nothing stays that tells which of them were used."
 )
 _ATTIC = (
-    "- In the browser, too, until its site data are deleted, and by link: the number that joins waves, and the "
-    "random words that decide the memos, one for each possible answer; never an answer. To whoever has these, "
-    "the reports of one wave to questions with a memo show up to epsilon {fresh}."
+    "- In the browser, too, until its site data are deleted, and by link: the number that joins waves, and "
+    "the random words that decide the memos, one for each possible answer; never an answer. To whoever has "
+    "these, the reports of one wave to questions with a memo show up to epsilon {fresh}."
 )
 _PATTERN = (
     "- Whoever sees in each wave which links were used may find out whose reports are those of a number that "
