@@ -241,16 +241,8 @@ def start(
         port is taken over. Phones find what they have drawn only under the same scheme, host and port.
     """
     background.check_system()
-    collector, key = prepare(
-        survey,
-        database,
-        rehearsal=rehearsal,
-        amend=amend,
-        again=again,
-        host=host,
-        public_url=public_url,
-        issuer_key=issuer_key,
-    )
+    made: dict[str, Any] = {"rehearsal": rehearsal, "amend": amend, "again": again, "issuer_key": issuer_key}
+    collector, key = prepare(survey, database, host=host, public_url=public_url, **made)
     if background.find(collector.database) is None:
         options = {
             "host": host,

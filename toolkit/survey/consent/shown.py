@@ -59,15 +59,12 @@ def shown_question(
         return None if text is None else {code: text[code] for code in languages}
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
-        return [
-            {
-                "value": option,
-                "label": {code: local.label(option, code, phrases(code, own)) for code in languages},
-            }
-            for option in options
-        ]
+        said = {code: phrases(code, own) for code in languages}
+        labels = [{code: local.label(one, code, said[code]) for code in languages} for one in options]
+        return [{"value": one, "label": label} for one, label in zip(options, labels, strict=True)]
 
     local = question.in_language(languages[0])
+    odds = {code: consent.odds(local, code, own, waves=waves) for code in languages}
     return {
         "name": question.name,
         "kind": question.kind,
@@ -77,9 +74,7 @@ def shown_question(
         "options": choices(question.options),
         "reports": choices(question.report_options),
         "randomizer": question.browser_data(),
-        "odds": {code: consent.odds(local, code, own, waves=waves) for code in languages}
-        if question.randomized
-        else None,
+        "odds": odds if question.randomized else None,
         "deniable": question.cost(waves).epsilon <= USUAL if question.randomized else None,
         "instructions": words(question.instructions),
         "show_if": _codes(question, others or {}),
