@@ -172,9 +172,9 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[str]:
     """What it means to be asked several times, if it is so."""
     if waves == 1:
         return []
-    told = [voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))]
-    names = ["waves_stored", "waves_phone", *(["waves_links"] if access != "open" else [])]
-    return [" ".join([*told, *map(voice.say, names)])]
+    asked = voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))
+    kept = ["waves_phone", *(["waves_links"] if access != "open" else [])]
+    return [f"{asked} {voice.say('waves_stored')}", " ".join(map(voice.say, kept))]
 
 
 def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:
