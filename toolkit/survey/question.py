@@ -42,9 +42,9 @@ class Question:
     ----------
     name : a short name, such as "cheated": it heads a column of the results.
     text, help, instructions, warning : what people read; a string, or strings by language.
-    design : any randomizer; None for a plain question. A `Memo`, for yes or no in a survey of several waves:
-    the phone draws a permanent answer once, and puts fresh noise on it in each wave; `design` is then that of
-    one report.
+    design : any randomizer; None for a plain question. A `toolkit.local.waves.Memo`, for yes or no in a
+    survey of several waves: the phone draws a permanent answer once, and puts fresh noise on it in each wave;
+    `design` is then that of one report.
     options : of a plain question, with `multiple` any of them may be ticked; else `bounds` of a number, or
     `free_text`. labels : how options and reports are shown, by option. mode : "auto": the phone randomizes.
     "guided": it shows what chance says, the person taps the result. "physical": the person

@@ -166,7 +166,8 @@ def check_waves(
         refuse(
             "a survey with `waves` must have a question with a memo",
             f"none, and {waves} waves",
-            "each wave would cost all of it again; ask in surveys of their own, or take design=Memo(…)",
+            "each wave would cost all of it again; ask in surveys of their own, or take a Memo of "
+            "toolkit.local.waves as design",
         )
     for language in languages if waves > 1 else ():
         if absent := [name for name in WAVES if name not in phrases(language, own)]:
