@@ -83,6 +83,24 @@ def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_and_a_reload_
     assert sent == [{"cheated": 1}, {"cheated": 0}]  # the memos are no and yes, and the noise keeps both
 
 
+def test_a_later_wave_draws_fresh_noise_alone_on_the_memos_that_are_there(phone):
+    """The memos are the opposite of the answers, and the noise keeps both."""
+    survey, kept = panel(2), {"person": "ab" * 16, "words": {"cheated": [3, 0]}}
+    person = phone(survey).open()
+    expect(person.page.get_by_text(ANEW)).to_be_visible()
+    write = "([name, value]) => localStorage.setItem(name, JSON.stringify(value))"
+    person.page.evaluate(write, [f"toolkit:{survey.panel}:null", kept])
+    person.begin(words=[1])
+    expect(person.page.get_by_text(ANEW)).to_have_count(0)
+    for answer, sent in (("Yes", "A – “No”"), ("No", "B – “Yes”")):
+        person.choose(answer)
+        expect(person.page.get_by_text(sent, exact=True)).to_be_visible()
+        person.page.go_back()
+    person.choose("Yes").press("Next").press("Send").sees("Thank you")
+    assert person.site.stored == [{"answers": {"cheated": 0}, "understood": None, "person": "ab" * 16}]
+    assert attic(person, survey) == {"null": kept}
+
+
 BLOCKED = (
     "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
     "{get() {throw Error()}})"
