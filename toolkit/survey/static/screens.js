@@ -43,7 +43,7 @@ const code = (words) => make("pre", { dir: "ltr" }, words);
 const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
 const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
 
-const heading = (...children) => make("h1", { tabindex: -1 }, ...children);
+const heading = (text, ...before) => make("h1", { tabindex: -1 }, ...before, say(text));
 
 // Browsers keep titles in their history: the screen, but no question; and whether something is wrong.
 function entitle(wrong) {
@@ -118,7 +118,7 @@ function path(sheet, item, all) {
 
 export const screens = {
   consent: ({ survey, speak, takePart, anew, keeps, recalls }) => [
-    heading(say(survey.title)),
+    heading(survey.title),
     row(...survey.languages.filter((lang) => lang !== speech.code).map((lang) =>
       make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
     anew && lead("anew"),
@@ -149,7 +149,7 @@ export const screens = {
     const place = { n: asked.indexOf(item) + 1, of: asked.length };
     const count = make("span", { class: "count" }, say(item.heading, place));
     const group = make("fieldset", { keydown, "aria-describedby": "problem", input: () => complain("") },
-      make("legend", {}, heading(count, " ", say(item.legend))),
+      make("legend", {}, heading(item.legend, count, " ")),
       ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(text, "odds")) : p(text, kind))),
       ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering));
     return [group];
@@ -157,7 +157,7 @@ export const screens = {
 
   sent: ({ sheet, next }, item) => [
     item.heading === "practice" && p("practice", "count"),
-    heading(say("sent_title")),
+    heading("sent_title"),
     item.turns && wheel(item, item.randomizer.weights[sheet.answer(item)], item.reports, sheet.draw(item)),
     item.turns && key(item.reports),
     make("div", { class: item.turns && "after" }, path(sheet, item, true), item.deniable && lead("deniable")),
@@ -167,13 +167,13 @@ export const screens = {
   ],
 
   told: ({ sheet, next }, item) => [
-    heading(say(item.heading)),
+    heading(item.heading),
     lead(sheet.answer(item) === 1 ? "right" : "wrong"),
     row(back("back"), button("next", next)),
   ],
 
   review: ({ sheet, go, body, submit }) => [
-    heading(say("review")),
+    heading("review"),
     note("review_note"),
     ...sheet.asked().map((item) => make("section", {}, make("h2", {}, say(item.text)), path(sheet, item),
       make("button", { "aria-label": say("change") + ": " + say(item.text), click: () => go("ask:" + item.name) }, say("change")))),
@@ -181,10 +181,10 @@ export const screens = {
     row(back("back"), button("send", submit)),
   ],
 
-  sending: () => [heading(say("sending_title")), p("erased")],
+  sending: () => [heading("sending_title"), p("erased")],
 
   end: ({ survey, how, record, receipt, again }) => [
-    heading(say("head_" + how)),
+    heading("head_" + how),
     lead("end_" + how),
     record && p("erased"),
     how === 201 && make("dl", {},
