@@ -16,6 +16,7 @@ from toolkit.local.catalogue import CATALOGUE, example
 from toolkit.local.numeric import Hybrid, LocalLaplace, OneBit, Piecewise, Scrambled, SquareWave
 from toolkit.local.oracles import CappedBoxes, LocalHash, RandomBox, Subset, Unary
 from toolkit.local.questions import forced_options
+from toolkit.local.waves import Memo
 
 WORD = 2**32
 
@@ -59,6 +60,8 @@ def designs() -> dict[str, Design]:
 def others() -> dict[str, Any]:
     """Everything that no matrix holds, where JavaScript's plain numbers suffice."""
     return {name: made for name, made in _examples().items() if made.matrix is None} | {
+        "memo": Sent(Memo(warner("3/4"), warner("9/10"))),
+        "memo, uneven": Sent(Memo(forced("1/3", "1/10"), crosswise("61/365"))),
         "subset of 16": oracles.subset(16, 1.0),
         "subset of size 1": oracles.subset(["a", "b", "c"], 2.0, size=1),
         "subset but one": oracles.subset(5, 0.5, size=4),
@@ -141,8 +144,19 @@ def laws() -> dict[str, tuple[Any, tuple[Any, Any]]]:
         "hybrid": (Hybrid(*unit, 4, 3, 2, 2, 3, 1, 40_000), (1, 4)),
         "square_wave": (SquareWave(*unit, 6, 3, 5, 2), (2, 6)),
         "local_laplace": (LocalLaplace(*unit, 3, Fraction(7, 2)), (0, 3)),
+        "memo": (Sent(Memo(warner("3/4"), warner("4/5"))), (0, 1)),
         "scrambled": (Scrambled(*unit, 3, "additive", (Fraction(-1), Fraction(1, 3)), (2, 3)), (0, 3)),
     }
+
+
+class Sent:
+    """A memo as one report: what a phone sends that draws its memos in the same breath."""
+
+    asks = "choice"
+    matrix = None
+
+    def __init__(self, memo: Memo) -> None:
+        self.options, self.report, self.browser_data = memo.permanent.options, memo.send, memo.browser_data
 
 
 class Shared:

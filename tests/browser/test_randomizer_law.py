@@ -102,22 +102,20 @@ def test_reports_drawn_by_the_browser_follow_the_law_of_the_design(blank, name):
 
 FAULTS = {
     "modulo instead of drawing again": ("if (drawn < n) return drawn;", "return drawn % n;", "design yes/no"),
-    "a digit too few": ("- 32 * (count - 1)) - 1;", "- 32 * (count - 1) - 1) - 1;", "design, five options"),
-    "one word for two draws": (
-        "const word = next();",
-        "const word = (below.last = below.last ? 0 : next());",
-        "unary",
-    ),
+    "a digit too few": ("while (reach < n)", "while (reach * 2 < n)", "design, five options"),
+    "one word for two draws": ("whole(next())", "whole((below.last = below.last ? 0 : next()))", "unary"),
     "a cell too wide": ("left >= widths[place]", "left > widths[place]", "design yes/no"),
     "the set holds the answer too often": ("(holds ? 1 : 0), count - 1", "0, count - 1", "subset"),
     "the hash is left out": ("[(value + shift)", "[shift", "local_hash"),
-    "lies never": ("=== kept ? 1 : 0", "? 1 : 0", "random_box"),
+    "lies never": ("(draw(keep + lie) < keep === yes", "((draw(keep + lie), yes)", "random_box"),
     "flips too often": ("< boxes.flip", "<= boxes.flip", "capped_boxes"),
-    "the bit is always told": ("< bit.keep === yes", ">= 0 === yes", "one_bit"),
+    "the bit is always told": ("(draw(keep + lie) < keep", "(draw(keep + lie) >= 0", "one_bit"),
     "the window stands still": ("return index + quotient", "return quotient", "piecewise"),
     "no turns": ("draw(65536) < both.turn", "true", "hybrid"),
     "the window is not skipped": ("beside : beside + wave.width", "beside : beside + 1", "square_wave"),
     "zero counted twice": ("if (size > 0 || !minus)", "if (true)", "local_laplace"),
+    "the other answer's memo": ("memos[own]", "memos[1 - own]", "memo"),
+    "no fresh noise": ("return RULES.design(fresh, memos[own], draw)", "return memos[own]", "memo"),
     "one card only": ("reports[cell(", "reports[0 && cell(", "scrambled"),
 }
 

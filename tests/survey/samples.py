@@ -8,6 +8,7 @@ from toolkit import crosswise, forced, forced_options, k_ary, kuk, mangat, trian
 from toolkit.local import numeric, oracles
 from toolkit.local.catalogue import CATALOGUE, example
 from toolkit.local.protocol import Randomizer
+from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
@@ -81,3 +82,12 @@ def submission(survey: Survey, answers: Any, /, **changes: Any) -> bytes:
         "understood": True if survey.check else None,
     }
     return json.dumps({**data, **changes}).encode()
+
+
+MEMO = Memo(warner("3/4"), warner("3/4"))
+
+
+def panel(*questions: Question, **changes: Any) -> Survey:
+    """A survey of four waves; a plain question decides nothing in it."""
+    asked = questions or (cheated(design=MEMO), faculty())
+    return survey(*asked, **{"waves": 4, **changes})

@@ -12,12 +12,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.survey.samples import SAID, cheated, faculty, survey
+from tests.survey.samples import SAID, cheated, faculty, panel, survey
 from toolkit.survey.background import CollectError, find, launch
-from toolkit.survey.collector import Collector, start
+from toolkit.survey.collector import PORT, Collector, prepare, start
 from toolkit.survey.rehearsal import rehearse
 from toolkit.survey.results import estimate
 from toolkit.survey.serving.blind import IssuerKey
+from toolkit.survey.store import Entry, Outcome, StoreError
 
 
 @pytest.fixture
@@ -361,3 +362,34 @@ def test_an_unknown_option_is_refused_before_anything_is_made(folder):
     with pytest.raises(TypeError):
         start(survey(), database="sqlite:///campus.db", hots="127.0.0.1")
     assert not (folder / "campus.db").exists()
+
+
+@pytest.mark.usefixtures("folder")
+def test_the_next_wave_takes_links_and_port_and_a_change_waits_until_both_are_closed():
+    """Without servers: what a command line's `open` does."""
+    first, _ = prepare(panel(access="token"), "sqlite:///1.db")
+    first.keep(PORT, "8123")
+    first._store.invite([bytes(32)])
+    second, _ = prepare(panel(wave=2, access="token"), "sqlite:///2.db", again="sqlite:///1.db")
+    assert (second._store.guests(), second.kept(PORT)) == ([bytes(32)], "8123")
+    for collector in (first, second):
+        body = json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": "a" * 32})
+        collector._store.invite([bytes([1] * 32)])
+        assert collector._store.add([Entry(bytes(16), body, bytes([1] * 32))]) == [Outcome.STORED]
+    first.close()
+    assert not second.results().complete
+    with pytest.raises(ValueError, match="both collections must be closed, got one that is not"):
+        second.results().change(first.results(), "cheated")
+    second.close()
+    assert second.results().change(first.results(), "cheated").value == 0
+    assert list(second.reports()["person"]) == ["a" * 32]
+
+
+@pytest.mark.usefixtures("folder")
+def test_what_is_not_the_next_wave_makes_no_database(folder):
+    prepare(panel(), "sqlite:///1.db")
+    with pytest.raises(ValueError, match="the wave after wave 1 must be number 2, got number 3"):
+        prepare(panel(wave=3), "sqlite:///3.db", again="sqlite:///1.db")
+    with pytest.raises(StoreError):
+        prepare(panel(wave=2), "sqlite:///2.db", again="sqlite:///none.db")
+    assert sorted(path.name for path in folder.glob("*.db")) == ["1.db"]

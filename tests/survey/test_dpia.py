@@ -1,12 +1,13 @@
 """The sheet for a board: made from the survey, true of it, the same in Markdown and as a page."""
 
 import math
+import re
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
+from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
 from toolkit import Question, Survey, crosswise, warner
 from toolkit.survey.dpia import sheet, sheet_html
 
@@ -70,3 +71,17 @@ def test_who_must_follow_what_and_what_hangs_on_a_birthday_is_said() -> None:
 
 def test_what_nobody_could_count_is_called_almost_certain() -> None:
     assert "can be almost certain after" in sheet(survey_with(warner(epsilon=12.0), ceiling=20))
+
+
+def test_of_several_waves_it_says_what_all_cost_what_stays_and_what_that_shows() -> None:
+    told = sheet(panel(access="token"))
+    assert "- cheated: memo, auto, epsilon 0.511 a wave, 2.05 in 4 waves" in told
+    assert "answered in all 4 waves, whatever answers change and whatever a phone loses: a guess" in told
+    assert "the same in each wave: it joins the reports of one phone over waves" in told
+    assert (
+        "the reports of one wave to questions with a memo show up to epsilon 1.1." in told
+    )  # ln 3, of the noise
+    assert "the hashes of all links stay when it is closed" in told
+    assert "epsilon counts these 4 waves" in told
+    assert "the hashes of all links stay" not in sheet(panel())
+    assert not re.search("wave|memo", sheet(survey()))

@@ -4,11 +4,12 @@ import re
 import pandas as pd
 import pytest
 
-from tests.survey.samples import DESIGNS, survey, survey_with
+from tests.survey.samples import DESIGNS, MEMO, panel, survey, survey_with
 from toolkit import warner
 from toolkit.core import extras
 from toolkit.local import numeric
 from toolkit.survey.export import codebook, harmless, write
+from toolkit.survey.reading.table import table
 from toolkit.survey.results import estimate
 
 FRAME = pd.DataFrame({"faculty": ["arts", "law"], "cheated": ["yes", "no"], "understood": [True, False]})
@@ -87,3 +88,19 @@ def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):
     with pytest.raises(extras.MissingExtraError, match=r"run pip install 'privacy-survey-toolkit\[scale\]'"):
         write(pd.DataFrame({"a": [1]}), tmp_path / "reports.parquet")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_wave_is_exported_with_the_number_that_joins_it_and_says_what_that_is(tmp_path):
+    made = panel(wave=2)
+    body = '{"answers":{"cheated":1,"faculty":0},"understood":true,"person":"%s"}'
+    frame = table(made, [body % ("0e" * 16), body % ("12" * 16)])
+    assert list(frame.columns) == ["cheated", "faculty", "understood", "person"]
+    found = pd.read_csv(write(frame, tmp_path / "wave.csv", made), dtype={"person": str})
+    assert list(found["person"]) == ["0e" * 16, "12" * 16]
+    assert estimate(made, found)["cheated"].value == estimate(made, frame)["cheated"].value
+    told = codebook(made)
+    assert (told["waves"], told["wave"], told["panel"]) == (4, 2, made.panel)
+    assert told["columns"]["cheated"]["memo"] == MEMO.to_dict()
+    assert told["columns"]["cheated"]["design"] == MEMO.design.to_dict()
+    assert set(told["columns"]) == {"cheated", "faculty"}
+    assert "panel" not in codebook(survey())

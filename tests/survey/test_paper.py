@@ -1,6 +1,6 @@
 import pytest
 
-from tests.survey.samples import cheated, faculty, survey
+from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit import Question, Survey, crosswise, forced, kuk, unrelated, warner
 from toolkit.local import numeric
 from toolkit.local.wording import Voice
@@ -96,3 +96,10 @@ def test_what_no_hand_can_draw_is_refused():
 def test_the_language_must_be_one_of_the_survey():
     with pytest.raises(ValueError, match="language"):
         paper(survey(), "de")
+
+
+def test_a_survey_of_several_waves_has_no_sheet() -> None:
+    with pytest.raises(
+        ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"
+    ):
+        paper(panel())

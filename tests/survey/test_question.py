@@ -11,8 +11,10 @@ from tests.survey.samples import DESIGNS, cheated, faculty
 from toolkit import Pure, k_ary, warner
 from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
+from toolkit.local.waves import Memo
 from toolkit.survey.language.phrases import phrases
-from toolkit.survey.question import Question
+from toolkit.survey.question import Question, read_questions
+from toolkit.survey.writing.problem import SurveyError
 from toolkit.survey.writing.question_fields import LONGEST
 
 AGE = Question("age", "How old are you?", bounds=(18, "99.5"))
@@ -232,3 +234,40 @@ def test_plain_data_leave_out_what_follows_from_the_design() -> None:
         "free_text": False,
     }
     assert AGE.to_dict()["bounds"] == [18, "199/2"]
+
+
+def test_a_memo_is_one_report_and_costs_more_in_several_waves() -> None:
+    memo = Memo(warner("3/4"), warner("99/100"))
+    asked = Question("cheated", "Cheated?", design=memo)
+    assert (asked.design, asked.memo, asked.mode) == (memo.design, memo, "auto")
+    assert asked.options == asked.report_options == ("no", "yes")
+    assert asked.cost() == asked.loss
+    assert asked.cost(2).epsilon == memo.epsilon(2, truth="changing", memo="lost") > 2 * asked.loss.epsilon
+    assert asked.browser_data() == memo.browser_data()
+    assert asked.to_dict()["design"] == memo.to_dict()
+    assert "memo" not in asked.to_dict()
+    (read,) = read_questions([asked.to_dict()])
+    assert read == asked
+    assert read != Question("cheated", "Cheated?", design=memo.design)
+    assert asked.in_language("en").memo == memo
+
+
+def test_fresh_noise_in_each_wave_adds_up_and_plain_answers_are_not_counted() -> None:
+    hidden = Question("cheated", "Cheated?", design=warner("3/4"))
+    assert hidden.cost(5).amount == 5 * hidden.loss.amount
+    assert Question("age", "Age?", bounds=(18, 99)).cost(5).epsilon == 0
+    assert hidden.browser_data() == hidden.design.browser_data()
+    assert Question("age", "Age?", bounds=(18, 99)).browser_data() is None
+
+
+@pytest.mark.parametrize("mode", ["guided", "physical", "plain"])
+def test_a_memo_is_drawn_by_the_phone_alone(mode: str) -> None:
+    with pytest.raises(SurveyError, match=f'`mode` must be "auto" with a memo, got {mode!r}: no wheel, die'):
+        Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")), mode=mode)
+
+
+def test_the_odds_of_a_memo_must_be_those_that_are_drawn() -> None:
+    fine = warner(epsilon=1.0)
+    with pytest.raises(SurveyError, match=r"multiply to at most 2\*\*32, got [\d,]+ and [\d,]+: the odds"):
+        Question("cheated", "Cheated?", design=Memo(fine, fine))
+    assert Question("cheated", "Cheated?", design=Memo(fine, warner("3/4"))).memo is not None

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 from scipy.stats import chisquare
 
-from tests.survey.samples import DESIGNS, cheated, faculty, submission, survey, survey_with
+from tests.survey.samples import DESIGNS, cheated, faculty, panel, submission, survey, survey_with
 from toolkit import Question, warner
 from toolkit.survey import rehearsal
 from toolkit.survey.rehearsal import rehearse, report
@@ -117,3 +117,14 @@ def test_what_invented_people_send_fits_no_real_survey(sent):
     )
     with pytest.raises(ValueError, match="for another survey"):
         checked(survey(), sent[0])
+
+
+def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave():
+    made, rng = panel(), np.random.default_rng(8)
+    sent = [
+        json.loads(rehearsal._body(made, {"cheated": "yes", "faculty": "law"}, None, rng)) for _ in range(400)
+    ]
+    assert all(checked(made, json.dumps(one).encode()) for one in sent)
+    assert len({one["person"] for one in sent}) == 400
+    yes = sum(one["answers"]["cheated"] for one in sent)
+    assert abs(yes - 250) < 4.5 * (400 * 5 / 8 * 3 / 8) ** 0.5  # false alarms 7e-6

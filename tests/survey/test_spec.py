@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
-from toolkit import Pure, crosswise, forced, k_ary, mangat, warner
+from tests.survey.samples import DESIGNS, MEMO, cheated, faculty, panel, survey, survey_with
+from toolkit import Design, Pure, crosswise, forced, k_ary, mangat, warner
 from toolkit.local.numeric import one_bit
+from toolkit.local.waves import Memo
 from toolkit.survey import client
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
@@ -375,3 +376,58 @@ def test_a_file_may_be_in_another_language(tmp_path: Path) -> None:
 def test_data_that_are_no_table_are_refused() -> None:
     with pytest.raises(TypeError, match="a survey must be a table, got list"):
         Survey.from_dict([])  # type: ignore[arg-type]
+
+
+def test_a_survey_of_several_waves_is_written_read_and_counted_for_all_of_them(tmp_path: Path) -> None:
+    made = panel(wave=2, access="token")
+    assert (made.waves, made.wave) == (4, 2)
+    for name in ("panel.toml", "panel.json"):
+        made.save(tmp_path / name)
+        assert Survey.load(tmp_path / name) == made
+        assert Survey.load(tmp_path / name).hash == made.hash
+    assert made.loss.epsilon == MEMO.epsilon(4, truth="changing", memo="lost")
+    assert "epsilon 2.043 for 4 waves, of which this is number 2" in repr(made)
+    assert "one respondent in all, in 4 waves" in made._repr_html_()
+    page = made.for_page()
+    assert (page["panel"], page["later"], panel().for_page()["later"]) == (made.panel, True, False)
+    assert page["questions"][0]["randomizer"]["kind"] == "memo"
+    assert len({panel(wave=wave).hash for wave in (1, 2, 3, 4)}) == 4
+
+
+def test_a_survey_without_waves_is_written_as_before() -> None:
+    made = survey()
+    assert not {"waves", "wave"} & set(made.to_dict())
+    assert not {"panel", "later"} & set(made.for_page())
+    assert "memo" not in made.to_dict()["questions"][1]
+    assert survey(waves=1, wave=1).hash == made.hash
+
+
+def test_a_plain_design_beside_a_memo_is_counted_in_each_wave_and_the_ceiling_is_for_all() -> None:
+    both = (cheated(design=MEMO), Question("stolen", "Stolen?", design=warner("3/4")))
+    spent = MEMO.epsilon(2, truth="changing", memo="lost") + 2 * math.log(3)
+    assert abs(panel(*both, waves=2, ceiling=4).loss.epsilon - spent) < 1e-12
+    with pytest.raises(
+        ValueError, match=r"at most epsilon 3 in 2 waves.*got 3.219 \(cheated 1.02, stolen 2.2\)"
+    ):
+        panel(*both, waves=2)
+    certain = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
+    with pytest.raises(ValueError, match="the reports of 4 waves must not be able to prove an answer"):
+        panel(cheated(design=certain))
+    allowed = panel(cheated(design=certain), ceiling=math.inf)
+    assert "So there is no limit to what all of it can show" in allowed.consent_text()
+
+
+def test_a_file_of_a_panel_can_be_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "panel.toml"
+    path.write_text(
+        """
+        title = "Exams"
+        consent = "We study exams."
+        waves = 4
+        [[questions]]
+        name = "cheated"
+        text = "Have you ever cheated on an exam?"
+        design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}
+        """
+    )
+    assert Survey.load(path) == panel(cheated(design=MEMO))

@@ -3,7 +3,7 @@ from contextlib import closing
 
 import pytest
 
-from tests.survey.samples import SAID, cheated, survey
+from tests.survey.samples import SAID, cheated, panel, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
 from toolkit.command import main
@@ -97,3 +97,12 @@ def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, ca
 def test_whoever_opens_a_collection_with_blind_tokens_is_told_where_their_key_is(folder, capsys):
     survey(access="blind").save(folder / "exams.toml")
     assert f"is in {folder / 'issuer-key.pem'}: every server needs it" in said(capsys, "open", "exams.toml")
+
+
+def test_the_next_wave_is_opened_with_the_links_of_the_one_before(folder, capsys):
+    for wave in (1, 2):
+        panel(wave=wave, access="token").save(folder / f"wave{wave}.toml")
+    said(capsys, "open", "wave1.toml", "--database", "sqlite:///1.db")
+    said(capsys, "open", "wave2.toml", "--database", "sqlite:///2.db", "--again", "sqlite:///1.db")
+    assert main(["open", "wave1.toml", "--database", "sqlite:///3.db", "--again", "sqlite:///1.db"]) == 2
+    assert "the wave after wave 1 must be number 2, got number 1" in capsys.readouterr().err

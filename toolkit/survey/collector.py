@@ -19,6 +19,7 @@ from toolkit.survey.reading.table import table
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.editions import other_page
+from toolkit.survey.storage.waves import follow
 from toolkit.survey.store import State, Store, open_store, settled
 
 if TYPE_CHECKING:
@@ -71,11 +72,17 @@ class Collector:
         return found
 
     @classmethod
-    def _made(cls, survey: Survey, database: str, *, amend: bool = False) -> "Collector":
+    def _made(
+        cls, survey: Survey, database: str, *, amend: bool = False, again: str | None = None
+    ) -> "Collector":
         with closing(open_store(settled(database))) as store:
             if amend:
                 store.amend(survey)
-            store.create(survey)
+            if again is None:
+                store.create(survey)
+            else:
+                with closing(open_store(settled(again), readonly=True)) as earlier:
+                    follow(store, survey, earlier, (PORT, _PUBLIC_URL))
         return cls(database)
 
     @property
@@ -121,7 +128,8 @@ class Collector:
         groups = checked_groups(self.survey, by)
         shown = look(self._store, self.survey, groups)
         found = estimate(self.survey, table(self.survey, shown.bodies), by, method=method)
-        found = replace(found, remarks=(*found.remarks, *remarks(self.survey, shown, groups)))
+        told = (*found.remarks, *remarks(self.survey, shown, groups))
+        found = replace(found, remarks=told, complete=not shown.moving)
         return found.from_minimum(self.survey.minimum) if shown.moving else found
 
     def export(self, path: str | Path) -> Path:
@@ -205,6 +213,7 @@ def start(
     plain_http_beyond_this_machine: bool = False,
     workers: int = 1,
     amend: bool = False,
+    again: str | None = None,
 ) -> Collector:
     """Start collecting: make the database, open the collection, serve the form; or find the one that runs
     already.
@@ -228,17 +237,12 @@ def start(
     toolkit made, or whose title, consent or words were corrected:
         people see the new page from now on, and reports of the earlier one stay good. Questions and designs
         must be the same.
+    again : the database of the wave before, which may be closed: its links work in this one, too, and its
+        port is taken over. Phones find what they have drawn only under the same scheme, host and port.
     """
     background.check_system()
-    collector, key = prepare(
-        survey,
-        database,
-        rehearsal=rehearsal,
-        amend=amend,
-        host=host,
-        public_url=public_url,
-        issuer_key=issuer_key,
-    )
+    made: dict[str, Any] = {"rehearsal": rehearsal, "amend": amend, "again": again, "issuer_key": issuer_key}
+    collector, key = prepare(survey, database, host=host, public_url=public_url, **made)
     if background.find(collector.database) is None:
         options = {
             "host": host,
@@ -261,6 +265,7 @@ def prepare(
     *,
     rehearsal: bool = False,
     amend: bool = False,
+    again: str | None = None,
     host: str = THIS_MACHINE,
     public_url: str | None = None,
     issuer_key: str | Path | None = None,
@@ -276,7 +281,7 @@ def prepare(
     asked = given.as_rehearsal() if rehearsal else given
     check_reach(asked, host, public_url)
     usual = "sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db"
-    collector = Collector._made(asked, usual if database is None else database, amend=amend)
+    collector = Collector._made(asked, usual if database is None else database, amend=amend, again=again)
     running = background.find(collector.database)
     if amend and running is not None:
         running.stop()  # it shows the earlier page

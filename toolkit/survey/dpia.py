@@ -30,6 +30,23 @@ _BROWSER = (
     "- In the respondent's browser, never an answer: the random words that decide what is sent, until it is; "
     "the report, until the server has it; that one was sent, and by which link if links are personal."
 )
+_JOINED = (
+    "- With them a second random number made by the phone, the same in each wave: it joins the reports of "
+    "one phone over waves. Remove it from all tables when the panel has ended."
+)
+_INVITED = (
+    "- But of a wave that is not the last, the hashes of all links stay when it is closed, for the next one; "
+    "nothing stays that tells which of them were used."
+)
+_ATTIC = (
+    "- In the browser, too, until its site data are deleted, and by link: the number that joins waves, and "
+    "the random words that decide the memos, one for each possible answer; never an answer. To whoever has "
+    "these, the reports of one wave to questions with a memo show up to epsilon {fresh}."
+)
+_PATTERN = (
+    "- Whoever sees in each wave which links were used may find out whose reports are those of a number that "
+    "few others share the waves with."
+)
 _NETWORK = "- Whoever runs the network, a proxy or the server's machine can see addresses and times."
 _PHONE = "- The respondent's phone, its browser, and that it was served the right page: with true answers."
 _WHEEL = "- Respondents themselves, to tap what the wheel asks for."
@@ -78,14 +95,17 @@ def _lines(survey: Survey) -> list[str]:
         *said,
         *gap,
         "## What is asked, and what leaves the respondent",
-        *(_question(question) for question in survey.questions),
+        *(_question(question, survey.waves) for question in survey.questions),
         "## What one respondent can lose",
         *_loss(survey),
         "## What is stored, and where",
         _KEPT,
+        *([_JOINED] if survey.waves > 1 else []),
         *([_CHECK] if survey.check else []),
         f"- {_STORED[survey.access]}",
+        *([_INVITED] if survey.waves > 1 and survey.access != "open" else []),
         _BROWSER,
+        *_attic(survey),
         _NETWORK,
         "## Who must be trusted, with what",
         *_trusted(survey),
@@ -94,17 +114,31 @@ def _lines(survey: Survey) -> list[str]:
     ]
 
 
-def _question(question: Question) -> str:
+def _attic(survey: Survey) -> list[str]:
+    """What stays in the browser for later waves."""
+    memos = [question.memo for question in survey.questions if question.memo is not None]
+    return [_ATTIC.format(fresh=_up(sum(memo.fresh.epsilon for memo in memos)))] if memos else []
+
+
+def _question(question: Question, waves: int) -> str:
     if question.design is None:
         return f"- {question.name}: plain, sent as it is; {_cells([question])}"
     anchor = "; an anchor: everybody's true answer is known" if question.anchor is not None else ""
     how = f"{question.design.name}, {question.mode}, epsilon {_up(question.loss.epsilon)}"
+    how += "" if waves == 1 else f" a wave, {_up(question.cost(waves).epsilon)} in {waves} waves"
     return f"- {question.name}: {how}{anchor}"
 
 
 def _loss(survey: Survey) -> list[str]:
     spent = survey.loss.epsilon
-    return [f"- Epsilon in all: {_up(spent)}. For all protected questions, answered once: {_shown(spent)}."]
+    often = (
+        "once"
+        if survey.waves == 1
+        else f"in all {survey.waves} waves, whatever answers change and whatever a phone loses"
+    )
+    return [
+        f"- Epsilon in all: {_up(spent)}. For all protected questions, answered {often}: {_shown(spent)}."
+    ]
 
 
 def _shown(epsilon: float) -> str:
@@ -143,12 +177,18 @@ def _remaining(survey: Survey) -> list[str]:
         *([rare] if plain else []),
         *([_INNOCENT.format(names=", ".join(hanging))] if hanging else []),
         "- That somebody took part is visible to the network, and to whoever sees them do it.",
-        "- Secrets that hang together, or the same survey asked again, add up: epsilon counts one answering.",
+        _more(survey.waves),
+        *([_PATTERN] if survey.waves > 1 and survey.access != "open" else []),
         _RECEIPT,
         "- A server that lies to one person can serve that person another page; no hash shows it.",
         *([_OPEN] if survey.access == "open" else []),
         *(["- Nothing can be taken back after sending."] if survey.withdrawal is None else []),
     ]
+
+
+def _more(waves: int) -> str:
+    counted = "one answering" if waves == 1 else f"these {waves} waves"
+    return f"- Secrets that hang together, or the same survey asked again, add up: epsilon counts {counted}."
 
 
 def _up(epsilon: float) -> str:

@@ -15,6 +15,7 @@ from toolkit.survey.consent.shown import scale
 from toolkit.survey.question import Question
 from toolkit.survey.reading.remarks import OPEN_ACCESS, TRIED_OUT
 from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import PERSON
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -87,7 +88,16 @@ def codebook(survey: Survey, remarks: Sequence[str] = ()) -> dict[str, Any]:
         "epsilon": survey.loss.epsilon,
         "consent": survey.consent_text(),
         "columns": {question.name: _column(question, language) for question in survey.questions},
+        **_waves(survey),
     }
+
+
+def _waves(survey: Survey) -> dict[str, Any]:
+    """Which wave it is, and what joins it with the others."""
+    if survey.waves == 1:
+        return {}
+    told = f"the column {PERSON} joins reports of one phone over waves; it is no answer"
+    return {"waves": survey.waves, "wave": survey.wave, "panel": survey.panel, PERSON: told}
 
 
 def _column(question: Question, language: str) -> dict[str, Any]:
@@ -100,6 +110,8 @@ def _column(question: Question, language: str) -> dict[str, Any]:
     if question.design is None:
         return {**found, "randomized": False}
     found |= {"randomized": True, "epsilon": question.loss.epsilon, "design": question.design.to_dict()}
+    if question.memo is not None:
+        found["memo"] = question.memo.to_dict()
     reading = _reading(question, question.design)
     return found if reading is None else {**found, "reading": reading}
 

@@ -39,8 +39,8 @@ def paper(survey: Survey, language: str | None = None) -> str:
     """
     code = survey.languages[0] if language is None else choice(language, "language", survey.languages)
     voice = Voice(phrases(code, survey.words))
-    parts = [_question(question, survey, code, voice) for question in survey.questions]
     consent = "".join(f"<p>{_safe(text)}</p>" for text in survey.consent_text(code, paper=True).split("\n\n"))
+    parts = [_question(question, survey, code, voice) for question in survey.questions]
     title = _safe(survey.heading[code])
     head = f"<meta charset='utf-8'><title>{title}</title><style>{_STYLE}</style>"
     direction = "rtl" if right_to_left(code) else "ltr"

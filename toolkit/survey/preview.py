@@ -15,7 +15,7 @@ from typing import Any
 
 from toolkit.survey import client
 from toolkit.survey.language.marks import HEADINGS
-from toolkit.survey.serving.page import as_block, page
+from toolkit.survey.serving.page import HEAD, as_block, page
 from toolkit.survey.spec import Survey
 
 _POLICY = "default-src 'none'; script-src 'unsafe-inline' data:; style-src 'unsafe-inline'; img-src data:"
@@ -74,13 +74,17 @@ def _marked(data: dict[str, Any]) -> dict[str, Any]:
     words = {
         code: {
             **known,
-            **{name: f"{_MARK}: {known[name]}" for name in HEADINGS},
+            **{name: f"{_MARK}: {said}" for name, said in known.items() if _heads(name)},
             **dict.fromkeys(("sending", "waiting", "waiting_here", "keeps_nothing"), _UNSENT),
         }
         for code, known in data["words"].items()
     }
     title = {code: f"{_MARK}: {words}" for code, words in data["title"].items()}
     return {**data, "access": "open", "title": title, "words": words}
+
+
+def _heads(name: str) -> bool:
+    return name in HEADINGS or name.startswith(HEAD)
 
 
 def _program() -> str:

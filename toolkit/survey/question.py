@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from functools import cache
 from typing import Any, Literal, TypeGuard
 
 from toolkit.core.arrays import Labels
@@ -14,6 +15,7 @@ from toolkit.core.loss import Pure
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
+from toolkit.local.waves import Memo
 from toolkit.survey.language.labels import label
 from toolkit.survey.language.text import Frozen, Text, Words, in_language
 from toolkit.survey.writing.designs import read_design
@@ -40,7 +42,9 @@ class Question:
     ----------
     name : a short name, such as "cheated": it heads a column of the results.
     text, help, instructions, warning : what people read; a string, or strings by language.
-    design : any randomizer; None for a plain question.
+    design : any randomizer; None for a plain question. A `toolkit.local.waves.Memo`, for yes or no in a
+    survey of several waves: the phone draws a permanent answer once, and puts fresh noise on it in each wave;
+    `design` is then that of one report.
     options : of a plain question, with `multiple` any of them may be ticked; else `bounds` of a number, or
     `free_text`. labels : how options and reports are shown, by option. mode : "auto": the phone randomizes.
     "guided": it shows what chance says, the person taps the result. "physical": the person
@@ -69,13 +73,14 @@ class Question:
     multiple: bool
     free_text: bool
     warning: str | Text | None
+    memo: Memo | None
 
     def __init__(
         self,
         name: str,
         text: Words,
         *,
-        design: Randomizer | None = None,
+        design: Randomizer | Memo | None = None,
         options: Sequence[str | int] | None = None,
         labels: Mapping[Any, Words] | None = None,
         mode: str = "auto",
@@ -133,6 +138,26 @@ class Question:
         """What one report costs its sender. A plain answer is not protected at all, and not counted."""
         return self.design.loss if self.design is not None else Pure(0)
 
+    def cost(self, waves: int = 1) -> Pure:
+        """What the reports of so many waves cost their sender together, whatever happens to the answer and to
+        the phone.
+
+        Fresh noise in each wave adds up. Of a memo it is the worst over all ways in which the answer changes
+        and the phone loses its memos.
+
+        >>> from toolkit import warner
+        >>> from toolkit.local.waves import Memo
+        >>> asked = Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")))
+        >>> asked.cost(), asked.cost(4)
+        (Pure(0.5108256237659907), Pure(2.043302495063963))
+        """
+        return _cost_of_waves(self.memo, waves) if self.memo is not None else Pure(waves * self.loss.amount)
+
+    def browser_data(self) -> dict[str, Any] | None:
+        """What a browser draws the report with; None for a plain question."""
+        drawn = self.memo or self.design
+        return None if drawn is None else drawn.browser_data()
+
     def accepts(self, value: object) -> bool:
         """Whether a plain JSON value is a report, or a plain answer, that this question can have.
 
@@ -171,11 +196,19 @@ class Question:
             for field in fields(self)
             if field.name not in derived
         }
+        memo = data.pop("memo")
+        if self.memo is not None:
+            data["design"] = memo
         return {key: value for key, value in data.items() if value not in (None, [], {})}
 
     def __repr__(self) -> str:
         cost = f", epsilon {self.loss.epsilon:.4g}" if self.randomized else ""
         return f"<Question {self.name}: {self.kind}, {self.mode}{cost}>"
+
+
+@cache
+def _cost_of_waves(memo: Memo, waves: int) -> Pure:
+    return Pure(memo.epsilon(waves, truth="changing", memo="lost"))
 
 
 def checked_questions(given: Sequence[Question], language: str) -> tuple[Question, ...]:
@@ -244,4 +277,4 @@ def _plain(value: Any) -> Any:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, tuple):
         return [_plain(item) for item in value]
-    return value.to_dict() if isinstance(value, Randomizer) else value
+    return value.to_dict() if isinstance(value, Randomizer | Memo) else value

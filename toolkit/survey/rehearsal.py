@@ -24,6 +24,7 @@ from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.question import Question
 from toolkit.survey.serving.payload import asked
 from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import PERSON
 
 _AT_ONCE = 8
 
@@ -105,12 +106,19 @@ def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.
             answers[question.name] = report(question, person[question.name], rng)
     understood = bool(person.get("understood", True)) if survey.check else None
     sent = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
+    if survey.waves > 1:
+        sent[PERSON] = rng.bytes(16).hex()
     return json.dumps(sent if token is None else {**sent, "token": token}).encode()
 
 
 def report(question: Question, answer: Any, rng: np.random.Generator) -> Any:
-    """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is."""
+    """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is.
+
+    A memo is drawn as by a phone in its first wave: these people have no earlier one.
+    """
     truth = _truth(question, answer)
+    if question.memo is not None:
+        return question.memo.send(truth, drawer(rng))
     return truth if question.design is None else question.design.report(truth, drawer(rng))
 
 

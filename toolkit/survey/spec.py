@@ -15,8 +15,8 @@ from toolkit.local.wording import USUAL
 from toolkit.survey.consent import linter
 from toolkit.survey.consent import statement as consenting
 from toolkit.survey.consent.listing import listing
-from toolkit.survey.consent.practice import practice_question, tried, unsure
-from toolkit.survey.consent.shown import shown_question
+from toolkit.survey.consent.practice import tried, unsure
+from toolkit.survey.consent.shown import shown_survey
 from toolkit.survey.consent.stated import paragraphs
 from toolkit.survey.consent.told import told
 from toolkit.survey.language.marks import marked_words, rehearsal_mark
@@ -33,8 +33,10 @@ from toolkit.survey.writing.survey_fields import (
     STEP,
     as_data,
     checked_languages,
+    checked_waves,
     flag,
     own_words,
+    panel_hash,
     stated_fields,
 )
 from toolkit.survey.writing.unknown import refuse_unknown
@@ -59,7 +61,9 @@ class Survey:
         in all or of a group, and by how many at once what is shown moves on, so that no single report can be
         seen to come.
     ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an
-    answer. words : the page's own words, by language and name, for languages that the toolkit does not know.
+    answer. waves, wave : how often the same people are asked, and which time this is; then at least one
+    question has a `Memo`, each wave is a collection of its own, and everything is promised for all of them.
+    words : the page's own words, by language and name, for languages that the toolkit does not know.
     rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits
     the real survey.
     controller, contact, purpose, retention, publication, withdrawal, approval, hashes : what a board asks
@@ -95,6 +99,8 @@ class Survey:
     withdrawal: Text | None
     approval: Text | None
     hashes: Text | None
+    waves: int
+    wave: int
 
     def __init__(
         self,
@@ -121,6 +127,8 @@ class Survey:
         withdrawal: Words | None = None,
         approval: Words | None = None,
         hashes: Words | None = None,
+        waves: int = 1,
+        wave: int = 1,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         for key, value in _checked(given).items():
@@ -128,7 +136,8 @@ class Survey:
         self._lint()
 
     def _lint(self) -> None:
-        linter.check_names(self.questions)
+        linter.check_names(self.questions, self.waves)
+        linter.check_waves(self.questions, self.waves, self.languages, self.words)
         for language in self.languages:
             consenting.until(self.closes, language, self.words)
         self.page_words()
@@ -138,15 +147,22 @@ class Survey:
             self.languages,
             self.words,
         )
-        linter.check_loss(self.questions, Pure(self.ceiling))
+        linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
             check(self.questions)
         linter.warn_of_what_can_be_looked_up(self.questions)
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most: the losses of all reports, added up."""
-        return consenting.loss(self.questions)
+        """What one respondent spends at most: the losses of all reports of all waves, added up."""
+        return consenting.loss(self.questions, self.waves)
+
+    @property
+    def panel(self) -> str | None:
+        """SHA-256, in hexadecimal, of what must stay the same over waves: under it phones keep what they have
+        drawn. None without waves; see `panel_hash`.
+        """
+        return panel_hash(self)
 
     @property
     def stated(self) -> dict[str, Text | None]:
@@ -192,12 +208,19 @@ class Survey:
         from toolkit.survey.client import code_hash
 
         words = self.page_words()
-        return digest({"survey": self.to_dict(), "page": self._page(), "words": words, "code": code_hash()})
+        page = shown_survey(self, self._promise)
+        return digest({"survey": self.to_dict(), "page": page, "words": words, "code": code_hash()})
 
     def page_words(self) -> dict[str, dict[str, str]]:
         """What the page itself says, in each language: true of this survey."""
         return told(
-            self.questions, self.languages, self.interface_words, check=self.check, access=self.access
+            self.questions,
+            self.languages,
+            self.interface_words,
+            check=self.check,
+            access=self.access,
+            promised=self.words,
+            waves=self.waves,
         )
 
     def consent_text(self, language: str | None = None, *, paper: bool = False) -> str:
@@ -206,33 +229,12 @@ class Survey:
         """
         code = self.languages[0] if language is None else choice(language, "language", self.languages)
         first, *rest = self._promise(code, paper)
-        odds = consenting.odds_in_all(self.questions, code, self.words)
+        odds = consenting.odds_in_all(self.questions, code, self.words, self.waves)
         return "\n\n".join([first, self.said(code, paper=paper), *rest[:1], *odds, *rest[1:]])
 
     def for_page(self) -> dict[str, Any]:
         """What the browser gets: plain data for JSON."""
-        return {"hash": self.hash, **self._page()}
-
-    def _page(self) -> dict[str, Any]:
-        others = {question.name: question for question in self.questions}
-        return {
-            "title": self.heading,
-            "languages": list(self.languages),
-            "access": self.access,
-            "consent": {
-                "own": {code: self.said(code) for code in self.languages},
-                "promise": {code: self._promise(code) for code in self.languages},
-            },
-            "practice": shown_question(
-                practice_question(self.questions, self.languages, self.words), self.languages, own=self.words
-            )
-            if self.practice
-            else None,
-            "check": self.check,
-            "questions": [
-                shown_question(question, self.languages, others, self.words) for question in self.questions
-            ],
-        }
+        return {"hash": self.hash, **shown_survey(self, self._promise)}
 
     def _promise(self, language: str, paper: bool = False) -> list[str]:
         return consenting.promise(
@@ -244,6 +246,8 @@ class Survey:
             last=self.closes,
             withdrawal=self.withdrawal is not None,
             paper=paper,
+            waves=self.waves,
+            wave=self.wave,
         )
 
     def __getitem__(self, name: str) -> Question:
@@ -268,9 +272,9 @@ class Survey:
             refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
         known = list(inspect.signature(cls).parameters)
         refuse_unknown(data, known, "a survey")
-        for name in ("title", "consent", "questions"):
+        for name, why in _NEEDED.items():
             if name not in data:
-                refuse(f"a survey must have `{name}`", "none", _NEEDED[name])
+                refuse(f"a survey must have `{name}`", "none", why)
         given = dict(data)
         if given.get("ceiling") == "inf":
             given["ceiling"] = math.inf
@@ -303,13 +307,14 @@ class Survey:
         files.write(path, self.to_dict())
 
     def _repr_html_(self) -> str:
-        return listing(self.name, self.questions, self.languages[0], self.words)
+        return listing(self.name, self.questions, self.languages[0], self.words, self.waves)
 
     def __repr__(self) -> str:
         count, hidden = len(self.questions), sum(question.randomized for question in self.questions)
         asked = f"{count} question{'' if count == 1 else 's'}, {hidden} randomized"
+        often = "" if self.waves == 1 else f" for {self.waves} waves, of which this is number {self.wave}"
         return (
-            f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}, in "
+            f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}{often}, in "
             f"{', '.join(self.languages)}>"
         )
 
@@ -341,4 +346,5 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
         "step": whole(given["step"], "step"),
         "rehearsal": flag(given["rehearsal"], "rehearsal"),
         **stated_fields(given, codes[0]),
+        **checked_waves(given["waves"], given["wave"]),
     }

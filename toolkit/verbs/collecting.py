@@ -57,7 +57,7 @@ def _add_open(verbs: Verbs) -> None:
         "make a collection and open it, without a server: for servers that may not make tables",
     )
     opened.add_argument("survey", help="a .toml or .json file")
-    for name in ("public_url", "issuer_key"):
+    for name in ("public_url", "issuer_key", "again"):
         opened.add_argument(f"--{name.replace('_', '-')}", help=_SERVE[name])
     opened.add_argument("--amend", action="store_true", help=_AMEND)
 
@@ -83,6 +83,7 @@ _SERVE = {
     "issuer_key": "PEM file with the key that signs blind tokens",
     "public_url": "the address that respondents use, if a proxy stands in front",
     "prefix": "the path below which a proxy passes requests on",
+    "again": "the database of the wave before: its links work in this one, too",
 }
 
 
@@ -147,7 +148,7 @@ def _open(options: Options) -> None:
     from toolkit.survey.collector import prepare
     from toolkit.survey.spec import Survey
 
-    given = {"public_url": options.public_url, "issuer_key": options.issuer_key, "amend": options.amend}
+    given = {name: getattr(options, name) for name in ("public_url", "issuer_key", "amend", "again")}
     _, key = prepare(Survey.load(options.survey), options.database, **given)
     _status(options)
     if key is not None:

@@ -1,15 +1,16 @@
 """Waves: costs by enumeration of all series, estimates by closed forms and enumeration."""
 
 import itertools
+import json
 import math
+from collections.abc import Callable
 
 import numpy as np
 import pandas as pd
 import pytest
 
-from toolkit import Design, crosswise, forced, k_ary, kuk, warner
+from toolkit import Design, crosswise, forced, k_ary, kuk, mangat, warner
 from toolkit.local.waves import Memo
-from toolkit.local.waves.cost import chances, changing, unchanged
 
 MEMO = Memo(warner("3/4"), warner("3/4"))
 OTHERS = [MEMO, Memo(forced("1/6", "1/6"), warner("9/10")), Memo(forced("1/3", "1/10"), crosswise("1/5"))]
@@ -50,6 +51,40 @@ def test_a_changing_truth_costs_what_the_reference_says() -> None:
     assert abs(Memo(warner("3/4"), certain).epsilon(9) - math.log(3)) < 1e-12
 
 
+def test_memos_that_may_be_lost_cost_what_the_reference_says() -> None:
+    """Warner 3/4 on 3/4: as if every wave were drawn anew, up to about ten waves; where the fresh noise is
+    weak, or waves are many, a memo that is kept shows more of a truth that changes.
+    """
+    for reports, epsilon in ((1, 0.510825624), (2, 1.021651248), (4, 4 * 0.5108256238), (12, 6.304905945)):
+        assert abs(MEMO.epsilon(reports, truth="changing", memo="lost") - epsilon) < 1e-9
+    weak = Memo(warner("3/4"), warner("99/100"))
+    assert abs(weak.epsilon(2, truth="changing", memo="lost") - 4.026478401) < 1e-9
+    assert weak.epsilon(2, truth="changing", memo="lost") > 2 * weak.epsilon(1)
+    assert abs(MEMO.epsilon(10, memo="lost") - 10 * MEMO.epsilon(1)) < 1e-9
+    certain = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
+    assert certain.epsilon(2, truth="changing", memo="lost") == math.inf
+    assert abs(certain.epsilon(2, memo="lost") - 2 * math.log(3)) < 1e-12
+
+
+@pytest.mark.parametrize("memo", [*OTHERS, Memo(warner("3/4"), warner("99/100"))])
+@pytest.mark.parametrize("truth", ["unchanged", "changing"])
+def test_lost_memos_cost_the_worst_of_all_ways_to_lose_them_enumerated(memo: Memo, truth: str) -> None:
+    """Three waves; all ways to put them on phones, also with a return to the first one, and all truths."""
+    series = list(itertools.product((0, 1), repeat=3))
+    truths = series if truth == "changing" else [series[0], series[-1]]
+    worst = 0.0
+    for phones in ((0, 0, 0), (0, 0, 1), (0, 1, 1), (0, 1, 0), (0, 1, 2)):
+        runs = [[wave for wave in range(3) if phones[wave] == phone] for phone in set(phones)]
+        laws = np.ones((len(truths), len(series)))
+        for row, told in enumerate(truths):
+            for run in runs:
+                seen = law(memo, tuple(told[wave] for wave in run)).reshape((2,) * len(run))
+                laws[row] *= [seen[tuple(reports[wave] for wave in run)] for reports in series]
+        assert np.allclose(laws.sum(axis=1), 1)
+        worst = max(worst, np.log(laws.max(axis=0) / laws.min(axis=0)).max())
+    assert abs(memo.epsilon(3, truth=truth, memo="lost") - worst) < 1e-12
+
+
 @pytest.mark.parametrize("memo", OTHERS)
 @pytest.mark.parametrize("reports", [1, 2, 3, 4])
 def test_costs_are_those_of_all_series_enumerated(memo: Memo, reports: int) -> None:
@@ -85,6 +120,12 @@ def test_two_waves_are_no_product() -> None:
     for memo in OTHERS:
         laws = [law(memo, truths) for truths in itertools.product((0, 1), repeat=2)]
         assert np.allclose(memo.pair.matrix, laws, atol=1e-9)
+
+
+def given(*draws: int) -> Callable[[int], int]:
+    """Draws that were made already."""
+    left = iter(draws)
+    return lambda _: next(left)
 
 
 def waves() -> tuple[np.ndarray, np.ndarray]:
@@ -178,12 +219,42 @@ def test_what_cannot_be_is_refused() -> None:
         MEMO.report(MEMO.remember(3, rng=np.random.default_rng(0)), [0, 1])
     with pytest.raises(ValueError, match="`truth` must be one of unchanged, changing"):
         MEMO.epsilon(2, truth="fixed")
+    with pytest.raises(ValueError, match="`memo` must be one of kept, lost"):
+        MEMO.epsilon(2, memo="here")
     with pytest.raises(ValueError, match="`reports` must be at least 1"):
         MEMO.epsilon(0)
 
 
-def test_what_no_series_can_prove_costs_nothing_more() -> None:
-    """A memo that is never no: the impossible series are left out of the worst case."""
-    chance = chances([[1, 1], [0, 2]], [[4, 0], [0, 4]])
-    assert unchanged(chance, 2) == math.inf
-    assert changing(chance, 2) == math.inf
+@pytest.mark.parametrize("memo", OTHERS[:2])
+def test_what_a_device_sends_has_the_law_of_two_waves_over_all_draws(memo: Memo) -> None:
+    """All draws of memos, and all fresh draws of both waves, counted: memos drawn once, fresh noise in each
+    wave.
+    """
+    kept, sent = memo.permanent.denominator, memo.fresh.denominator
+    counts = np.zeros((4, 4), dtype=object)
+    for zero, one in itertools.product(range(kept), repeat=2):
+        drawn = [[memo.send(truth, given(zero, one, last)) for last in range(sent)] for truth in (0, 1)]
+        times = [np.bincount(reports, minlength=2) for reports in drawn]
+        for first, second in itertools.product((0, 1), repeat=2):
+            counts[2 * first + second] += np.outer(times[first], times[second]).ravel()
+    told = memo.pair.weights.astype(object)
+    assert np.all(counts * memo.pair.denominator == told * (kept * sent) ** 2)
+
+
+def test_it_is_written_and_read_and_says_what_it_is() -> None:
+    for memo in OTHERS:
+        data = json.loads(json.dumps(memo.to_dict()))
+        assert Memo.from_dict(data) == memo
+        assert memo.browser_data() == {**memo.to_dict(), "options": list(memo.permanent.options)}
+        assert memo.is_exact
+    assert (
+        Memo(warner("3/4"), warner("3/4"))
+        .describe()
+        .startswith("If your answer is “yes”, we receive “yes” 5 times in 8")
+    )
+    assert "epsilon of all of them together is infinite" in Memo(mangat("1/2"), warner("3/4")).describe()
+    fine = warner(epsilon=1.0)
+    assert not Memo(fine, fine).is_exact
+    for wrong in ({}, [], {**MEMO.to_dict(), "kind": "design"}, {"kind": "memo", "permanent": {}}):
+        with pytest.raises(ValueError, match="the data of a 'memo' must have that kind and the fields"):
+            Memo.from_dict(wrong)

@@ -14,6 +14,7 @@ import pytest
 from tests.survey.samples import DESIGNS
 from toolkit import k_ary, warner
 from toolkit.local import numeric, oracles
+from toolkit.local.waves import Memo
 from toolkit.local.wording import Voice
 from toolkit.survey.consent.statement import odds, promise
 from toolkit.survey.dpia import sheet
@@ -47,7 +48,8 @@ PHONE = {"en": "phone", "de": "Telefon", "fr": "téléphone", "es": "teléfono",
 
 def asked(design: Any, language: str, mode: str = "auto") -> Question:
     texts = {"instructions": {language: "…"}} if mode == "physical" else {}
-    options = (*getattr(design, "options", ()), *design.report_options)
+    one = design.design if isinstance(design, Memo) else design
+    options = (*getattr(one, "options", ()), *one.report_options)
     labels = {option: {language: f"({option})"} for option in options}
     return Question("asked", {language: "asked"}, design=design, mode=mode, labels=labels, **texts)
 
@@ -78,12 +80,15 @@ def texts(survey: Survey, language: str) -> Iterator[str]:
     to print; what is said before Send, and what a board gets.
     """
     yield survey.consent_text(language)
-    yield survey.consent_text(language, paper=True)
+    if survey.waves == 1:
+        yield survey.consent_text(language, paper=True)
     page = content(survey)
     yield from strings([page[part] for part in ("title", "consent", "intro", "questions")])
     if all(question.mode in ("physical", "plain") for question in survey.questions):
         yield paper(survey).partition("</style>")[2]
-    yield survey.page_words()[language]["review_note"]
+    words = survey.page_words()[language]
+    yield from (words[name] for name in ("review_note", "end_already", "keeps_nothing"))
+    yield from (words[name] for name in ("new_draws",) if survey.waves > 1)
     yield sheet(survey).replace(survey.hash, "")
 
 
@@ -110,13 +115,18 @@ def surveys(language: str) -> Iterator[Survey]:
             yield made(language, asked(design, language))
     yield made(language, asked(k_ary(["no", "yes", "prefer not to say"], epsilon=1.0), language))
     yield made(language, plain(language))
+    for let_in, waves, fresh in itertools.product(access, (2, 4, 12), ("3/4", "99/100")):
+        memo = asked(Memo(warner("3/4"), warner(fresh)), language)
+        yield made(language, memo, plain(language), access=let_in, waves=waves, wave=2)
 
 
 def test_the_catalogue_has_every_design_mode_access_and_size_of_loss() -> None:
     found = list(surveys("en"))
     assert {question.design.name for one in found for question in one.questions if question.design} == {
-        design.name for design in DESIGNS.values()
+        *(design.name for design in DESIGNS.values()),
+        "memo",
     }
+    assert {one.waves for one in found} == {1, 2, 4, 12}
     assert {question.mode for one in found for question in one.questions} == {
         "auto", "guided", "physical", "plain",
     }  # fmt: skip
@@ -217,3 +227,24 @@ def test_what_a_randomizer_says_of_itself_is_what_people_are_told(design: Any) -
     assert not MARKS.search(said)
     told = odds(Question("asked", "?", design=design).in_language("en"), "en")
     assert all(sentence.lower() in said.lower() for sentence in told)
+
+
+@pytest.mark.parametrize("language", languages())
+def test_what_all_waves_can_shift_is_said_with_at_least_its_true_share(language: str) -> None:
+    """The exact worst case over all truths and all lost memos, read back from the finished sentence; and what
+    holds for a memo that is kept, beside it.
+    """
+    for waves, fresh in itertools.product((2, 3, 5), ("3/4", "4/5", "9/10")):
+        memo = Memo(warner("3/4"), warner(fresh))
+        survey = made(language, asked(memo, language), waves=waves)
+        exact = memo.epsilon(waves, truth="changing", memo="lost"), memo.epsilon(waves)
+        paragraph = survey.for_page()["consent"]["promise"][language][2]
+        for name, epsilon in zip(("total_waves", "total_same"), exact, strict=True):
+            pattern = re.escape(phrases(language)[name]).replace(re.escape("{guess}"), "(.+?)")
+            pattern = pattern.replace(re.escape("{waves}"), str(waves))
+            said = re.search(pattern, paragraph)
+            assert said is not None, (name, paragraph)
+            digits = (int(re.sub(r"\D", "", part)) for part in re.findall(r"\d[\d.,\u202f]*\d|\d", said[1]))
+            count, of = sorted(digits)
+            share = 1 / (1 + math.exp(-epsilon))
+            assert 0 <= count / of - share * (1 - 1e-11) <= 1 / of

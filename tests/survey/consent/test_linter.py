@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
-from tests.survey.samples import cheated, faculty, survey
+from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
 from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size
-from toolkit.survey.language.phrases import languages
+from toolkit.survey.language.phrases import languages, phrases
+from toolkit.survey.language.words import interface
 from toolkit.survey.question import Question
 from toolkit.survey.writing.problem import SurveyError
 
@@ -288,3 +289,31 @@ def test_what_others_can_look_up_is_warned_of(words: str) -> None:
         survey(cheated(**asked, instructions=words))
     survey(cheated(**asked, instructions="Think of a friend whose birthday nobody here can find out."))
     survey(cheated(mode="physical", instructions=words))  # Warner's design hangs on no other question
+
+
+def test_a_memo_needs_waves_and_waves_need_a_memo() -> None:
+    with pytest.raises(ValueError, match="a question with a memo needs a survey with at least 2 `waves`"):
+        survey(cheated(design=MEMO))
+    with pytest.raises(ValueError, match="a survey with `waves` must have a question with a memo, got none"):
+        survey(waves=2)
+
+
+def test_the_number_that_joins_waves_has_a_name_that_no_question_of_a_panel_may_have() -> None:
+    named = Question("person", "Are you a person?", options=["no", "yes"])
+    assert survey(named)["person"] == named.in_language("en")
+    with pytest.raises(ValueError, match=r"must not be called .*, person, got 'person'"):
+        panel(cheated(design=MEMO), named)
+
+
+def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
+    page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
+    made = panel(cheated(design=MEMO), languages=["it"], words={"it": said})
+    assert "We ask the same people up to 4 times." in made.consent_text()
+    assert "at different times is sent, too" in made.page_words()["it"]["review_note"]
+    lacking = {"it": {name: text for name, text in said.items() if name != "promise_new_draws"}}
+    survey(cheated(), languages=["it"], words=lacking)  # which is asked once
+    with pytest.raises(
+        ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"
+    ):
+        panel(cheated(design=MEMO), languages=["it"], words=lacking)

@@ -6,8 +6,10 @@ from typing import Any
 
 import pytest
 
-from tests.survey.samples import DESIGNS, cheated, faculty, survey, survey_with
+from tests.survey.samples import DESIGNS, cheated, faculty, panel, survey, survey_with
 from toolkit import Pure, crosswise, k_ary, mangat, triangular, warner
+from toolkit.local.waves import Memo
+from toolkit.local.wording import Voice
 from toolkit.survey.consent.statement import loss, odds, promise
 from toolkit.survey.language.phrases import languages, phrases
 from toolkit.survey.question import Question
@@ -232,3 +234,53 @@ def test_a_survey_with_one_design_says_what_it_costs() -> None:
     for design in DESIGNS.values():
         assert survey_with(design).loss == design.loss
     assert "at most 2 times as likely" in survey_with(warner(p="2/3")).consent_text()
+
+
+def test_of_several_waves_everything_is_promised_for_all_of_them_together() -> None:
+    text = panel(wave=2).consent_text()
+    guess = Voice(phrases("en")).guess
+    assert (
+        f"all 4 times together, for the protected questions, they can guess it right at most {guess(2.0434)}."
+        in text
+    )
+    assert f"It is at most {guess(math.log(3))} if three things hold: your answers stay the same" in text
+    assert "We ask the same people up to 4 times. This is time 2." in text
+    assert "This is for one time. What all times together can show, we say before you take part." in text
+    assert "here, once" not in text
+    assert "Your personal link works once" not in text
+    assert "may find out which stored answers are yours" not in text
+
+
+@pytest.mark.parametrize("access", ["token", "blind"])
+def test_of_several_waves_a_link_works_in_each_and_what_few_share_may_tell(access: str) -> None:
+    text = panel(access=access).consent_text()
+    assert ("Your personal link works once each time that we ask." in text) == (access == "token")
+    assert "Your personal link works once. " not in text
+    assert (
+        "Then whoever sees each time whose links were used may find out which stored answers are yours."
+        in text
+    )
+
+
+def test_what_holds_for_a_kept_memo_is_said_only_if_it_is_better() -> None:
+    """Two waves of weak permanent and strong fresh noise: the same guess either way is said once."""
+    same = panel(cheated(design=Memo(warner("99/100"), warner("51/100"))), waves=2)
+    assert "if three things hold" not in same.consent_text()
+
+
+def test_secrecy_is_promised_for_all_waves_and_a_question_is_deniable_in_all() -> None:
+    weak = cheated(design=Memo(warner("3/4"), warner("9/10")))
+    assert panel(weak, waves=2).consent_text().startswith(phrases("en")["head_one"])
+    several = panel(weak, waves=6, ceiling=9)
+    assert several.consent_text().startswith(phrases("en")["head_weak"])
+    assert [one.for_page()["questions"][0]["deniable"] for one in (panel(weak, waves=2), several)] == [
+        True,
+        False,
+    ]
+    each = panel(weak, agree("b", 1.4), waves=2, ceiling=9)
+    assert each.consent_text().startswith(phrases("en")["head_each"])
+
+
+def test_the_memo_of_a_survey_on_paper_is_refused() -> None:
+    with pytest.raises(ValueError, match="a survey with waves cannot be asked on paper, got 4 waves"):
+        panel().consent_text(paper=True)

@@ -6,6 +6,7 @@ from tests.survey.samples import survey
 from toolkit.survey.client import asset
 from toolkit.survey.language.marks import HEADINGS, marked_words, rehearsal_mark
 from toolkit.survey.language.words import KNOWN, interface
+from toolkit.survey.serving.page import HEAD
 
 
 @pytest.mark.parametrize("language", KNOWN)
@@ -18,12 +19,14 @@ def test_every_heading_of_a_rehearsal_begins_with_a_word_for_it(language):
 
 
 def test_all_words_that_the_page_makes_headings_of_are_known_here():
-    """Named where screens are made, or given with the question; all others are titles of the survey."""
+    """Named where screens are made, or given with the question; all others are titles of the survey. Last
+    screens are headed by words that `page.py` makes of these.
+    """
     script = asset("screens.js").decode()
     named = {
         word for call in re.findall(r"heading\(([^)]*)\)", script) for word in re.findall(r'"(\w+)"', call)
     }
-    assert named <= {*HEADINGS}
+    assert named <= {*HEADINGS, HEAD}
     assert {"practice", "check_title"} <= {*HEADINGS}  # these come with the introduction's questions
 
 

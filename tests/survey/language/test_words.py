@@ -9,7 +9,7 @@ from toolkit.survey import client
 from toolkit.survey.consent import told
 from toolkit.survey.language.phrases import languages
 from toolkit.survey.language.words import KNOWN, interface
-from toolkit.survey.serving import items
+from toolkit.survey.serving import items, page
 
 ENGLISH = interface(["en"])["en"]
 
@@ -38,7 +38,7 @@ def test_every_language_says_everything_and_takes_the_same_values(language):
 
 def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
     scripts = "".join(client.asset(name).decode() for name in client.NAMES if name.endswith(".js"))
-    scripts += "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (items, told))
+    scripts += "".join(Path(module.__file__).read_text(encoding="utf-8") for module in (items, page, told))
     made = {"direction", "name", "moment", "loading", "cut", "optional", "tap_truth", "tap_this", "tap_if"}
     built = {
         name
@@ -51,7 +51,7 @@ def test_every_word_is_used_by_the_page_and_every_word_that_it_uses_is_there():
     }
     unused = {name for name in set(ENGLISH) - made - built if f'"{name}"' not in scripts}
     assert unused == set()
-    named = set(re.findall(r'\b(?:say|note|lead|heading|button|back|fact|details)\("(\w+)"[,)]', scripts))
+    named = set(re.findall(r'\b(?:say|note|lead|heading|button|back|fact|details|p)\("(\w+)"[,)]', scripts))
     assert named <= set(ENGLISH)
 
 

@@ -7,6 +7,7 @@ import ssl
 import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import SimpleNamespace
 
 import pytest
 
@@ -14,10 +15,13 @@ from tests.survey.desk import campus
 from tests.survey.lines import certificate
 from tests.survey.process import collection, serving
 from tests.survey.respondents import free_port
+from tests.survey.samples import panel
 from toolkit.command import main
+from toolkit.survey.operating import doctor
 from toolkit.survey.operating.doctor import examine
 from toolkit.survey.serving.headers import HEADERS
-from toolkit.survey.serving.page import page
+from toolkit.survey.serving.page import content, page
+from toolkit.survey.serving.payload import OtherSurvey, checked
 from toolkit.survey.store import open_store
 
 PAGE = page(campus())
@@ -173,6 +177,21 @@ def test_a_real_server_refuses_the_test_report_as_one_of_another_survey_and_stor
     store = open_store(url)
     assert store.count() == 0
     store.close()
+
+
+@pytest.mark.parametrize("made", [campus(), campus("token"), panel(), panel(access="token")])
+def test_the_test_report_has_all_fields_and_is_refused_for_its_survey_alone(made):
+    sent = []
+
+    def ask(_verb, _path, body, **_):
+        sent.append(body)
+        return SimpleNamespace(status=409)
+
+    address = SimpleNamespace(path=lambda name: name, ask=ask)
+    told = doctor._report(SimpleNamespace(data=content(made), address=address), "test report")
+    assert str(told).startswith("ok  ")
+    with pytest.raises(OtherSurvey):
+        checked(made, sent[0])
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 import pytest
 
+from tests.survey.samples import MEMO, cheated, faculty, panel, survey
 from toolkit import crosswise, k_ary, warner
 from toolkit.local import numeric, oracles
 from toolkit.survey.language.words import interface
@@ -234,3 +235,28 @@ def test_a_lone_brace_in_the_researcher_s_own_words_stays_what_it_is():
     asked = Survey("Campus", [STOLEN], consent="Stop.", words=words)
     (item,) = content(asked)["questions"]
     assert item["reports"][0]["named"]["en"] == "A – { No }"
+
+
+def test_odds_are_told_once_for_all_questions_that_share_them_below_their_texts():
+    asked = [
+        cheated(),
+        Question("stolen", "Have you ever stolen?", design=warner("2/3")),
+        faculty(),
+        Question("paid", "Have you ever paid?", design=warner("3/4")),
+    ]
+    shown = content(survey(*asked, ceiling=9))
+    same, other = (text["en"] for text in shown["odds"])
+    assert same.startswith(
+        "Have you ever cheated on an exam?\nHave you ever stolen?\nIf your answer is “Yes”, we"
+    )
+    assert other.startswith("Have you ever paid?\nIf your answer is “Yes”, we receive “Yes” 3 times in 4")
+    assert content(survey(faculty()))["odds"] == []
+
+
+def test_a_wheel_is_shown_of_one_draw_and_not_of_a_memo():
+    shown = content(
+        panel(cheated(design=MEMO), Question("paid", "Paid?", design=warner("3/4")), waves=2, ceiling=9)
+    )
+    assert [item["turns"] for item in shown["questions"]] == [False, True]
+    assert shown["intro"][0]["turns"]
+    assert all(item["reports"] for item in shown["questions"])

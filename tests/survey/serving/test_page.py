@@ -7,6 +7,7 @@ import re
 
 import pytest
 
+from tests.survey.samples import panel
 from toolkit import crosswise, k_ary, warner
 from toolkit.survey import client
 from toolkit.survey.language.phrases import phrases
@@ -175,3 +176,25 @@ def test_only_two_files_can_send_or_keep_anything(name):
         "import(",
     ):
         assert way not in text
+
+
+def test_every_end_has_a_heading_of_its_own():
+    words = content(survey())["words"]["en"]
+    heads = {name: text for name, text in words.items() if name.startswith("head_")}
+    assert {f"end_{name.removeprefix('head_')}" for name in heads} == {
+        name for name in words if name.startswith("end_")
+    }
+    assert (heads["head_201"], heads["head_already"], heads["head_link"]) == (
+        "Thank you",
+        "Thank you",
+        "Campus",
+    )
+    assert {heads[f"head_{status}"] for status in (400, 403, 409, 410, 413, 415)} == {"No report was taken"}
+
+
+def test_the_page_of_a_wave_says_what_holds_for_waves():
+    words = content(panel(wave=2))["words"]["en"]
+    assert words["new_draws"] in words["keeps_nothing"]
+    assert "already this time" in words["end_already"]
+    assert words["review_note"].endswith("what you send at different times is sent, too.")
+    assert "new_draws" not in content(survey())["words"]["en"]

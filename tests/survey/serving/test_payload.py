@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.survey.samples import DESIGNS, KEY, cheated, faculty, submission, survey, survey_with
+from tests.survey.samples import DESIGNS, KEY, cheated, faculty, panel, submission, survey, survey_with
 from toolkit import mangat
 from toolkit.survey.question import Question
 from toolkit.survey.serving.payload import (
@@ -319,3 +319,32 @@ def test_strict_json_is_offered_to_others() -> None:
     assert parsed(b'{"a": 1}') == {"a": 1}
     with pytest.raises(PayloadError, match="must be JSON"):
         parsed(b'{"a": 1, "a": 1}')
+
+
+PERSON = "0123456789abcdef" * 2
+
+
+def test_a_panel_s_submission_has_the_number_that_joins_waves_and_it_is_stored() -> None:
+    made = panel()
+    body = checked(made, submission(made, {"cheated": 1, "faculty": 0}, person=PERSON)).body
+    assert json.loads(body) == {"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": PERSON}
+
+
+@pytest.mark.parametrize(
+    "person", [None, 7, "", PERSON[:-1], PERSON + "0", PERSON.upper(), [PERSON], "x" * 32]
+)
+def test_another_number_is_refused_in_words_that_do_not_quote_it(person: Any) -> None:
+    made = panel()
+    told = refused(made, submission(made, {"cheated": 1, "faculty": 0}, person=person))
+    assert told == "The number that joins waves must be 32 hexadecimal digits."
+
+
+def test_it_must_be_there_in_a_panel_and_must_not_be_there_elsewhere() -> None:
+    for made, more, fields in (
+        (panel(), {}, "survey, key, answers, understood, person"),
+        (panel(access="token"), {"token": TOKEN}, "survey, key, answers, understood, token, person"),
+        (survey(cheated()), {"person": PERSON}, "survey, key, answers, understood"),
+    ):
+        assert refused(made, submission(made, {"cheated": 1}, **more)) == (
+            f"A submission must have exactly the fields {fields}."
+        )

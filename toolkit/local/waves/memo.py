@@ -2,6 +2,7 @@
 time.
 """
 
+import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -11,14 +12,19 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Codes
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Rng
+from toolkit.core.randomness import Below, Rng
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import encode
-from toolkit.local.waves.cost import chances, changing, unchanged
+from toolkit.local.waves.cost import chances, changing, epsilon_of, redrawn, unchanged
+from toolkit.local.wording import Voice, odds_phrases
+from toolkit.local.wording.odds import describe
+
+KIND = "memo"
+"""What its data are called."""
 
 
 @dataclass(frozen=True)
@@ -89,18 +95,37 @@ class Memo:
             rows, _pairs(self.permanent.options), _pairs(self.fresh.report_options), "memo, two waves"
         )
 
-    def epsilon(self, reports: int = 1, *, truth: str = "unchanged") -> float:
+    def epsilon(self, reports: int = 1, *, truth: str = "unchanged", memo: str = "kept") -> float:
         """What so many reports of one person cost together, exactly, rounded up.
 
-        truth="unchanged" is for what cannot change, as where somebody was born; it never passes the epsilon
-        of the permanent design. "changing" is the worst over all ways in which the truth can change from wave
-        to wave, and grows without bound.
+        truth="unchanged" is for what cannot change, as where somebody was born. "changing" is the worst over
+        all ways in which the truth can change from wave to wave, and grows without bound. memo="kept" is for
+        a device that never loses its memos: with a truth that cannot change it never passes the epsilon of
+        the permanent design. "lost" is the worst over all ways in which memos can be lost between waves, as
+        by deleted data or another device, and drawn anew: this is what a promise for all waves must say.
+
+        >>> from toolkit import warner
+        >>> memo = Memo(warner("3/4"), warner("3/4"))
+        >>> (
+        ...     round(memo.epsilon(4, truth="changing"), 3),
+        ...     round(memo.epsilon(4, truth="changing", memo="lost"), 3),
+        ... )
+        (1.982, 2.043)
         """
         count = whole(reports, "reports")
         chance = chances(self.permanent.weights.tolist(), self.fresh.weights.tolist())
-        if truth not in ("unchanged", "changing"):
-            refuse("`truth` must be one of unchanged, changing", repr(truth), "nothing else is defined")
-        return (unchanged if truth == "unchanged" else changing)(chance, count)
+        rule = unchanged if choice(truth, "truth", ("unchanged", "changing")) == "unchanged" else changing
+        if choice(memo, "memo", ("kept", "lost")) == "kept":
+            return epsilon_of(rule(chance, count))
+        return epsilon_of(redrawn(lambda run: rule(chance, run), count))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether `design` has the very odds that are drawn with; else its table was rounded to fit."""
+        drawn = self.permanent.weights.astype(object) @ self.fresh.weights.astype(object)
+        scale = self.permanent.denominator * self.fresh.denominator
+        told = self.design.weights.astype(object)
+        return bool(np.all(drawn * self.design.denominator == told * scale))
 
     def remember(self, n: int, rng: Rng = None) -> npt.NDArray[np.intp]:
         """Memos of n people, drawn once: one row a person, one column for each answer that the person
@@ -121,6 +146,16 @@ class Memo:
             )
         kept = np.asarray(memos)[np.arange(len(codes)), codes]
         return np.asarray(self.fresh.randomize(kept, rng=rng))
+
+    def send(self, truth: int, draw: Below) -> int:
+        """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of
+        fresh noise.
+
+        The rule that Python shares with the browser. A device that has drawn its memos before takes the same
+        two draws again.
+        """
+        memos = [self.permanent.report(one, draw) for one in (0, 1)]
+        return self.fresh.report(memos[truth], draw)
 
     def estimate(self, reports: Any) -> Estimate:
         """The prevalence in one wave, as of any design."""
@@ -152,6 +187,37 @@ class Memo:
         """The share of people behind each pair of truths: who stayed, who came, who went."""
         one, two = self._waves(first, second)
         return replace(self.pair.estimate_counts(np.bincount(2 * one + two, minlength=4)), loss=self._both)
+
+    def describe(self) -> str:
+        """One report, and several, in plain words.
+
+        >>> from toolkit import warner
+        >>> Memo(warner("3/4"), warner("3/4")).describe()[-194:]
+        'Epsilon is at most 0.511. This is for one report; several together can show more. As long as the
+        answer, and what the device keeps, stay the same, epsilon of all of them together is at most 1.1.'
+        """
+        most = self.permanent.epsilon
+        told = "infinite" if math.isinf(most) else f"at most {Voice(odds_phrases()).rounded_up(most)}"
+        return (
+            f"{describe(self.design)} This is for one report; several together can show more. As long as the "
+            f"answer, and what the device keeps, stay the same, epsilon of all of them together is {told}."
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON: both designs."""
+        return {"kind": KIND, "permanent": self.permanent.to_dict(), "fresh": self.fresh.to_dict()}
+
+    @classmethod
+    def from_dict(cls, data: Any) -> "Memo":
+        """The memo that `to_dict` wrote."""
+        if not isinstance(data, dict) or set(data) != {"kind", "permanent", "fresh"} or data["kind"] != KIND:
+            rule = f"the data of a {KIND!r} must have that kind and the fields permanent, fresh"
+            refuse(rule, "others", "write it with to_dict()")
+        return cls(Design.from_dict(data["permanent"]), Design.from_dict(data["fresh"]))
+
+    def browser_data(self) -> dict[str, Any]:
+        """What a browser draws with."""
+        return {**self.to_dict(), "options": list(self.permanent.options)}
 
     @property
     def _both(self) -> Pure:

@@ -17,11 +17,12 @@ from toolkit.local.design import has_matrix
 from toolkit.survey.consent.statement import declining, hangs_on_somebody, loss
 from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.language.labels import speaks_for_itself
-from toolkit.survey.language.phrases import Own, phrases
+from toolkit.survey.language.phrases import OWN, WAVES, Own, phrases
 from toolkit.survey.language.phrases import languages as known_languages
 from toolkit.survey.language.text import Text, in_language, missing
 from toolkit.survey.question import LONGEST_ANSWER, Question
 from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.survey_fields import PERSON
 
 RESERVED = ("practice", "key", "survey", "understood", "token")
 """Names that the page or the results use themselves."""
@@ -32,8 +33,9 @@ LARGEST = 60_000
 """Bytes of a submission that a server takes, with room for its frame."""
 
 
-def check_names(questions: Sequence[Question]) -> None:
+def check_names(questions: Sequence[Question], waves: int = 1) -> None:
     """Each question has a name of its own."""
+    reserved = RESERVED if waves == 1 else (*RESERVED, PERSON)
     if not questions:
         refuse("a survey must have at least one question", "none", "there is nothing to answer")
     names = [question.name for question in questions]
@@ -44,9 +46,9 @@ def check_names(questions: Sequence[Question]) -> None:
                 f"{name!r} {names.count(name)} times",
                 "answers go by name",
             )
-        if name in RESERVED:
+        if name in reserved:
             refuse(
-                f"a question must not be called {', '.join(RESERVED)}",
+                f"a question must not be called {', '.join(reserved)}",
                 repr(name),
                 "the results use it themselves",
             )
@@ -147,6 +149,35 @@ def _check_condition(
         )
 
 
+def check_waves(
+    questions: Sequence[Question], waves: int, languages: Sequence[str], own: Own | None = None
+) -> None:
+    """A memo is for several waves, and several waves are for a memo: else all noise would be fresh each
+    time. Words of one's own must have the sentences for them.
+    """
+    kept = next((question.name for question in questions if question.memo is not None), None)
+    if kept is not None and waves == 1:
+        refuse(
+            "a question with a memo needs a survey with at least 2 `waves`",
+            f"{kept!r} in 1",
+            "a permanent answer is of use only if the same people are asked again",
+        )
+    if kept is None and waves > 1:
+        refuse(
+            "a survey with `waves` must have a question with a memo",
+            f"none, and {waves} waves",
+            "each wave would cost all of it again; ask in surveys of their own, or take a Memo of "
+            "toolkit.local.waves as design",
+        )
+    for language in languages if waves > 1 else ():
+        if absent := [name for name in WAVES if name not in phrases(language, own)]:
+            refuse(
+                f"`words` must hold {OWN}{absent[0]} where a survey has waves",
+                f"none in {language!r}",
+                "people must be told what being asked again means",
+            )
+
+
 def check_leaks(questions: Sequence[Question]) -> None:
     """No way to answer a randomized question in the open, or to leave it out."""
     randomized = [question for question in questions if question.randomized]
@@ -178,27 +209,33 @@ def _plain_words(question: Question) -> Iterator[str]:
         yield "".join(character for character in text.casefold() if character.isalnum()) or text
 
 
-def check_loss(questions: Sequence[Question], ceiling: Pure) -> None:
-    """What one respondent spends stays below the ceiling, and nothing is called deniable that is not."""
-    spent = loss(questions)
-    certain = next((question.name for question in questions if math.isinf(question.loss.epsilon)), None)
+def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> None:
+    """What one respondent spends in all waves stays below the ceiling, and nothing is called deniable that is
+    not.
+    """
+    spent = loss(questions, waves)
+    certain = next((one.name for one in questions if math.isinf(one.cost(waves).epsilon)), None)
     if certain is not None and not spent <= ceiling:
-        rule = f"question {certain!r}: a report must not be able to prove an answer"
+        what = "a report" if waves == 1 else f"the reports of {waves} waves"
         refuse(
-            rule,
+            f"question {certain!r}: {what} must not be able to prove an answer",
             "a design with epsilon ∞",
             "write ceiling = inf to allow it; the consent text then says what it can prove",
         )
     if not spent <= ceiling:
         costs = ", ".join(
-            f"{question.name} {question.loss.epsilon:.3g}" for question in questions if question.randomized
+            f"{question.name} {question.cost(waves).epsilon:.3g}"
+            for question in questions
+            if question.randomized
         )
+        often = "" if waves == 1 else f" in {waves} waves"
         rule = (
-            f"all questions together must cost a respondent at most epsilon {ceiling.epsilon:.4g}, the "
-            "survey's `ceiling`"
+            f"all questions together must cost a respondent at most epsilon {ceiling.epsilon:.4g}{often}, "
+            "the survey's `ceiling`"
         )
         remedy = (
-            "choose smaller epsilons or fewer questions, or raise `ceiling`: the consent text then says so"
+            f"choose smaller epsilons or fewer {'questions' if waves == 1 else 'questions or waves'}, or "
+            "raise `ceiling`: the consent text then says so"
         )
         refuse(rule, f"{spent.epsilon:.4g} ({costs})", remedy)
 

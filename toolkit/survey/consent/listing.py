@@ -13,13 +13,16 @@ _HEADS = ("name", "question", "answers", "how it is sent", "epsilon")
 _MOST_ANSWERS = 8
 
 
-def listing(title: str, questions: Sequence[Question], language: str, own: Own | None = None) -> str:
-    """The table as HTML, in one language."""
+def listing(
+    title: str, questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1
+) -> str:
+    """The table as HTML, in one language; what a question costs is for all waves."""
     head = "".join(f"<th style='text-align:left'>{words}</th>" for words in _HEADS)
-    rows = "".join(_row(question, language, own) for question in questions)
+    rows = "".join(_row(question, language, own, waves) for question in questions)
+    often = "" if waves == 1 else f", in {waves} waves"
     total = (
-        "<tr><td colspan='4' style='text-align:left'>one respondent in "
-        f"all</td><td>{loss(questions).epsilon:.4g}</td></tr>"
+        f"<tr><td colspan='4' style='text-align:left'>one respondent in all{often}</td>"
+        f"<td>{loss(questions, waves).epsilon:.4g}</td></tr>"
     )
     return (
         "<table><caption "
@@ -28,9 +31,9 @@ def listing(title: str, questions: Sequence[Question], language: str, own: Own |
     )
 
 
-def _row(question: Question, language: str, own: Own | None) -> str:
+def _row(question: Question, language: str, own: Own | None, waves: int) -> str:
     text = question.text if isinstance(question.text, str) else question.text[language]
-    cost = f"{question.loss.epsilon:.4g}" if question.randomized else "not protected"
+    cost = f"{question.cost(waves).epsilon:.4g}" if question.randomized else "not protected"
     cells = (question.name, text, _answers(question, language, own), _sent(question), cost)
     return (
         "<tr>"

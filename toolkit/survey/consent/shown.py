@@ -3,16 +3,37 @@ draws with.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
 from toolkit.local.protocol import Randomizer
 from toolkit.local.wording import USUAL
 from toolkit.survey.consent import statement as consent
+from toolkit.survey.consent.practice import practice_question
 from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.language.text import Text, in_language
 from toolkit.survey.question import Question
+
+
+def shown_survey(survey: Any, promise: Callable[[str], list[str]]) -> dict[str, Any]:
+    """Plain data of a whole survey; `promise` is what it promises in a language."""
+    codes, own = survey.languages, survey.words
+    others = {question.name: question for question in survey.questions}
+    tried = practice_question(survey.questions, codes, own) if survey.practice else None
+    shown = {
+        "title": survey.heading,
+        "languages": list(codes),
+        "access": survey.access,
+        "consent": {
+            "own": {code: survey.said(code) for code in codes},
+            "promise": {code: promise(code) for code in codes},
+        },
+        "practice": None if tried is None else shown_question(tried, codes, own=own),
+        "check": survey.check,
+        "questions": [shown_question(one, codes, others, own, survey.waves) for one in survey.questions],
+    }
+    return shown if survey.waves == 1 else {**shown, "panel": survey.panel, "later": survey.wave > 1}
 
 
 def shown_question(
@@ -20,9 +41,10 @@ def shown_question(
     languages: Sequence[str],
     others: Mapping[str, Question] | None = None,
     own: Own | None = None,
+    waves: int = 1,
 ) -> dict[str, Any]:
     """Plain data for the page; `others` are the questions that `show_if` may name, `own` the researcher's
-    words.
+    words, `waves` how often it is asked.
 
     >>> from toolkit import warner
     >>> page = shown_question(Question("cheated", "Have you cheated?", design=warner(p="2/3")), ["en"])
@@ -37,15 +59,12 @@ def shown_question(
         return None if text is None else {code: text[code] for code in languages}
 
     def choices(options: Sequence[str | int]) -> list[dict[str, Any]]:
-        return [
-            {
-                "value": option,
-                "label": {code: local.label(option, code, phrases(code, own)) for code in languages},
-            }
-            for option in options
-        ]
+        said = {code: phrases(code, own) for code in languages}
+        labels = [{code: local.label(one, code, said[code]) for code in languages} for one in options]
+        return [{"value": one, "label": label} for one, label in zip(options, labels, strict=True)]
 
     local = question.in_language(languages[0])
+    odds = {code: consent.odds(local, code, own, waves=waves) for code in languages}
     return {
         "name": question.name,
         "kind": question.kind,
@@ -54,9 +73,9 @@ def shown_question(
         "help": words(question.help),
         "options": choices(question.options),
         "reports": choices(question.report_options),
-        "randomizer": None if question.design is None else question.design.browser_data(),
-        "odds": {code: consent.odds(local, code, own) for code in languages} if question.randomized else None,
-        "deniable": question.loss.epsilon <= USUAL if question.randomized else None,
+        "randomizer": question.browser_data(),
+        "odds": odds if question.randomized else None,
+        "deniable": question.cost(waves).epsilon <= USUAL if question.randomized else None,
         "instructions": words(question.instructions),
         "show_if": _codes(question, others or {}),
         "required": question.required,

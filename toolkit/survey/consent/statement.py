@@ -28,30 +28,35 @@ def promise(
     last: Day | None = None,
     withdrawal: bool = False,
     paper: bool = False,
+    waves: int = 1,
+    wave: int = 1,
 ) -> list[str]:
     """What follows for the respondent, how it is done, what it comes to in all, what must be trusted, what is
     stored, until when.
 
     The first paragraph is the consequence. The odds are told with each question, and not here. `withdrawal`
     says that the researchers have a way of their own to take back what was sent; `paper` that a sheet is
-    handed in.
+    handed in. Of several `waves` all is said for all of them together.
     """
+    if paper and waves > 1:
+        refuse("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
     voice = Voice(phrases(language, own))
     randomized = [question for question in questions if question.randomized]
-    end = [_stored(questions, voice, check, access, paper), *_final(voice, withdrawal, paper)]
+    end = [_stored(questions, voice, check, access, paper, waves), *_final(voice, withdrawal, paper)]
     if not randomized:
         return [voice.say("head_plain"), *end, *until(last, language, own)]
     paragraphs = [
-        _head(questions, voice),
+        _head(questions, voice, waves),
         _how(randomized, voice, paper),
-        _total(randomized, language, voice),
+        _total(randomized, language, voice, waves),
+        *_asked_again(voice, access, waves, wave),
     ]
     plain = [voice.quoted(_short(question, language)) for question in questions if not question.randomized]
     if plain:
         paragraphs.append(voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain)))
     trust = [] if paper else [_trust(randomized, voice)]
     left_out = " ".join(
-        [voice.say("no_skip_paper" if paper else "no_skip"), *_declined(randomized, language, voice)]
+        [voice.say("no_skip_paper" if paper else "no_skip"), *_declined(randomized, language, voice, waves)]
     )
     return [*paragraphs, left_out, *trust, *end, *until(last, language, own)]
 
@@ -72,32 +77,40 @@ def until(last: Day | None, language: str, own: Own | None = None) -> list[str]:
     return [Voice(words).say("until", date=last.isoformat())]
 
 
-def odds(question: Question, language: str, own: Own | None = None, *, icons: bool = False) -> list[str]:
-    """What is received for each answer to a randomized question, how often, and what that proves at most."""
+def odds(
+    question: Question, language: str, own: Own | None = None, *, icons: bool = False, waves: int = 1
+) -> list[str]:
+    """What is received for each answer to a randomized question, how often, and what that proves at most; of
+    several waves, in one of them.
+    """
     if question.design is None:
         return []
     voice = Voice(phrases(language, own), icons)
-    return sentences(question.design, voice, lambda option: question.label(option, language, voice.phrases))
+    told = sentences(question.design, voice, lambda option: question.label(option, language, voice.phrases))
+    return told if waves == 1 else [*told, voice.say("odds_waves")]
 
 
-def odds_in_all(questions: Sequence[Question], language: str, own: Own | None = None) -> list[str]:
+def odds_in_all(
+    questions: Sequence[Question], language: str, own: Own | None = None, waves: int = 1
+) -> list[str]:
     """The odds of every randomized question, one paragraph each, for paper: frequencies are drawn too."""
     voice = Voice(phrases(language, own))
-    asked = [question for question in questions if question.randomized]
-    return [
-        f"{voice.quoted(_short(question, language))}\n{' '.join(odds(question, language, own, icons=True))}"
-        for question in asked
+    told = [
+        (_short(question, language), odds(question, language, own, icons=True, waves=waves))
+        for question in questions
+        if question.randomized
     ]
+    return [f"{voice.quoted(asked)}\n{' '.join(said)}" for asked, said in told]
 
 
-def loss(questions: Sequence[Question]) -> Pure:
-    """What one respondent spends at most: the losses of all reports, added up.
+def loss(questions: Sequence[Question], waves: int = 1) -> Pure:
+    """What one respondent spends at most: the losses of all reports of all waves, added up.
 
     An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise
     must hold anyway. A question that some people are not asked is counted too. The practice question is never
     sent, and costs nothing. Plain answers are not protected, and no number could say what they cost.
     """
-    return Pure(sum((question.loss.amount for question in questions), Pure(0).amount))
+    return Pure(sum((question.cost(waves).amount for question in questions), Pure(0).amount))
 
 
 def hangs_on_somebody(question: Question) -> bool:
@@ -105,13 +118,13 @@ def hangs_on_somebody(question: Question) -> bool:
     return question.mode == "physical" and question.design is not None and question.design.name in ON_SOMEBODY
 
 
-def _head(questions: Sequence[Question], voice: Voice) -> str:
-    spent, all_of_them = loss(questions).epsilon, all(question.randomized for question in questions)
+def _head(questions: Sequence[Question], voice: Voice, waves: int) -> str:
+    spent, all_of_them = loss(questions, waves).epsilon, all(question.randomized for question in questions)
     if math.isinf(spent):
         return voice.say("head_proof")
     if spent > USUAL:
         return voice.say(
-            "head_each" if all(question.loss.epsilon <= USUAL for question in questions) else "head_weak"
+            "head_each" if all(one.cost(waves).epsilon <= USUAL for one in questions) else "head_weak"
         )
     if not all_of_them:
         return voice.say("head_some")
@@ -125,21 +138,48 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
     return " ".join([*told, *([voice.say("innocent")] if hanging else [])])
 
 
-def _total(randomized: Sequence[Question], language: str, voice: Voice) -> str:
+def _total(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> str:
     """The shift of a guess by all reports together; where one can prove an answer, by those without it."""
-    spent, limit = loss(randomized).epsilon, voice.guess(USUAL)
+    spent, limit = loss(randomized, waves).epsilon, voice.guess(USUAL)
     if math.isinf(spent):
-        return " ".join([voice.say("total_none"), *_total_rest(randomized, language, voice)])
+        return " ".join([voice.say("total_none"), *_total_rest(randomized, language, voice, waves)])
     guess = voice.guess(spent)
-    told = [voice.say("total_sure") if guess is None else voice.say("total", guess=guess)]
+    if guess is None:
+        told = [voice.say("total_sure")]
+    elif waves == 1:
+        told = [voice.say("total", guess=guess)]
+    else:
+        told = [voice.say("total_waves", guess=guess, waves=voice.number(waves))]
+        same = voice.guess(_unchanged(randomized, waves))
+        told += [voice.say("total_same", guess=same)] if same != guess else []
     if spent > USUAL:
         told.append(voice.say("total_raised", limit=limit))
     return " ".join(told)
 
 
-def _total_rest(randomized: Sequence[Question], language: str, voice: Voice) -> list[str]:
-    certain = [question for question in randomized if math.isinf(question.loss.epsilon)]
-    rest = loss([question for question in randomized if question not in certain]).epsilon
+def _unchanged(randomized: Sequence[Question], waves: int) -> float:
+    """Epsilon of all waves for somebody whose answers stay the same, on a phone that keeps what it has
+    drawn.
+    """
+    kept = (
+        question.cost(waves) if question.memo is None else Pure(question.memo.epsilon(waves))
+        for question in randomized
+    )
+    return Pure(sum((one.amount for one in kept), Pure(0).amount)).epsilon
+
+
+def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[str]:
+    """What it means to be asked several times, if it is so."""
+    if waves == 1:
+        return []
+    asked = voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))
+    kept = ["waves_phone", *(["waves_links"] if access != "open" else [])]
+    return [f"{asked} {voice.say('waves_stored')}", " ".join(map(voice.say, kept))]
+
+
+def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:
+    certain = [question for question in randomized if math.isinf(question.cost(waves).epsilon)]
+    rest = loss([question for question in randomized if question not in certain], waves).epsilon
     guess = voice.guess(rest)
     if len(certain) == len(randomized) or guess is None:
         return []
@@ -147,7 +187,7 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice) -> 
     return [voice.say("total_rest", questions=named, guess=guess)]
 
 
-def _declined(randomized: Sequence[Question], language: str, voice: Voice) -> list[str]:
+def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:
     """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
     offering = [
         (question, way_out) for question in randomized if (way_out := declining(question)) is not None
@@ -156,7 +196,7 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice) -> li
         return []
     labels = [one.in_language(language).label(way_out, language, voice.phrases) for one, way_out in offering]
     named = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
-    hidden = loss(randomized).epsilon <= USUAL  # one wish to say nothing may stand behind all of them
+    hidden = loss(randomized, waves).epsilon <= USUAL  # one wish to say nothing may stand behind all of them
     return [voice.say("may_decline", answers=named), *([voice.say("decline_hidden")] if hidden else [])]
 
 
@@ -166,7 +206,9 @@ def _trust(randomized: Sequence[Question], voice: Voice) -> str:
     return " ".join([*told, *([voice.say("trust_self")] if "physical" in modes else [])])
 
 
-def _stored(questions: Sequence[Question], voice: Voice, check: bool, access: str, paper: bool) -> str:
+def _stored(
+    questions: Sequence[Question], voice: Voice, check: bool, access: str, paper: bool, waves: int
+) -> str:
     written = any(question.kind in ("text", "number") for question in questions)
     names = {
         "stored_paper": paper,
@@ -174,7 +216,7 @@ def _stored(questions: Sequence[Question], voice: Voice, check: bool, access: st
         "writes_paper": paper and written,
         "stored": not paper,
         "stored_check": check and not paper,
-        f"stored_{access}": not paper,
+        "stored_token_waves" if access == "token" and waves > 1 else f"stored_{access}": not paper,
         "anchor": any(question.anchor is not None for question in questions),
     }
     return " ".join(voice.say(name) for name, said in names.items() if said)

@@ -16,7 +16,13 @@ _FOLDER = Path(__file__).parent / "wording"
 OWN = "promise_"
 """With this before its name, a sentence can be given for a language that there is no file of."""
 
-_IF_NEEDED = frozenset({"rehearsal", "until"})  # what not every survey says
+WAVES = (
+    *("total_waves", "total_same", "waves", "waves_stored", "waves_phone", "waves_links", "odds_waves"),
+    *("new_draws", "review_person", "already_waves", "stored_token_waves"),
+)
+"""What is said only where the same people are asked several times."""
+
+_IF_NEEDED = frozenset({"rehearsal", "until", *WAVES})  # what not every survey says
 
 Own = Mapping[str, Mapping[str, str]]
 """Words of the researcher: language → name → words."""

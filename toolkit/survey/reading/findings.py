@@ -17,9 +17,11 @@ from toolkit.core.counting import Group
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.local.anchor import at_random
+from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.reading.printing import Row, html_table, label_of, rows_of, text_of
 from toolkit.survey.reading.turnout import Turnout, turnout_notes
+from toolkit.survey.reading.waves import Between, between, check_waves, frame_of
 from toolkit.survey.spec import Survey
 
 if TYPE_CHECKING:
@@ -52,7 +54,7 @@ class Results:
     `understood` : how many passed the comprehension check, and how many took it. `attention` : for each
     anchor question the share of people who did not answer at random. `groupless` : how many people are in no
     group, as their answer to the plain question that they are sorted by is missing. `remarks` : sentences
-    about the collection that it comes from.
+    about the collection that it comes from. `complete` : whether no more reports can come.
     """
 
     survey: Survey
@@ -62,6 +64,7 @@ class Results:
     attention: Mapping[str, Estimate]
     groupless: int = 0
     remarks: tuple[str, ...] = ()
+    complete: bool = True
 
     @property
     def by(self) -> tuple[str, ...]:
@@ -114,6 +117,25 @@ class Results:
     def joint(self, first: str, second: str) -> Any:
         """Two hidden questions together: a share for each pair of answers; if there are groups, for each."""
         return self.analysis.joint(first, second)
+
+    def change(self, earlier: "Results", name: str) -> Estimate:
+        """How much the prevalence of a question with a memo has changed since an earlier wave, among the
+        people in both; both collections must be closed.
+
+        Reports are joined by the number that phones send. Notes say who is left out.
+        """
+        return self._since(earlier, name, Memo.change)
+
+    def flows(self, earlier: "Results", name: str) -> Estimate:
+        """The share of people behind each pair of answers, in an earlier wave and in this one: who stayed,
+        who came, who went; as for `change`.
+        """
+        return self._since(earlier, name, Memo.flows)
+
+    def _since(self, earlier: "Results", name: str, estimate: Between) -> Estimate:
+        check_waves(self.survey, earlier.survey)
+        before, now = (frame_of(one.analysis.source, one.by, one.complete) for one in (earlier, self))
+        return between(self.survey[name], before, now, estimate)
 
     @property
     def missing(self) -> "pd.DataFrame":

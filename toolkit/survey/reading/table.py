@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from toolkit.core.extras import extra
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import PERSON
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +26,8 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
 
     A choice is its label ("yes"; as text where labels are numbers and texts), a number is itself, and a
     report that is a list of numbers is its JSON text, so that every column can be counted, compared and
-    written to a file. What was not asked, or left out, is missing.
+    written to a file. What was not asked, or left out, is missing. Of several waves, "person" is the number
+    that joins the reports of one phone over them.
 
     >>> from toolkit import warner
     >>> survey = Survey(
@@ -44,6 +46,8 @@ def table(survey: Survey, bodies: Iterable[str]) -> "pd.DataFrame":
     }
     if survey.check:
         columns[UNDERSTOOD] = [person[UNDERSTOOD] for person in people]
+    if survey.waves > 1:
+        columns[PERSON] = [person[PERSON] for person in people]
     if survey.rehearsal:
         columns[REHEARSAL] = [True] * len(people)
     return pd.DataFrame(columns)

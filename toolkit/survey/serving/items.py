@@ -94,6 +94,7 @@ def _item(shown: Item, words: Words, note: str | None = None, **named: str) -> I
         "odds": _odds(shown),
         "before": _before(shown, _texts(words, f"{mode}_note" if note is None else note)),
         "sets": randomizer.get("kind") in _SETS,
+        "turns": mode == "auto" and "kind" not in randomizer,
         "truths": shown["bounds"]
         or [[code] if shown["kind"] == "ticks" else code for code in range(len(shown["options"]))],
         **_field(shown, shown["reports" if tapped else "options"], randomizer.get("most"), words),
@@ -179,6 +180,20 @@ def _odds(shown: Item) -> dict[str, str] | None:
     """
     odds = shown.get("odds")
     return None if odds is None else {code: "\n".join(odds[code]) for code in odds}
+
+
+def odds(asked: Sequence[Item]) -> list[dict[str, str]]:
+    """What is received how often, once for all questions with the same odds, below their texts."""
+    texts: list[tuple[dict[str, str], dict[str, str]]] = []
+    for item in asked:
+        if item["odds"] is None:
+            continue
+        found = next((text for same, text in texts if same == item["odds"]), None)
+        if found is None:
+            texts.append((item["odds"], dict(item["text"])))
+        else:
+            found |= {code: f"{found[code]}\n{text}" for code, text in item["text"].items()}
+    return [{code: f"{text[code]}\n{same[code]}" for code in same} for same, text in texts]
 
 
 def verifying(asked: Sequence[Item]) -> list[str]:

@@ -17,6 +17,9 @@ from toolkit.survey.serving.access import page_hash
 from toolkit.survey.serving.blind import Issuer
 from toolkit.survey.spec import Survey
 
+HEAD = "head_"
+"""How the names of words begin that head a last screen."""
+
 _SLOT = re.compile(r"\{\{(\w+)\}\}")
 # All that the page needs at once is asked for at once; what signs tokens is asked for when it is needed.
 _LATER = ("form.js", "blind.js", "signing.js")
@@ -61,7 +64,11 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     data["questions"] = items.questions(data["questions"], words, data["intro"])
     data |= {
         "verify": items.verifying([*data["intro"], *data["questions"]]),
-        "words": {code: {**_complete(said), **_marks(code, survey.words)} for code, said in words.items()},
+        "odds": items.odds(data["questions"]),
+        "words": {
+            code: {**_complete(said, data["title"][code]), **_marks(code, survey.words)}
+            for code, said in words.items()
+        },
         "code": client.code_hash(),
         "consent": _paragraphs(**data["consent"]),
     }
@@ -69,9 +76,12 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
     return data if issuer is None else {**data, "issuer": issuer.to_dict()}
 
 
-def _complete(words: Mapping[str, str]) -> dict[str, str]:
-    """The words of a language, with a sentence for every status that a report can meet."""
-    return {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
+def _complete(words: Mapping[str, str], title: str) -> dict[str, str]:
+    """The words of a language, with a heading and a sentence for every way in which it can end."""
+    said = {**words, **{f"end_{status}": words["end_400"] for status in (413, 415)}}
+    heads = {name: words["no_report"] for name in said if name.startswith("end_")}
+    heads |= {"end_201": words["thanks"], "end_already": words["thanks"], "end_link": title}
+    return {**said, **{name.replace("end_", HEAD, 1): text for name, text in heads.items()}}
 
 
 def _marks(language: str, own: Own | None) -> dict[str, str | int]:

@@ -12,6 +12,7 @@ from typing import Any
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing import strict_json
+from toolkit.survey.writing.survey_fields import PERSON
 
 _KEY = re.compile(r"[0-9a-f]{32}")
 _TOKEN = re.compile(r"[A-Za-z0-9_-]{22}")
@@ -55,7 +56,9 @@ def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) ->
     `pages` are the hashes that it may name: without them, the survey's own.
     """
     data = parsed(raw)
-    fields = ["survey", "key", "answers", "understood", *(["token"] if survey.access != "open" else [])]
+    several, personal = survey.waves > 1, survey.access != "open"
+    fields = ["survey", "key", "answers", "understood"]
+    fields += [*(["token"] if personal else []), *([PERSON] if several else [])]
     if not isinstance(data, dict) or set(data) != set(fields):
         raise PayloadError(f"A submission must have exactly the fields {', '.join(fields)}.")
     if not isinstance(data["survey"], str) or data["survey"] not in (
@@ -73,8 +76,11 @@ def checked(survey: Survey, raw: bytes, pages: Collection[str] | None = None) ->
         raise PayloadError(
             f"`understood` must be {'true or false' if survey.check else 'null'} in this survey."
         )
+    if several and (not isinstance(data[PERSON], str) or not _KEY.fullmatch(data[PERSON])):
+        raise PayloadError("The number that joins waves must be 32 hexadecimal digits.")
     answers = _answers(survey, data["answers"])
-    body = _WRITER.encode({"answers": answers, "understood": understood})
+    joining = {PERSON: data[PERSON]} if several else {}
+    body = _WRITER.encode({"answers": answers, "understood": understood, **joining})
     return Submission(bytes.fromhex(data["key"]), body, token)
 
 

@@ -9,12 +9,15 @@ const survey = JSON.parse(document.getElementById("survey").textContent);
 const kept = shelf(survey, "localStorage");
 const session = shelf(survey, "sessionStorage");
 const link = invitation();
-const app = { survey, next, go, takePart, submit, body: () => app.sheet.body(token), keeps: kept.keeps() };
-app.speak = (code) => {
-  speak(code);
-  show(current);
+const attic = shelf({ hash: survey.panel }, "localStorage");
+const app = {
+  survey, next, go, takePart, submit,
+  sheet: sheet(survey, session, attic, link), // another link is another person
+  body: () => app.sheet.body(token),
+  keeps: kept.keeps(),
+  recalls: !survey.later || attic.read(link),
+  speak: (code) => [speak(code), show(current)],
 };
-app.sheet = sheet(survey, session, link); // another link is another person
 let consented, reviewed;
 let token; // what the report carries in token and blind mode
 let current = "consent"; // the screen, and after a colon its question

@@ -10,20 +10,17 @@ const LINGER = 19800; // milliseconds at most, by chance: the time of a blind re
 
 // What pages keep on the phone; never an answer. Where nothing is kept, all still works.
 export function shelf({ hash, earlier = [] }, store) {
-  const old = earlier.map((hash) => shelf({ hash }, store));
-  const on = (item, act) => {
+  const on = (act) => (item, value) => {
     try {
-      return act(window[store], `toolkit:${hash}:${item}`);
+      return act(window[store], [hash].concat(earlier).map((one) => `toolkit:${one}:${item}`), value);
     } catch (error) {
       return null;
     }
   };
-  return {
-    read: (item) => old.reduce((kept, one) => kept || one.read(item), on(item, (place, name) => JSON.parse(place.getItem(name)))),
-    write: (item, value) => on(item, (place, name) => place.setItem(name, JSON.stringify(value))),
-    keeps: () => on("probe", (place, name) => [place.setItem(name, name), place.removeItem(name)]) !== null,
-    drop: (item) => [on(item, (place, name) => place.removeItem(name)), old.map((one) => one.drop(item))],
-  };
+  const read = on((place, names) => names.map((name) => JSON.parse(place.getItem(name))).find(Boolean));
+  const write = on((place, [name], value) => [place.setItem(name, JSON.stringify(value))]);
+  const drop = on((place, names) => names.map((name) => place.removeItem(name)));
+  return { read, write, drop, keeps: () => write("probe") && drop("probe") };
 }
 
 // Links that were used on this phone; without links, null.

@@ -18,27 +18,23 @@ export const remembered = (kept, next, place = 0) => () => {
 // least one, the lowest first; keep b digits; from n on, begin again. Above 2^53 n is a BigInt.
 export function below(n, next) {
   const whole = typeof n === "bigint" ? BigInt : Number;
-  let digits = 0;
-  for (let reach = whole(1); reach < n; reach *= whole(2)) digits += 1;
-  const count = Math.max(1, Math.ceil(digits / 32));
-  const mask = Math.pow(2, digits - 32 * (count - 1)) - 1; // of the last word
+  let reach = whole(1); // 2^b
+  while (reach < n) reach *= whole(2);
   for (;;) {
-    let drawn = whole(0);
-    let place = whole(1);
-    for (let i = 1; i <= count; i += 1) {
-      const word = next();
-      drawn += place * whole(i < count ? word : (word & mask) >>> 0);
+    let [drawn, place] = [whole(0), whole(1)];
+    do {
+      drawn += place * (whole(next()) % (reach / place));
       place *= whole(4294967296);
-    }
+    } while (place < reach);
     if (drawn < n) return drawn;
   }
 }
 
-// The report for a truth: a whole number or a list of them. `next` is a source of words.
-export function report(randomizer, truth, next) {
+// The report for a truth: a whole number or a list of them. `next` is a source of words, `memory` one that is the same each wave.
+export function report(randomizer, truth, next, memory = next) {
   const rule = RULES[randomizer.kind || "design"];
   if (!rule) throw new Error("unknown randomizer");
-  return rule(randomizer, checked(randomizer, truth), (n) => below(n, next));
+  return rule(randomizer, checked(randomizer, truth), (n) => below(n, next), (n) => below(n, memory));
 }
 
 function checked({ kind, options, steps }, truth) {
@@ -61,6 +57,12 @@ const RULES = {
   __proto__: null,
 
   design: (design, own, draw) => cell(design.weights[own], draw(design.denominator)),
+
+  // A memo for each answer, and fresh noise on that of the answer that holds now.
+  memo: ({ permanent, fresh }, own, draw, recall) => {
+    const memos = [0, 1].map((answer) => RULES.design(permanent, answer, recall));
+    return RULES.design(fresh, memos[own], draw);
+  },
 
   subset: ({ options, size, inside, outside }, own, draw) => {
     const count = options.length;
@@ -86,8 +88,7 @@ const RULES = {
 
   random_box: (boxes, ticks, draw) => {
     const box = draw(boxes.options.length);
-    const kept = draw(boxes.keep + boxes.lie) < boxes.keep;
-    return [box, ticks.has(box) === kept ? 1 : 0];
+    return [box, told(boxes, ticks.has(box), draw)];
   },
 
   capped_boxes: (boxes, ticks, draw) => {
@@ -95,10 +96,7 @@ const RULES = {
     return held(boxes, (box) => draw(boxes.denominator) < boxes.flip !== ticks.has(box));
   },
 
-  one_bit: (bit, index, draw) => {
-    const yes = draw(bit.steps) < index;
-    return draw(bit.keep + bit.lie) < bit.keep === yes ? 1 : 0;
-  },
+  one_bit: (bit, index, draw) => told(bit, draw(bit.steps) < index, draw),
 
   piecewise: slide,
   square_wave: slide,
@@ -116,6 +114,8 @@ const RULES = {
   },
 };
 
+// A yes or a no, or its opposite.
+const told = ({ keep, lie }, yes, draw) => (draw(keep + lie) < keep === yes ? 1 : 0);
 const held = ({ options }, test) => options.map((_, i) => i).filter(test);
 
 // `size` of the numbers 0 to count - 1, every set equally likely (Floyd's rule).
@@ -164,10 +164,9 @@ export function gridIndex(grid, number) {
   const [low, high, span] = [grid.low, grid.high, grid.span].map(([a, b]) => safe(a) / safe(b));
   if (!(typeof number === "number" && number >= low && number <= high)) throw new Error("the number is out of bounds");
   const exactly = ((number - low) / span) * grid.steps;
-  const floor = Math.floor(exactly);
-  const rest = exactly - floor;
-  const up = rest > 0.5 || (rest === 0.5 && floor % 2 === 1);
-  return Math.min(up ? floor + 1 : floor, grid.steps);
+  const near = Math.round(exactly); // of two the upper one
+  const odd = near - exactly === 0.5 && near % 2;
+  return Math.min(odd ? near - 1 : near, grid.steps);
 }
 
 const quotient = (a, b) => (a - (a % b)) / b;

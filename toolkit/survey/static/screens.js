@@ -33,9 +33,9 @@ export function fill(element, children) {
   return element;
 }
 
-const p = (words, kind) => make("p", { class: kind }, words);
-const note = (word) => p(say(word), "note");
-const lead = (word) => p(say(word), "lead");
+const p = (text, kind) => make("p", { class: kind }, say(text));
+const note = (word) => p(word, "note");
+const lead = (word) => p(word, "lead");
 const button = (word, click, kind = "main") => make("button", { class: kind, click }, say(word));
 const back = (word) => button(word, () => history.back(), "");
 const row = (...children) => make("div", { class: "row" }, ...children);
@@ -43,7 +43,7 @@ const code = (words) => make("pre", { dir: "ltr" }, words);
 const fact = (word, told) => make("div", {}, make("dt", {}, say(word)), make("dd", {}, told));
 const details = (word, ...inside) => make("details", {}, make("summary", {}, say(word)), ...inside);
 
-const heading = (...children) => make("h1", { tabindex: -1 }, ...children);
+const heading = (text, ...before) => make("h1", { tabindex: -1 }, ...before, say(text));
 
 // Browsers keep titles in their history: the screen, but no question; and whether something is wrong.
 function entitle(wrong) {
@@ -67,7 +67,7 @@ addEventListener("click", (event) => {
 // A wheel with sectors of these sizes, its hand at the drawn number. Words beside it say all of it.
 function wheel({ randomizer }, sizes, parts, drawn) {
   const whole = randomizer.denominator;
-  const at = (turn, far) => [Math.sin(turn) * far, -Math.cos(turn) * far].map((x) => x.toFixed(2));
+  const at = (turn, far) => [Math.sin(turn) * far, -Math.cos(turn) * far];
   const arc = (turn) => "A48 48 0 0 1 " + at(turn, 48);
   let end = 0;
   const sectors = sizes.map((size, i) => {
@@ -109,30 +109,25 @@ function received(item, sent) {
 }
 
 function path(sheet, item, all) {
-  const [answer, sent] = [sheet.answer(item), sheet.value(item)];
+  const sent = sheet.value(item);
   return make("dl", {},
-    item.mode === "auto" && fact("you_answered", told(item, answer)),
-    all && fact("chance", say(item.reports.length ? item.reports[sent].stopped : "noise")),
+    item.mode === "auto" && fact("you_answered", told(item, sheet.answer(item))),
+    all && fact("chance", say(item.turns ? item.reports[sent].stopped : "noise")),
     fact(item.sends, received(item, sent)));
 }
 
 export const screens = {
-  consent({ survey, speak, takePart, anew, keeps }) {
-    const others = survey.languages.filter((code) => code !== speech.code);
-    const asked = {}; // by their odds
-    survey.questions.forEach(({ text, odds }) => odds && (asked[say(odds)] = (asked[say(odds)] || "") + say(text) + "\n"));
-    const chances = Object.entries(asked).map(([odds, texts]) => p(texts + odds, "odds"));
-    return [
-      heading(say(survey.title)),
-      row(...others.map((lang) => make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
-      anew && lead("anew"),
-      ...survey.consent[speech.code].map((text, i) => p(text, i ? undefined : "lead")),
-      chances.length && details("odds_each", ...chances),
-      !keeps && p(say("keeps_nothing")),
-      note("decline"),
-      button("take_part", takePart),
-    ];
-  },
+  consent: ({ survey, speak, takePart, anew, keeps, recalls }) => [
+    heading(survey.title),
+    row(...survey.languages.filter((lang) => lang !== speech.code).map((lang) =>
+      make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
+    anew && lead("anew"),
+    ...survey.consent[speech.code].map((text, i) => make("p", { class: i ? "" : "lead" }, text)),
+    survey.odds.length && details("odds_each", ...survey.odds.map((text) => p(text, "odds"))),
+    !(keeps && recalls) && p(keeps ? "new_draws" : "keeps_nothing"),
+    note("decline"),
+    button("take_part", takePart),
+  ],
 
   ask({ sheet, next }, item) {
     const asked = sheet.asked();
@@ -141,7 +136,6 @@ export const screens = {
     const complain = (words) => {
       problem.textContent = words;
       entitle(words);
-      group.setAttribute("aria-describedby", "problem");
       group.querySelectorAll("[type=text], textarea").forEach((one) => one.setAttribute("aria-invalid", words !== ""));
     };
     const proceed = button("continue", () => {
@@ -154,50 +148,45 @@ export const screens = {
     const answering = [...field.elements, problem, row(back("back"), proceed)];
     const place = { n: asked.indexOf(item) + 1, of: asked.length };
     const count = make("span", { class: "count" }, say(item.heading, place));
-    const group = make("fieldset", { keydown, input: () => complain("") },
-      make("legend", {}, heading(count, " ", say(item.legend))),
-      ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(say(text), "odds")) : p(say(text), kind))),
+    const group = make("fieldset", { keydown, "aria-describedby": "problem", input: () => complain("") },
+      make("legend", {}, heading(item.legend, count, " ")),
+      ...item.before.map(([kind, text]) => (kind === "again" ? details("odds_again", p(text, "odds")) : p(text, kind))),
       ...(item.mode === "guided" ? [guided(sheet, item, answering)] : answering));
     return [group];
   },
 
-  sent({ sheet, next }, item) {
-    const { reports, randomizer } = item;
-    return [
-      item.heading === "practice" && p(say("practice"), "count"),
-      heading(say("sent_title")),
-      ...(reports.length ? [wheel(item, randomizer.weights[sheet.answer(item)], reports, sheet.draw(item)), key(reports)] : []),
-      make("div", { class: reports.length && "after" }, path(sheet, item, true), item.deniable && lead("deniable")),
-      trial(item),
-      note("no_reroll"),
-      row(back("change"), button("next", next)),
-    ];
-  },
+  sent: ({ sheet, next }, item) => [
+    item.heading === "practice" && p("practice", "count"),
+    heading("sent_title"),
+    item.turns && wheel(item, item.randomizer.weights[sheet.answer(item)], item.reports, sheet.draw(item)),
+    item.turns && key(item.reports),
+    make("div", { class: item.turns && "after" }, path(sheet, item, true), item.deniable && lead("deniable")),
+    trial(item),
+    note("no_reroll"),
+    row(back("change"), button("next", next)),
+  ],
 
   told: ({ sheet, next }, item) => [
-    heading(say(item.heading)),
+    heading(item.heading),
     lead(sheet.answer(item) === 1 ? "right" : "wrong"),
     row(back("back"), button("next", next)),
   ],
 
-  review({ sheet, go, body, submit }) {
-    const change = ({ name, text }) =>
-      make("button", { "aria-label": say("change") + ": " + say(text), click: () => go("ask:" + name) }, say("change"));
-    return [
-      heading(say("review")),
-      note("review_note"),
-      ...sheet.asked().map((item) => make("section", {}, make("h2", {}, say(item.text)), path(sheet, item), change(item))),
-      details("show", code(body())),
-      row(back("back"), button("send", submit)),
-    ];
-  },
+  review: ({ sheet, go, body, submit }) => [
+    heading("review"),
+    note("review_note"),
+    ...sheet.asked().map((item) => make("section", {}, make("h2", {}, say(item.text)), path(sheet, item),
+      make("button", { "aria-label": say("change") + ": " + say(item.text), click: () => go("ask:" + item.name) }, say("change")))),
+    details("show", code(body())),
+    row(back("back"), button("send", submit)),
+  ],
 
-  sending: () => [heading(say("sending_title")), p(say("erased"))],
+  sending: () => [heading("sending_title"), p("erased")],
 
   end: ({ survey, how, record, receipt, again }) => [
-    heading(say({ 201: "thanks", already: "thanks", link: survey.title }[how] || "no_report")),
+    heading("head_" + how),
     lead("end_" + how),
-    record && p(say("erased")),
+    record && p("erased"),
     how === 201 && make("dl", {},
       receipt && fact("receipt", code(receipt)), fact("survey_hash", code(survey.hash)), fact("program", code(survey.code))),
     how === 201 && note("compare"),
@@ -235,7 +224,7 @@ function boxes(item, before) {
   };
   const choice = (input, i) => make("label", { class: "choice", change }, input, make("span", {}, say(item.labels[i])));
   return {
-    elements: [item.hint && p(say(item.hint)), ...inputs.map(choice)],
+    elements: [item.hint && p(item.hint), ...inputs.map(choice)],
     read() {
       const codes = inputs.map((_, i) => i).filter((i) => inputs[i].checked);
       if (!codes.length) return many && !item.required ? [null] : say("choose");
@@ -293,5 +282,5 @@ function counted(item, sent) {
 export function footer({ verify, code: program }, screen) {
   if (screen === "sending") return button("try_now", () => dispatchEvent(new Event("trynow")), "");
   if (screen === "end") return null;
-  return details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p(say("program")), code(program));
+  return details("verify", make("ol", {}, ...verify.map((word) => make("li", {}, say(word)))), p("program"), code(program));
 }

@@ -104,7 +104,8 @@ class Collection:
                     session.move(state)
                 elif not head.swept:
                     session.forget(_SHOWN)
-                    session.sweep()
+                    asked = survey_of(session.editions()[-1])
+                    session.sweep(again=asked.wave < asked.waves)
             if state is State.CLOSED:
                 self._engine.finish()
 
@@ -165,6 +166,11 @@ class Collection:
                     "nobody could use the invitation",
                 )
             session.invite(invited)
+
+    def guests(self) -> list[bytes]:
+        with self._lock, self._engine.reading() as session:
+            self._head(session)
+            return session.guests()
 
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
         with self._lock:

@@ -15,7 +15,9 @@ still in the pool belongs to any one report with at most 1 / (people in the pool
 soon as 10 have answered. That holds even if the order in which people came is known from elsewhere, as long
 as nothing tells the order of the reports; what is kept of looks at an open collection (settings that begin
 with "shown") tells earlier reports from later ones. Whoever reads twice learns more: who was new between the
-two readings. Against somebody who goes on watching no order of rows helps; that is what blind access is for.
+two readings. Of a survey of several waves, who reads each wave's database once has read several times: a
+number joins the reports of one phone, and only who was in the group each time remains. Against somebody who
+goes on watching no order of rows helps; that is what blind access is for.
 
 References
 ----------

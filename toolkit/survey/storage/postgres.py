@@ -11,8 +11,9 @@ While a collection in open access runs, whoever may read its tables can thus lea
 came. With tokens, reports and spent tokens go through a pool (see `mixing.py`), so that the marks tell of
 groups of at least ten, and not which report came with which token; no row of a token is ever changed, so that
 a reader with an old snapshot learns no more. Whoever looks again and again sees tokens and reports change
-together, in any database; only blind access helps against that. Closing empties the tables of tokens and
-writes the reports afresh, in one transaction and in the order of their random keys, into new files.
+together, in any database; only blind access helps against that. Closing empties the tables of tokens, but for
+the list of those who were invited where another wave follows, and writes the reports afresh, in one
+transaction and in the order of their random keys, into new files.
 
 Beyond the reach of a collection: the server's own log of changes (WAL) holds every batch with its tokens, one
 after the other and with the time of each commit, and so do its archive, replicas, logical decoding and

@@ -60,13 +60,15 @@ class PostgresSession:
     def move(self, state: State) -> None:
         self._connection.execute("UPDATE collection SET state = %s", [state.value])
 
-    def sweep(self) -> None:
+    def sweep(self, *, again: bool) -> None:
         """All in one transaction. The emptied tables get new files, and the old ones go when it is done."""
         self._connection.execute("SET LOCAL statement_timeout = 0")
         held = self.held()
         self.mix(Pool(), self.pool(), 0)
         self._connection.execute("CREATE TABLE scratch AS SELECT key, body FROM report")
-        self._connection.execute("TRUNCATE report, invited, issued, spent, pool, tally")
+        self._connection.execute("TRUNCATE report, issued, spent, pool, tally")
+        if not again:
+            self._connection.execute("TRUNCATE invited")
         self._connection.execute("INSERT INTO report SELECT key, body FROM scratch ORDER BY key")
         self._connection.execute("DROP TABLE scratch")
         self._connection.execute("INSERT INTO pool VALUES (%s, '')", [VERSION])
@@ -111,6 +113,10 @@ class PostgresSession:
 
     def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
         return self._hashes("SELECT hash FROM invited WHERE hash = ANY (%s)", hashes)
+
+    def guests(self) -> list[bytes]:
+        rows = self._connection.execute("SELECT hash FROM invited ORDER BY hash").fetchall()
+        return [bytes(row[0]) for row in rows]
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         query = (

@@ -123,7 +123,8 @@ class Store(Protocol):
 
     def set_state(self, state: State) -> None:
         """Move on. Closing removes the tokens and rewrites the reports in the order of their random keys; it
-        may be repeated.
+        may be repeated. Of a wave that is not the last, the list of those who were invited stays, and nothing
+        that tells who has answered.
         """
 
     def add(self, batch: Sequence[Entry]) -> list[Outcome]:
@@ -142,6 +143,9 @@ class Store(Protocol):
         """Let in whoever has the token with this SHA-256. One that was let in before is not let in again,
         spent or not.
         """
+
+    def guests(self) -> list[bytes]:
+        """The SHA-256 of all tokens that were let in, in their order: for the next wave."""
 
     def issue(self, invitation: bytes, blinded: bytes) -> bool:
         """Whether an invitation is good for a signature of this blinded message (by SHA-256): the first time,

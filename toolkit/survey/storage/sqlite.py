@@ -14,9 +14,10 @@ use: it shows who came in the last commit, or in those since the reader began. I
 token, and the log is emptied now and then: the order of reports shows in it. Whoever looks again and again
 sees tokens and reports change together; only blind access helps against that.
 
-Closing removes the tokens, rewrites the file in the order of keys (`VACUUM`) and empties the log: two
-collections of the same reports are then the same bytes, whatever the order in which they came. Backups and
-the disk's own free blocks are beyond our reach.
+Closing removes the tokens, but for the list of those who were invited where another wave follows, rewrites
+the file in the order of keys (`VACUUM`) and empties the log: two collections of the same reports are then the
+same bytes, whatever the order in which they came. Backups and the disk's own free blocks are beyond our
+reach.
 """
 
 import os

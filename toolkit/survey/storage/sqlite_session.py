@@ -12,7 +12,7 @@ from toolkit.survey.storage.schema import VERSION
 CLOSING = "closing"
 """Closed for everybody, but not yet rewritten: what an interrupted closing leaves."""
 
-_TOKENS = ("invited", "issued", "spent")
+_TOKENS = ("issued", "spent")  # what tells who has answered
 
 
 class SqliteSession:
@@ -51,9 +51,9 @@ class SqliteSession:
     def move(self, state: State) -> None:
         self._database.execute("UPDATE collection SET state = ?", (state.value,))
 
-    def sweep(self) -> None:
+    def sweep(self, *, again: bool) -> None:
         self.mix(Pool(), self.pool(), 0)
-        for table in _TOKENS:
+        for table in _TOKENS if again else (*_TOKENS, "invited"):
             self._database.execute(f"DELETE FROM {table}")  # noqa: S608
         self._database.execute("UPDATE collection SET state = ?", (CLOSING,))
 
@@ -92,6 +92,9 @@ class SqliteSession:
 
     def invited(self, hashes: Sequence[bytes]) -> set[bytes]:
         return {row[0] for row in self._each("SELECT hash FROM invited WHERE hash = ?", hashes)}
+
+    def guests(self) -> list[bytes]:
+        return [row[0] for row in self._database.execute("SELECT hash FROM invited ORDER BY hash")]
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         query = (

@@ -6,9 +6,14 @@ from typing import Any
 from toolkit.core.checks import refuse
 from toolkit.local.catalogue import Maker, check_arguments, makers, parameters
 from toolkit.local.protocol import Randomizer
+from toolkit.local.waves import Memo
+from toolkit.local.waves.memo import KIND as MEMO
+from toolkit.survey.writing.problem import naming
+
+_AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
 
 
-def read_design(data: Any, **question: Any) -> Randomizer:
+def read_design(data: Any, **question: Any) -> Randomizer | Memo:
     """The randomizer that a file describes: one maker with its arguments, or the integers themselves.
 
     `question` are the options and the bounds of the question around it: a maker that needs them takes them
@@ -26,6 +31,10 @@ def read_design(data: Any, **question: Any) -> Randomizer:
             'write for example design = {warner = {p = "2/3"}}',
             TypeError,
         )
+    if data.get("kind") == MEMO:
+        return Memo.from_dict(dict(data))
+    if set(data) == {MEMO}:
+        return _memo(data[MEMO], question)
     if "weights" in data or "kind" in data:
         return restore(dict(data))
     known = makers()
@@ -41,6 +50,18 @@ def read_design(data: Any, **question: Any) -> Randomizer:
         rule = f"`design.{name}` must be a table of its arguments"
         refuse(rule, type(arguments).__name__, _example(name, known[name]), TypeError)
     return _made(name, known[name], arguments, question)
+
+
+def _memo(parts: Any, question: Mapping[str, Any]) -> Memo:
+    """Both designs of a memo, each as a file describes a design."""
+    if not isinstance(parts, Mapping) or set(parts) != {"permanent", "fresh"}:
+        received = ", ".join(map(str, parts))[:80] if isinstance(parts, Mapping) else type(parts).__name__
+        refuse("`design.memo` must have the designs permanent and fresh", received or "nothing", _AS_A_MEMO)
+    made: dict[str, Any] = {}
+    for name in ("permanent", "fresh"):
+        with naming(f"design.memo.{name}"):
+            made[name] = read_design(parts[name], **question)
+    return Memo(**made)
 
 
 def _made(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mapping[str, Any]) -> Randomizer:

@@ -6,7 +6,9 @@ from typing import Any
 
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import choice, exact, labels, refuse
+from toolkit.local.design import Design
 from toolkit.local.protocol import Randomizer
+from toolkit.local.waves import Memo
 from toolkit.survey.language.text import Frozen, Text, checked_words
 
 LONGEST = {"text": 2000, "help": 4000, "instructions": 4000, "warning": 2000}
@@ -19,6 +21,8 @@ _LONGEST_LABEL = 300
 
 def normalize(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a question, each in the form in which it is kept."""
+    memo = given["design"] if isinstance(given["design"], Memo) else None
+    given = given if memo is None else {**given, "design": _one_report(memo, given["mode"])}
     design = given["design"]
     if design is not None and not isinstance(design, Randomizer):
         refuse(
@@ -46,7 +50,24 @@ def normalize(given: dict[str, Any]) -> dict[str, Any]:
     made["labels"] = _labels(given["labels"], (*made["options"], *reports))
     made["anchor"] = _anchor(given["anchor"], made)
     made["show_if"] = _condition(given["show_if"])
-    return made
+    return {**made, "memo": memo}
+
+
+def _one_report(memo: Memo, mode: Any) -> Design:
+    """The design of one report of a memo, whose odds people are told: those that a phone draws with."""
+    if mode != "auto":
+        refuse(
+            '`mode` must be "auto" with a memo',
+            repr(mode)[:40],
+            "no wheel, die or sheet of paper keeps an answer for later waves",
+        )
+    if not memo.is_exact:
+        refuse(
+            "the denominators of a memo's two designs must multiply to at most 2**32",
+            f"{memo.permanent.denominator:,} and {memo.fresh.denominator:,}",
+            'the odds that people read would not be those that are drawn; take fractions, as warner("3/4")',
+        )
+    return memo.design
 
 
 def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:

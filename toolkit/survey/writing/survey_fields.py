@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import refuse, whole
 from toolkit.survey.language.phrases import Own
 from toolkit.survey.language.text import (
     Frozen,
@@ -16,6 +16,7 @@ from toolkit.survey.language.text import (
     checked_words,
     in_language,
 )
+from toolkit.survey.writing.canonical import digest
 
 STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval", "hashes")
 """What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
@@ -25,6 +26,12 @@ hashes can be compared.
 
 STEP = 10
 """By how many reports at once an open collection moves on."""
+
+MOST_WAVES = 24
+"""How often the same people may be asked."""
+
+PERSON = "person"
+"""What a phone sends to join its reports over waves; only surveys of several waves have it."""
 
 
 def stated_fields(given: Mapping[str, Any], language: str) -> dict[str, Text | None]:
@@ -54,9 +61,39 @@ def as_data(survey: Any) -> dict[str, Any]:
         else {code: dict(words) for code, words in survey.words.items()},
         "step": None if survey.step == STEP else survey.step,  # as in files and hashes of earlier versions
         "rehearsal": survey.rehearsal or None,
+        "waves": None if survey.waves == 1 else survey.waves,
+        "wave": None if survey.wave == 1 else survey.wave,
         "questions": [question.to_dict() for question in survey.questions],
     }
     return {key: value for key, value in data.items() if value is not None}
+
+
+def checked_waves(waves: Any, wave: Any) -> dict[str, int]:
+    """How often the same people are asked, and which time this is."""
+    of, this = whole(waves, "waves"), whole(wave, "wave")
+    if of > MOST_WAVES:
+        refuse(f"`waves` must be at most {MOST_WAVES}", of, "what more of them cost together is not computed")
+    if this > of:
+        refuse(f"`wave` must be at most `waves`, {of}", this, "people are told how often they are asked")
+    return {"waves": of, "wave": this}
+
+
+def panel_hash(survey: Any) -> str | None:
+    """SHA-256 of what must stay the same over waves, so that what a phone has drawn is good for the next one;
+    None without waves.
+
+    It covers the number of waves, whether it is a rehearsal, and of each question with a memo its name, its
+    text in the survey's first language, and its designs with their options. Title, consent, labels, the other
+    questions and their order may differ.
+    """
+    if survey.waves == 1:
+        return None
+    kept = {
+        question.name: [question.text[survey.languages[0]], question.memo.to_dict()]
+        for question in survey.questions
+        if question.memo is not None
+    }
+    return digest({"waves": survey.waves, "rehearsal": survey.rehearsal, "questions": kept})
 
 
 def _whole_if_it_is(ceiling: Any) -> int | str:

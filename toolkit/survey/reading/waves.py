@@ -1,0 +1,97 @@
+"""Two waves of the same people, joined by the number that their phones send: what has changed, and who came
+and went.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from toolkit.analysis.counted import Counted
+from toolkit.analysis.reading.cells import Reader
+from toolkit.core.checks import is_missing, refuse
+from toolkit.core.counting import rows_by
+from toolkit.core.estimate import Estimate
+from toolkit.local.waves import Memo
+from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import PERSON
+
+Between = Callable[[Memo, Any, Any], Estimate]
+"""`Memo.change` or `Memo.flows`."""
+
+
+def between(question: Question, earlier: Any, later: Any, estimate: Between) -> Estimate:
+    """An estimate from the reports of two waves, of the people who are in both; notes say who is left out.
+
+    `earlier`, `later` : frames of reports, as `collector.reports()` makes them.
+    """
+    memo = question.memo
+    if memo is None:
+        refuse(
+            "a change between waves needs a question with a memo",
+            repr(question.name)[:60],
+            "only of these are reports of two waves one design",
+        )
+    one, two = (_reports(frame, question) for frame in (earlier, later))
+    twice = {person for wave in (one, two) for person, reports in wave.items() if len(reports) > 1}
+    both = sorted(person for person in one.keys() & two.keys() if person not in twice)
+    pairs = [(one[person][0], two[person][0]) for person in both]
+    used = [pair for pair in pairs if None not in pair]
+    if not used:
+        refuse("somebody must be in both waves", "nobody", "only they tell what has changed")
+    found = estimate(memo, *map(list, zip(*used, strict=True)))
+    lone = [len(wave.keys() - other.keys() - twice) for wave, other in ((one, two), (two, one))]
+    return replace(found, notes=(*found.notes, *_notes(lone, len(twice), len(pairs) - len(used))))
+
+
+def check_waves(survey: Survey, earlier: Survey) -> None:
+    """Refuse two surveys that are not an earlier and a later wave of one panel."""
+    if survey.panel is None or survey.panel != earlier.panel:
+        refuse(
+            "both results must be of one panel",
+            "others" if survey.panel else "a survey without waves",
+            "their reports come from other questions or other memos",
+        )
+    if not earlier.wave < survey.wave:
+        refuse(
+            "`earlier` must be of an earlier wave",
+            f"wave {earlier.wave} for wave {survey.wave}",
+            "the change is the later wave less the earlier one",
+        )
+
+
+def frame_of(source: Any, by: Sequence[str], complete: bool) -> Any:
+    """The reports that results were made from: all of them, unweighted and in one group."""
+    if not complete:
+        refuse(
+            "both collections must be closed",
+            "one that is not",
+            "the few who come into both waves from one look to the next could be told apart",
+        )
+    if by or not isinstance(source, Counted):
+        received = f"by {', '.join(by)}" if by else "a sample with weights"
+        refuse("a change between waves is of all people", received, "estimate both waves without it")
+    return source.frame
+
+
+def _reports(frame: Any, question: Question) -> dict[str, list[int | None]]:
+    """The reports of each person in a wave, as codes; None where one is missing."""
+    rows = [(row, count) for row, count in rows_by(frame, [PERSON, question.name]) if not is_missing(row[0])]
+    reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
+    codes = reader.read_all([(row[1], count) for row, count in rows])
+    found: dict[str, list[int | None]] = {}
+    for (row, count), (code, _) in zip(rows, codes, strict=True):
+        found.setdefault(str(row[0]), []).extend([code] * count)
+    return found
+
+
+def _notes(lone: Sequence[int], twice: int, unasked: int) -> list[str]:
+    said = [f"of people in both waves; in the earlier only {lone[0]:,}, in the later only {lone[1]:,}"]
+    if unasked:
+        said.append(f"{unasked:,} left no report to this question in one of the waves")
+    if twice:
+        said.append(
+            f"{twice:,} of the numbers that join waves came more than once in a wave: their reports are left "
+            "out, as one person sends one"
+        )
+    return said
