@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
 
 from tests.needs import pytest_terminal_summary  # noqa: F401  pytest takes it from here
@@ -49,6 +50,16 @@ def pytest_xdist_make_scheduler(config, log):
             return "lab" if file in lab else file
 
     return Together(config, log) if config.getoption("dist") == "loadfile" else None
+
+
+def pytest_runtest_protocol(item, nextitem):
+    """A worker tells of a test only how it went: of five messages a test four would say that all is well."""
+    if not hasattr(item.config, "workerinput"):
+        return None
+    for report in runtestprotocol(item, log=False, nextitem=nextitem):
+        if report.when == "call" or not report.passed:
+            item.ihook.pytest_runtest_logreport(report=report)
+    return True
 
 
 def pytest_itemcollected(item):
