@@ -98,7 +98,8 @@ class SqliteSession:
 
     def unspent(self, hashes: Sequence[bytes]) -> set[bytes]:
         query = (
-            "SELECT hash FROM invited WHERE hash = ?1 AND NOT EXISTS (SELECT 1 FROM spent WHERE hash = ?1)"
+            "SELECT hash FROM invited WHERE hash = ? AND NOT EXISTS (SELECT 1 FROM spent WHERE spent.hash = "
+            "invited.hash)"
         )
         return {row[0] for row in self._each(query, hashes)}
 
