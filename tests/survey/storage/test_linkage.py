@@ -7,6 +7,7 @@ report of each of the sixty when they came one by one, and one of three or fifte
 
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from fractions import Fraction
 from pathlib import Path
 
@@ -146,7 +147,8 @@ def test_a_reader_who_holds_the_log_delays_its_wiping_until_the_next_batch(tmp_p
     path = tmp_path / "survey.db"
     store = collecting(f"sqlite:///{path}")
     log = path.with_name("survey.db-wal")
-    with open_store(f"sqlite:///{path}", readonly=True)._engine.reading() as session:
+    reader = open_store(f"sqlite:///{path}", readonly=True)
+    with closing(reader), reader._engine.reading() as session:
         session.held()
         assert store.add([entry(by="0")]) == [STORED]  # durable, and said so
         assert log.stat().st_size > 0
