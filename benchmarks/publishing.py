@@ -11,11 +11,12 @@ import itertools
 import resource
 import sys
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from toolkit import Curator, Ledger, Pure, Zcdp
+from toolkit import Approx, Curator, Ledger, Pure, Zcdp
 
 from _timing import best
 
@@ -85,6 +86,33 @@ def speed() -> None:
     for name, frame, own, limit, key in works:
         ratio = best(means(frame, key=key), 2) / best(own, 2)
         show(name, f"{ratio:.1f} x", f"{limit} x", ratio <= limit)
+
+
+def found() -> None:
+    """Deciles of a million values against a sort of them, and unknown keys of a million rows against the
+    engine's own counting.
+    """
+    import pandas as pd
+    import polars as pl
+
+    rng = np.random.default_rng(2)
+    rows = 1_000_000
+    values = rng.normal(50, 20, rows)
+    texts = np.char.add("city ", (rng.zipf(1.3, rows) % 5000).astype(str)).astype(object)
+    panda = pd.DataFrame({"x": values, "city": pd.Series(texts, dtype="str")})
+    lake = pl.DataFrame({"x": values, "city": texts.tolist()})
+    shares = [k / 10 for k in range(1, 10)]
+    sort = best(lambda: np.sort(values))
+    print(f"\ndeciles of {rows:,} values, in sorts; {panda['city'].nunique():,} unknown keys, in group-bys")
+    for name, frame, own in (
+        ("pandas", panda, lambda: panda.groupby("city").size()),
+        ("polars", lake, lambda: lake.group_by("city").len()),
+    ):
+        curator = Curator(frame, Ledger(Approx(10**9, 0.9)), "add_remove")
+        ratio = best(partial(curator.quantiles, "x", shares, bounds=(0, 100), epsilon=1)) / sort
+        show(f"{name}, deciles", f"{ratio:.1f} x", "4 x", ratio <= 4)
+        ratio = best(partial(curator.keys, "city", epsilon=1, delta=1e-6)) / best(own)
+        show(f"{name}, keys", f"{ratio:.1f} x", "3 x", ratio <= 3)
 
 
 def streamed() -> None:
@@ -285,4 +313,5 @@ if __name__ == "__main__":
     margins()
     if importlib.util.find_spec("duckdb") and importlib.util.find_spec("polars"):
         streamed()
+        found()
         speed()

@@ -60,9 +60,11 @@ def split(read: Sequence[tuple[Codes, Numbers]], cells: int) -> list[Numbers]:
     """The numbers of each cell, in the order of the rows, from the codes and numbers of some rows after the
     other: at least of none.
     """
+    if cells == 1:
+        return [np.concatenate([numbers[codes >= 0] for codes, numbers in read])]
     codes, numbers = np.concatenate([one for one, _ in read]), np.concatenate([one for _, one in read])
     used = np.flatnonzero(codes >= 0)
-    order = used[np.argsort(codes[used], kind="stable")] if cells > 1 else used
+    order = used[np.argsort(codes[used], kind="stable")]
     return np.split(numbers[order], np.searchsorted(codes[order], np.arange(1, cells)))
 
 

@@ -107,8 +107,10 @@ class Grid:
         """-1 for a missing value; the digits of one value are independent of all others."""
         steps = self.limits.steps(values)
         bits = 32 if self.extra <= 32 else 64
-        digits = (words(len(steps), bits, rng) >> np.uint64(bits - self.extra)).astype(np.int64)
-        return np.where(steps < 0, -1, (steps << self.extra) | digits)
+        drawn = words(len(steps), bits, rng)
+        steps <<= self.extra
+        steps |= (drawn >> drawn.dtype.type(bits - self.extra)).astype(np.int64)
+        return np.maximum(steps, -1, out=steps)  # -1 with any digits after it is below 0
 
     def value(self, cut: int) -> float:
         """In the column's unit, within the bounds."""
