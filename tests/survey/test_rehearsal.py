@@ -6,7 +6,8 @@ import pytest
 from scipy.stats import chisquare
 
 from tests.survey.samples import DESIGNS, cheated, faculty, panel, submission, survey, survey_with
-from toolkit import Question, warner
+from toolkit import Design, Question, Survey, warner
+from toolkit.local.waves import Memo
 from toolkit.survey import rehearsal
 from toolkit.survey.rehearsal import rehearse, report
 from toolkit.survey.serving.payload import checked
@@ -119,12 +120,32 @@ def test_what_invented_people_send_fits_no_real_survey(sent):
         checked(survey(), sent[0])
 
 
-def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave():
-    made, rng = panel(), np.random.default_rng(8)
-    sent = [
-        json.loads(rehearsal._body(made, {"cheated": "yes", "faculty": "law"}, None, rng)) for _ in range(400)
-    ]
-    assert all(checked(made, json.dumps(one).encode()) for one in sent)
-    assert len({one["person"] for one in sent}) == 400
-    yes = sum(one["answers"]["cheated"] for one in sent)
+def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave(sent):
+    made, people = panel(), pd.DataFrame({"cheated": ["yes"] * 400, "faculty": "law"})
+    rehearse(made, "http://127.0.0.1:1/", people, np.random.default_rng(8))
+    told = [json.loads(one) for one in sent]
+    assert all(checked(made.as_rehearsal(), one) for one in sent)
+    assert len({one["person"] for one in told}) == 400
+    yes = sum(one["answers"]["cheated"] for one in told)
     assert abs(yes - 250) < 4.5 * (400 * 5 / 8 * 3 / 8) ** 0.5  # false alarms 7e-6
+
+
+def test_a_person_of_a_panel_has_the_same_phone_and_memos_in_each_wave(sent, monkeypatch):
+    """Without fresh noise a report is the memo of the answer. In the second wave the people come in another
+    order, and half of their answers have changed.
+    """
+    monkeypatch.setattr(rehearsal, "_AT_ONCE", 1)  # one after the other, in the order of the rows
+    memo = Memo(warner("3/4"), Design([[1, 0], [0, 1]], 1, ("no", "yes")))
+    question = Question("cheated", "Have you?", design=memo)
+    texts = {"title": "Exams", "consent": "Stop.", "check": False, "ceiling": float("inf")}
+    first = pd.DataFrame({"cheated": ["yes", "no"] * 200})
+    second = pd.DataFrame({"cheated": ["yes"] * 400, "person": range(400)})[::-1]
+    for wave, people in ((1, first), (2, second)):
+        made = Survey(questions=[question], waves=2, wave=wave, **texts)
+        rehearse(made, "http://127.0.0.1:1/", people, np.random.default_rng(wave))
+    one, two = ([json.loads(body) for body in some] for some in (sent[:400], sent[:399:-1]))
+    assert [each["person"] for each in one] == [each["person"] for each in two]
+    kept = [before["answers"] == after["answers"] for before, after in zip(one, two, strict=True)]
+    assert all(kept[::2])  # whose answer stayed
+    agree = sum(kept[1::2])  # the memos of yes and no do with probability 2 (3/4) (1/4) = 3/8
+    assert abs(agree - 75) < 4.5 * (200 * 3 / 8 * 5 / 8) ** 0.5  # false alarms 7e-6

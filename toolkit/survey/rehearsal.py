@@ -7,6 +7,7 @@ go to a collection that was opened as a rehearsal; what they send carries the ha
 no server takes it for a real report.
 """
 
+import hashlib
 import http.client
 import json
 import ssl
@@ -39,7 +40,9 @@ def rehearse(
     url : the link for respondents of a rehearsal: `collect(survey, rehearsal=True).url`. A real collection is
     refused. answers : a pandas frame with a column of true answers for each question, as labels or numbers,
     and lists of labels for boxes;
-        with a column "understood" if the survey has a comprehension check, else everybody passes it.
+        with a column "understood" if the survey has a comprehension check, else everybody passes it. In a
+        survey with waves a row is the same person, with the same phone, in each; a column "person" says who
+        it is where rows are others.
     links : single-use links, one a person, if the survey needs them (access by token).
     """
     check_rng(rng)
@@ -49,7 +52,10 @@ def rehearse(
         refuse("there must be a link for each person", f"{len(links)} for {len(people)}", "each works once")
     _check_rehearsal(url, survey, tried)
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
-    bodies = [_body(tried, person, token, rng) for person, token in zip(people, tokens, strict=False)]
+    bodies = [
+        _body(tried, {PERSON: place, **person}, token, rng)
+        for place, (person, token) in enumerate(zip(people, tokens, strict=False))
+    ]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
         return sum(
             phones.map(_sent, [url] * _AT_ONCE, [bodies[place::_AT_ONCE] for place in range(_AT_ONCE)])
@@ -103,22 +109,33 @@ def _body(survey: Survey, person: Mapping[str, Any], token: str | None, rng: np.
     for question in survey.questions:
         answers[question.name] = None
         if asked(survey, question, answers):
-            answers[question.name] = report(question, person[question.name], rng)
+            phone = _phone(survey, person[PERSON], question.name)
+            answers[question.name] = report(question, person[question.name], rng, phone)
     understood = bool(person.get("understood", True)) if survey.check else None
     sent = {"survey": survey.hash, "key": rng.bytes(16).hex(), "answers": answers, "understood": understood}
     if survey.waves > 1:
-        sent[PERSON] = rng.bytes(16).hex()
+        sent[PERSON] = _phone(survey, person[PERSON]).bytes(16).hex()
     return json.dumps(sent if token is None else {**sent, "token": token}).encode()
 
 
-def report(question: Question, answer: Any, rng: np.random.Generator) -> Any:
+def _phone(survey: Survey, person: Any, about: str = "") -> np.random.Generator:
+    """What an invented phone keeps over waves: the same draws for the same person of a panel, whatever was
+    asked before.
+    """
+    kept = hashlib.sha256(f"{survey.panel}\n{person}\n{about}".encode()).digest()
+    return np.random.default_rng(np.frombuffer(kept, dtype=np.uint32))
+
+
+def report(
+    question: Question, answer: Any, rng: np.random.Generator, phone: np.random.Generator | None = None
+) -> Any:
     """What one person's phone sends for a true answer, as the page would draw it; a plain answer as it is.
 
-    A memo is drawn as by a phone in its first wave: these people have no earlier one.
+    `phone` draws the memos: the same in each wave. Without it they are drawn as in a first one.
     """
     truth = _truth(question, answer)
     if question.memo is not None:
-        return question.memo.send(truth, drawer(rng))
+        return question.memo.send(truth, drawer(rng), drawer(rng if phone is None else phone))
     return truth if question.design is None else question.design.report(truth, drawer(rng))
 
 

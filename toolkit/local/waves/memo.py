@@ -147,14 +147,14 @@ class Memo:
         kept = np.asarray(memos)[np.arange(len(codes)), codes]
         return np.asarray(self.fresh.randomize(kept, rng=rng))
 
-    def send(self, truth: int, draw: Below) -> int:
+    def send(self, truth: int, draw: Below, recall: Below | None = None) -> int:
         """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of
         fresh noise.
 
         The rule that Python shares with the browser. A device that has drawn its memos before takes the same
-        two draws again.
+        two draws again: `recall` gives them.
         """
-        memos = [self.permanent.report(one, draw) for one in (0, 1)]
+        memos = [self.permanent.report(one, recall or draw) for one in (0, 1)]
         return self.fresh.report(memos[truth], draw)
 
     def estimate(self, reports: Any) -> Estimate:
