@@ -123,8 +123,8 @@ def test_what_invented_people_send_fits_no_real_survey(sent):
 def test_people_of_a_panel_send_a_number_each_and_reports_of_one_wave(sent):
     made, people = panel(), pd.DataFrame({"cheated": ["yes"] * 400, "faculty": "law"})
     rehearse(made, "http://127.0.0.1:1/", people, np.random.default_rng(8))
-    told = [json.loads(one) for one in sent]
-    assert all(checked(made.as_rehearsal(), one) for one in sent)
+    told, tried = [json.loads(one) for one in sent], made.as_rehearsal()
+    assert all(checked(tried, one) for one in sent)
     assert len({one["person"] for one in told}) == 400
     yes = sum(one["answers"]["cheated"] for one in told)
     assert abs(yes - 250) < 4.5 * (400 * 5 / 8 * 3 / 8) ** 0.5  # false alarms 7e-6
