@@ -24,6 +24,11 @@ window.hasty = false;
 const stamp = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp").get;
 Object.defineProperty(Event.prototype, "timeStamp", { get() { return window.hasty ? stamp.call(this) : Infinity; } });
 """  # noqa: E501
+# A browser that keeps nothing.
+BLOCKED = (
+    "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
+    "{get() {throw Error()}})"
+)
 PINNED = """
 window.violations = [];
 document.addEventListener("securitypolicyviolation", (event) => window.violations.push(event.violatedDirective));

@@ -8,7 +8,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.forms import kinds, modes, short
+from tests.browser.forms import BLOCKED, kinds, modes, short
 from tests.browser.randomizers import designs, long, others, truths
 from tests.survey.desk import sha256
 from toolkit.survey import client
@@ -214,12 +214,6 @@ def test_another_link_has_words_of_its_own_and_the_first_one_keeps_its_own(phone
     assert words == {links[0]: "[[1]]", links[1]: "[[2]]"}
     person.choose("Yes").press("Next").press("Send").sees("Thank you")
     assert [name for name in person.session() if links[0] in name] == []
-
-
-BLOCKED = (
-    "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
-    "{get() {throw Error()}})"
-)
 
 
 def test_where_the_browser_keeps_nothing_the_draws_last_as_long_as_the_page(phone):

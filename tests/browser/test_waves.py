@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.forms import Phone
+from tests.browser.forms import BLOCKED, Phone
 from tests.survey.samples import MEMO
 from toolkit import Question, Survey, crosswise, forced
 from toolkit.local.waves import Memo
@@ -99,12 +99,6 @@ def test_a_later_wave_draws_fresh_noise_alone_on_the_memos_that_are_there(phone)
     person.choose("Yes").press("Next").press("Send").sees("Thank you")
     assert person.site.stored == [{"answers": {"cheated": 0}, "understood": None, "person": "ab" * 16}]
     assert attic(person, survey) == {"null": kept}
-
-
-BLOCKED = (
-    "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
-    "{get() {throw Error()}})"
-)
 
 
 def test_where_the_browser_keeps_nothing_the_memos_last_as_long_as_the_page_and_people_are_told(phone):

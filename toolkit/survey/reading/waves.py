@@ -14,7 +14,7 @@ from toolkit.core.estimate import Estimate
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
-from toolkit.survey.writing.survey_fields import PERSON
+from toolkit.survey.writing.survey_fields import PERSON, check_panel
 
 Between = Callable[[Memo, Any, Any], Estimate]
 """`Memo.change` or `Memo.flows`."""
@@ -46,12 +46,8 @@ def between(question: Question, earlier: Any, later: Any, estimate: Between) -> 
 
 def check_waves(survey: Survey, earlier: Survey) -> None:
     """Refuse two surveys that are not an earlier and a later wave of one panel."""
-    if survey.panel is None or survey.panel != earlier.panel:
-        refuse(
-            "both results must be of one panel",
-            "others" if survey.panel else "a survey without waves",
-            "their reports come from other questions or other memos",
-        )
+    rule = "both results must be of one panel"
+    check_panel(survey, earlier, rule, "their reports come from other questions or other memos")
     if not earlier.wave < survey.wave:
         refuse(
             "`earlier` must be of an earlier wave",

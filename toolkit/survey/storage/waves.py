@@ -5,16 +5,13 @@ from collections.abc import Sequence
 from toolkit.core.checks import refuse
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.protocol import Store
+from toolkit.survey.writing.survey_fields import check_panel
 
 
 def check_next(survey: Survey, before: Survey) -> None:
     """Refuse a survey that is not the wave after this one, of the same panel and with the same access."""
-    if survey.panel is None or survey.panel != before.panel:
-        refuse(
-            "the next wave must have as many waves, and the same questions with a memo: name, text, design",
-            "another panel" if survey.panel else "a survey without waves",
-            "what phones have drawn would not fit it",
-        )
+    rule = "the next wave must have as many waves, and the same questions with a memo: name, text, design"
+    check_panel(survey, before, rule, "what phones have drawn would not fit it")
     if survey.wave != before.wave + 1:
         refuse(
             f"the wave after wave {before.wave} must be number {before.wave + 1}",

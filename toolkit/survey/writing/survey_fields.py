@@ -96,6 +96,12 @@ def panel_hash(survey: Any) -> str | None:
     return digest({"waves": survey.waves, "rehearsal": survey.rehearsal, "questions": kept})
 
 
+def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
+    """Refuse, with this rule, two surveys that are not waves of one panel."""
+    if survey.panel is None or survey.panel != earlier.panel:
+        refuse(rule, "another panel" if survey.panel else "a survey without waves", consequence)
+
+
 def _whole_if_it_is(ceiling: Any) -> int | str:
     return int(ceiling) if ceiling == ceiling // 1 != math.inf else str(ceiling)
 
