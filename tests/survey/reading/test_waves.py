@@ -113,5 +113,5 @@ def test_what_cannot_be_compared_is_refused():
     ):
         weighted.change(first, "cheated")
     lacking = waves()[1].drop(columns="person")
-    with pytest.raises(ValueError, match="none called person"):
+    with pytest.raises(ValueError, match="reports of waves must have the column person, got none"):
         estimate(panel(wave=2), lacking).change(first, "cheated")

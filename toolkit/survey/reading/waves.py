@@ -9,7 +9,7 @@ from typing import Any
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.reading.cells import Reader
 from toolkit.core.checks import is_missing, refuse
-from toolkit.core.counting import rows_by
+from toolkit.core.counting import has_column, rows_by
 from toolkit.core.estimate import Estimate
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
@@ -72,6 +72,12 @@ def frame_of(source: Any, by: Sequence[str], complete: bool) -> Any:
 
 def _reports(frame: Any, question: Question) -> dict[str, list[int | None]]:
     """The reports of each person in a wave, as codes; None where one is missing."""
+    if not has_column(frame, PERSON):
+        refuse(
+            f"reports of waves must have the column {PERSON}",
+            "none",
+            "people are joined by it; the toolkit exports it",
+        )
     rows = [(row, count) for row, count in rows_by(frame, [PERSON, question.name]) if not is_missing(row[0])]
     reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
     codes = reader.read_all([(row[1], count) for row, count in rows])
