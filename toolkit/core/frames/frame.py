@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from toolkit.budget.frames import streams
-from toolkit.budget.frames.arrow import arrow_column
-from toolkit.budget.frames.columns import Column
-from toolkit.budget.frames.pandas import pandas_column
-from toolkit.budget.frames.polars import polars_column
-from toolkit.budget.frames.streams import SOURCES, Source, Streamed
 from toolkit.core.checks import refuse
+from toolkit.core.frames import streams
+from toolkit.core.frames.arrow import arrow_column
+from toolkit.core.frames.columns import Column
+from toolkit.core.frames.pandas import pandas_column
+from toolkit.core.frames.polars import polars_column
+from toolkit.core.frames.streams import SOURCES, Source, Streamed
 
 _FRAMES = {
     "pandas": ("pandas", "DataFrame"),
