@@ -78,7 +78,7 @@ class Frame:
         if self._source is None:
             return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
         if self._length is None:
-            self._length = _untold(self._source.rows)
+            self._length = untold(self._source.rows)
         return self._length
 
     @property
@@ -153,11 +153,11 @@ def _opened(engine: str, table: Any) -> tuple[Source, Any]:
         source = SOURCES[engine](table)
         return source, source.empty()
 
-    found: tuple[Source, Any] = _untold(both)
+    found: tuple[Source, Any] = untold(both)
     return found
 
 
-def _untold(read: Callable[[], Any]) -> Any:
+def untold(read: Callable[[], Any]) -> Any:
     """What an engine gives; what it says when it fails may quote data."""
     try:
         with warnings.catch_warnings():
