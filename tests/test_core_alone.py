@@ -29,7 +29,7 @@ CHECKED = {  # modules that import a package of an extra, and who has asked for 
     "course/classroom.py": "toolkit/course/classroom.py",
 }
 GIVEN = {  # functions that get an object of the package
-    "budget/frames/": "a frame",
+    "core/frames/": "a frame",
     "attacks/classes.py": "a column of pandas",
     "core/progress.py": "nothing: without tqdm there is no bar",
     "collecting.py": "a notebook, which is IPython's",

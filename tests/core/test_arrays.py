@@ -3,7 +3,7 @@ from decimal import Decimal
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask, Steps, as_float, number, numeric
+from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask, Steps, as_float, number, numeric, objects
 
 
 def test_types_of_arrays_say_what_numpy_calls_them():
@@ -31,3 +31,10 @@ def test_a_cell_is_a_number_by_its_type_and_its_own_methods_are_never_called() -
     assert math.isnan(number(Decimal("sNaN")))
     assert (as_float(10**400), number(Decimal("-1E+999999")), number(True)) == (math.inf, -math.inf, 1.0)
     assert numeric("3") is numeric(3j) is None
+
+
+def test_objects_are_one_entry_a_cell() -> None:
+    found = objects([[1], [2], (3, 4), np.array([5])])
+    assert (found.shape, found.dtype) == ((4,), np.dtype(object))
+    assert found[0] == [1]
+    assert objects([]).shape == (0,)

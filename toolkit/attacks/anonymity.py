@@ -11,9 +11,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.classes import checked_columns, class_of_rows, codes
-from toolkit.core.arrays import Codes
+from toolkit.attacks.classes import class_of_rows, codes, columns_of, quietly, values_of
+from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse, whole
+from toolkit.core.frames.cells import key
 
 Step = Callable[[Any], Any]
 
@@ -24,7 +25,7 @@ def k_anonymity(frame: Any, columns: Sequence[str]) -> int:
     >>> k_anonymity({"zip": [1, 1, 2, 2, 2]}, ["zip"])
     2
     """
-    return int(np.bincount(class_of_rows(frame, checked_columns(frame, columns))).min())
+    return int(np.bincount(class_of_rows(columns_of(frame, columns))).min())
 
 
 def l_diversity(frame: Any, columns: Sequence[str], sensitive: str) -> int:
@@ -32,7 +33,7 @@ def l_diversity(frame: Any, columns: Sequence[str], sensitive: str) -> int:
 
     References: A. Machanavajjhala et al., l-diversity: privacy beyond k-anonymity (2007).
     """
-    return int((_table(frame, columns, sensitive) > 0).sum(axis=1).min())
+    return int((_table(columns_of(frame, columns), _one(frame, sensitive)) > 0).sum(axis=1).min())
 
 
 def t_closeness(frame: Any, columns: Sequence[str], sensitive: str, *, ordered: bool = False) -> float:
@@ -44,20 +45,23 @@ def t_closeness(frame: Any, columns: Sequence[str], sensitive: str, *, ordered: 
 
     References: N. Li, T. Li and S. Venkatasubramanian, t-closeness (2007).
     """
-    counts = _table(frame, columns, sensitive)
+    counts = _table(columns_of(frame, columns), _one(frame, sensitive))
     gap = counts / counts.sum(axis=1, keepdims=True) - counts.sum(axis=0) / counts.sum()
     if ordered:
         return float(np.abs(np.cumsum(gap, axis=1)).sum(axis=1).max() / max(counts.shape[1] - 1, 1))
     return float(np.abs(gap).sum(axis=1).max() / 2)
 
 
-def _table(frame: Any, columns: Sequence[str], sensitive: str) -> npt.NDArray[np.int64]:
+def _one(frame: Any, name: str) -> Any:
+    return columns_of(frame, [name])[name]
+
+
+def _table(columns: Mapping[Any, Any], sensitive: Any) -> npt.NDArray[np.int64]:
     """Rows of each class by sensitive value, values in increasing order."""
-    rows = class_of_rows(frame, checked_columns(frame, columns))
-    values = np.unique(np.asarray(frame[sensitive]), return_inverse=True)[1]
+    rows, values = class_of_rows(columns), codes(sensitive)
     counts = np.zeros((int(rows.max()) + 1, int(values.max()) + 1), dtype=np.int64)
     np.add.at(counts, (rows, values), 1)
-    return counts
+    return counts[:, counts.any(axis=0)]
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,10 @@ def homogeneity(frame: Any, columns: Sequence[str], sensitive: str) -> list[Give
     ... )
     [GivenAway(quasi=('logic',), size=3, value='B')]
     """
-    names = checked_columns(frame, columns)
-    rows, values = class_of_rows(frame, names), np.asarray(frame[sensitive])
-    _, first, sizes = np.unique(rows, return_index=True, return_counts=True)
-    same = (_table(frame, columns, sensitive) > 0).sum(axis=1) == 1
-    table = [np.asarray(frame[name]) for name in names]
+    held, secret = columns_of(frame, columns), _one(frame, sensitive)
+    _, first, sizes = np.unique(class_of_rows(held), return_index=True, return_counts=True)
+    same = (_table(held, secret) > 0).sum(axis=1) == 1
+    table, values = [values_of(column) for column in held.values()], values_of(secret)
     found = [
         GivenAway(
             tuple(_plain(column[first[c]]) for column in table), int(sizes[c]), _plain(values[first[c]])
@@ -104,15 +107,22 @@ def background(
     >>> background(table, "ill", {"zip": "130**"}, ruled_out=["virus"])
     {'heart': 1.0}
     """
-    inside = np.ones(len(frame[sensitive]), dtype=bool)
-    for name in checked_columns(frame, list(known)):
-        inside &= np.asarray(frame[name]) == known[name]
-    values = np.asarray(frame[sensitive])[inside]
-    left = values[~np.isin(values, list(ruled_out))]
-    if not len(left):
+    secret = _one(frame, sensitive)
+    values, order = values_of(secret), codes(secret)
+    inside = ~_among(values, ruled_out)
+    for name, column in columns_of(frame, list(known)).items():
+        inside &= _among(values_of(column), [known[name]])
+    if not inside.any():
         refuse("`known` must fit at least one row that is not ruled out", "none", "nobody is left")
-    names, counts = np.unique(left, return_counts=True)
-    return {_plain(name): float(count / len(left)) for name, count in zip(names, counts, strict=True)}
+    left = np.flatnonzero(inside)
+    _, first, counts = np.unique(order[left], return_index=True, return_counts=True)
+    shares, names = (counts / len(left)).tolist(), [_plain(values[left[i]]) for i in first]
+    return quietly(lambda: dict(zip(names, shares, strict=True)))
+
+
+def _among(values: npt.NDArray[Any], listed: Sequence[Any]) -> Mask:
+    wanted = {key(one) for one in listed}
+    return np.array([key(value) in wanted for value in values], dtype=bool)
 
 
 def bands(*widths: int) -> list[Step]:
@@ -169,15 +179,15 @@ def generalise(
     ladders : for each quasi-identifier its steps, from fine to coarse, such as `bands(5, 10)`; each from the
     original value. suppress : the share of rows that may be dropped.
     """
-    names, size = checked_columns(frame, list(ladders)), whole(k, "k", least=2)
-    original = {name: np.asarray(frame[name]) for name in names}
-    current, steps = dict(original), dict.fromkeys(names, 0)
+    size = whole(k, "k", least=2)
+    original = {name: values_of(column) for name, column in columns_of(frame, list(ladders)).items()}
+    current, steps = dict(original), dict.fromkeys(original, 0)
     while True:
         small = _in_small_classes(current, size)
         if small.mean() <= suppress:
             kept = {name: column[~small] for name, column in current.items()}
             return Generalised(kept, steps, ~small)
-        options = [name for name in names if steps[name] < len(ladders[name])]
+        options = [name for name in original if steps[name] < len(ladders[name])]
         if not options:
             refuse(
                 "`k` must be within reach", k, "even with every column at its coarsest, classes are smaller"
@@ -190,7 +200,7 @@ def generalise(
 
 
 def _in_small_classes(columns: Mapping[str, npt.NDArray[Any]], k: int) -> npt.NDArray[np.bool_]:
-    rows = class_of_rows(columns, list(columns))
+    rows = class_of_rows(columns)
     return np.asarray(np.bincount(rows)[rows] < k)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.attacks.classes import floats, quietly
 from toolkit.attacks.membership import Roc, roc
 from toolkit.core.checks import refuse, whole
 from toolkit.core.progress import chunks
@@ -30,7 +31,7 @@ def canary_scores(
     the label.
     """
     row, label = canary
-    table, known = np.array(rows, dtype=float), np.array(labels)
+    table, known = floats(rows, "rows").copy(), quietly(lambda: np.array(labels))
     if table.ndim != 2 or len(known) != len(table) or np.shape(row) != table.shape[1:]:
         refuse(
             "`rows` must be a table, `labels` one for each row, the canary a row and a label",

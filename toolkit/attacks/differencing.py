@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.attacks.classes import floats
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import refuse, whole
 
@@ -59,7 +60,7 @@ class GuardedTable:
                 "another size",
                 "it is not answered",
             )
-        answer = float(size if column is None else np.sum(self.columns[column][group]))
+        answer = float(size if column is None else floats(self.columns[column], column)[group].sum())
         return answer if self.noise is None else float(self.noise(answer))
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.anonymity import Generalised
-from toolkit.attacks.classes import class_of_rows
+from toolkit.attacks.classes import class_of_rows, codes, quietly, values_of
 from toolkit.core.checks import refuse
 
 
@@ -30,16 +30,18 @@ def left_over(sensitive: npt.ArrayLike, releases: Sequence[Generalised]) -> list
     References: S. R. Ganta, S. P. Kasiviswanathan and A. Smith, Composition attacks and auxiliary information
     (2008).
     """
-    values = np.asarray(sensitive)
+    values, numbered = values_of(sensitive).tolist(), codes(sensitive).tolist()
     if not releases or any(len(release.kept) != len(values) for release in releases):
         refuse(
             "each of `releases` must be made from these people", "none, or of others", "its rows are theirs"
         )
-    everything = set(values.tolist())
-    left = [set(everything) for _ in values]
+    left = [set(numbered) for _ in values]
     for release in releases:
-        rows, classes = np.flatnonzero(release.kept), class_of_rows(release.columns, list(release.columns))
-        present = [set(values[rows[classes == c]].tolist()) for c in range(int(classes.max()) + 1)]
+        rows, classes = np.flatnonzero(release.kept), class_of_rows(release.columns)
+        present: list[set[int]] = [set() for _ in range(int(classes.max()) + 1)]
+        for row, place in zip(rows.tolist(), classes.tolist(), strict=True):
+            present[place].add(numbered[row])
         for row, place in zip(rows.tolist(), classes.tolist(), strict=True):
             left[row] &= present[place]
-    return left
+    shown = dict(zip(numbered, values, strict=True))
+    return quietly(lambda: [{shown[code] for code in one} for one in left])

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.attacks.classes import alone, checked_columns, codes, column_names, joined, singletons
-from toolkit.core.arrays import Array, Codes
+from toolkit.attacks.classes import alone, codes, columns_of, floats, joined, singletons, values_of
+from toolkit.core.arrays import Array, Codes, objects
 from toolkit.core.checks import refuse, whole
 from toolkit.core.extras import extra
 from toolkit.core.progress import chunks
@@ -47,10 +47,9 @@ def uniqueness(frame: Any, columns: Sequence[str] | None = None, *, sizes: Seque
 
     References: L. Sweeney, Simple demographics often identify people uniquely (2000).
     """
-    names = checked_columns(frame, columns if columns is not None else column_names(frame))
-    coded = {name: codes(frame[name]) for name in names}
-    n = len(coded[names[0]])
-    sets = [chosen for size in sizes for chosen in combinations(names, whole(size, "sizes"))]
+    coded = {name: codes(column) for name, column in columns_of(frame, columns).items()}
+    n = len(next(iter(coded.values())))
+    sets = [chosen for size in sizes for chosen in combinations(coded, whole(size, "sizes"))]
     found = {}
     for part in chunks(len(sets), 1, "counting unique rows"):
         chosen = sets[part.start]
@@ -63,10 +62,9 @@ def exposure(frame: Any, columns: Sequence[str] | None = None, *, size: int = 2)
     """For each row, by how many sets of `size` columns it is unique: the highest numbers are the most exposed
     people.
     """
-    names = checked_columns(frame, columns if columns is not None else column_names(frame))
-    coded = {name: codes(frame[name]) for name in names}
-    sets = list(combinations(names, whole(size, "size")))
-    total = np.zeros(len(coded[names[0]]), dtype=np.int64)
+    coded = {name: codes(column) for name, column in columns_of(frame, columns).items()}
+    sets = list(combinations(coded, whole(size, "size")))
+    total = np.zeros(len(next(iter(coded.values()))), dtype=np.int64)
     for part in chunks(len(sets), 1, "looking for exposed rows"):
         total += alone(joined([coded[name] for name in sets[part.start]])[0])
     return total
@@ -84,12 +82,12 @@ class Links:
         """The share of matches that are right; `truth` has the public row of each anonymous row, -1 for
         none.
         """
-        true = np.asarray(truth)
+        true = floats(truth, "truth")
         return float(np.mean(true[self.anonymous] == self.public)) if len(self.anonymous) else 1.0
 
     def recall(self, truth: npt.ArrayLike) -> float:
         """The share of those who are in both tables that were matched rightly."""
-        true = np.asarray(truth)
+        true = floats(truth, "truth")
         return float(np.count_nonzero(true[self.anonymous] == self.public) / np.count_nonzero(true >= 0))
 
 
@@ -102,10 +100,9 @@ def link(anonymous: Any, public: Any, on: Sequence[str]) -> Links:
     >>> links.anonymous, links.public, links.ambiguous
     (array([0]), array([1]), 2)
     """
-    names = checked_columns(anonymous, on)
-    checked_columns(public, on)
-    split = len(anonymous[names[0]])
-    together, _ = joined([codes(_stacked(anonymous[name], public[name])) for name in names])
+    ours, theirs = columns_of(anonymous, on), columns_of(public, on)
+    split = len(next(iter(ours.values())))
+    together, _ = joined([codes(_stacked(column, theirs[name])) for name, column in ours.items()])
     classes = np.unique(together, return_inverse=True)[1]
     first, second = classes[:split], classes[split:]
     size = int(classes.max()) + 1
@@ -118,11 +115,10 @@ def link(anonymous: Any, public: Any, on: Sequence[str]) -> Links:
 
 
 def _stacked(first: Any, second: Any) -> Any:
-    if hasattr(first, "dtype") and type(first).__module__.startswith("pandas"):
-        pd = extra("pandas")
-
-        return pd.concat([first, second], ignore_index=True)
-    return np.concatenate([np.asarray(first), np.asarray(second)])
+    """One column after the other: as an array where both hold one type, else cell by cell."""
+    both = [values_of(first), values_of(second)]
+    alike = both[0].dtype.kind == both[1].dtype.kind
+    return np.concatenate(both) if alike else objects([*both[0], *both[1]])
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.attacks.classes import floats
 from toolkit.core.arrays import Array, Counts
 from toolkit.core.checks import refuse
 from toolkit.core.progress import chunks
@@ -31,7 +32,7 @@ class Block:
 
     def share(self, truth: npt.ArrayLike) -> float:
         """Which share of the people the guess has in their true cell."""
-        true = np.asarray(truth)
+        true = floats(truth, "truth")
         return float(np.minimum(self.guess, true).sum() / true.sum())
 
 
@@ -41,7 +42,7 @@ def marginals_of(table: npt.ArrayLike, axes: list[tuple[int, ...]]) -> dict[tupl
     >>> marginals_of([[1, 2], [3, 4]], [(0,), (1,)])
     {(0,): array([3, 7]), (1,): array([4, 6])}
     """
-    counts = np.asarray(table, dtype=np.int64)
+    counts = floats(table, "table").astype(np.int64)
     return {kept: counts.sum(axis=tuple(i for i in range(counts.ndim) if i not in kept)) for kept in axes}
 
 
@@ -80,7 +81,7 @@ def _system(published: Marginals, shape: tuple[int, ...]) -> tuple[Array, Array]
     """One row a published count: which cells it adds up."""
     index, rows, told = np.indices(shape).reshape(len(shape), -1), [], []
     for kept, counts in published.items():
-        array = np.asarray(counts, dtype=float)
+        array = floats(counts, "published")
         if array.shape != tuple(shape[i] for i in kept):
             refuse(
                 "each of `published` must have the shape of its axes",

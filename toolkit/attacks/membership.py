@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from toolkit.attacks.audit.bounds import advantage
 from toolkit.attacks.audit.running import protocol
+from toolkit.attacks.classes import floats
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
@@ -44,7 +45,7 @@ def roc(members: npt.ArrayLike, outsiders: npt.ArrayLike) -> Roc:
     >>> roc([3, 2], [1, 2]).area
     0.875
     """
-    inside, outside = np.asarray(members, dtype=float), np.asarray(outsiders, dtype=float)
+    inside, outside = floats(members, "members"), floats(outsiders, "outsiders")
     if not len(inside) or not len(outside):
         refuse(
             "there must be members and outsiders",
@@ -69,10 +70,10 @@ def inner_product(
     >>> inner_product([0.5, 1.0], [[1, 1], [0, 1]])
     array([1.5, 1. ])
     """
-    rows, average = np.asarray(people, dtype=float), np.asarray(mean, dtype=float)
+    rows, average = floats(people, "people"), floats(mean, "mean")
     if frequencies is None:
         return np.asarray(rows @ average)
-    p = np.asarray(frequencies, dtype=float)
+    p = floats(frequencies, "frequencies")
     return np.asarray((rows - p) @ ((average - p) / (p * (1 - p))))
 
 
@@ -93,7 +94,7 @@ def inner_product_area(d: int, n: int, *, kurtosis: float = 0.0, noise_variance:
 
 def frequency_kurtosis(frequencies: npt.ArrayLike) -> float:
     """The mean variance of a squared, centred and scaled entry of 0 or 1: (1 - 4 p q) / (p q)."""
-    p = np.asarray(frequencies, dtype=float)
+    p = floats(frequencies, "frequencies")
     return float(np.mean((1 - 4 * p * (1 - p)) / (p * (1 - p))))
 
 
@@ -107,8 +108,8 @@ def likelihood_ratio(mean: npt.ArrayLike, people: npt.ArrayLike, frequencies: np
     References: S. Sankararaman et al., Genomic privacy and limits of individual detection in a pool (2009);
     N. Homer et al. (2008).
     """
-    rows, p = np.asarray(people, dtype=float), np.asarray(frequencies, dtype=float)
-    m = np.clip(np.asarray(mean, dtype=float), 1e-3, 1 - 1e-3)
+    rows, p = floats(people, "people"), floats(frequencies, "frequencies")
+    m = np.clip(floats(mean, "mean"), 1e-3, 1 - 1e-3)
     return np.asarray(rows @ np.log(m / p) + (1 - rows) @ np.log((1 - m) / (1 - p)))
 
 
@@ -116,7 +117,7 @@ def fit(features: npt.ArrayLike, labels: npt.ArrayLike, *, ridge: float = 0.0) -
     """Weights of a linear classifier by (ridge) least squares on labels -1 and 1: what a hospital might
     publish.
     """
-    x, y = np.asarray(features, dtype=float), np.asarray(labels, dtype=float)
+    x, y = floats(features, "features"), floats(labels, "labels")
     return np.asarray(np.linalg.solve(x.T @ x + ridge * np.eye(x.shape[1]), x.T @ y))
 
 
@@ -127,9 +128,7 @@ def fit_score(weights: npt.ArrayLike, features: npt.ArrayLike, labels: npt.Array
     >>> fit_score([1.0], [[1.0], [1.0]], [1.0, 0.5])
     array([-0. , -0.5])
     """
-    residual = np.asarray(labels, dtype=float) - np.asarray(features, dtype=float) @ np.asarray(
-        weights, dtype=float
-    )
+    residual = floats(labels, "labels") - floats(features, "features") @ floats(weights, "weights")
     return np.asarray(-np.abs(residual))
 
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.audit.running import protocol
+from toolkit.attacks.classes import floats
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
@@ -36,7 +37,7 @@ class Reconstruction:
 
     def share(self, secret: npt.ArrayLike) -> float:
         """Which share of the secret bits was found; a coin finds one half."""
-        return float(np.mean(self.bits == np.asarray(secret, dtype=bool)))
+        return float(np.mean(self.bits == (floats(secret, "secret") != 0)))
 
 
 def queries(n: int, count: int | None = None, rng: Rng = None) -> Mask:
@@ -58,7 +59,7 @@ def answers(secret: npt.ArrayLike, asked: Mask, mechanism: Any = None, rng: Rng 
     """The counts of ones in each set, told by a mechanism: anything with `release(value, rng)`, or a function
     of all counts.
     """
-    counts = asked.astype(np.float32) @ np.asarray(secret, dtype=np.float32)
+    counts = asked.astype(np.float32) @ floats(secret, "secret").astype(np.float32)
     exact = np.round(counts).astype(np.int64)
     if mechanism is None:
         return exact.astype(float)
@@ -102,7 +103,7 @@ def reconstruct(
     References: I. Dinur and K. Nissim, Revealing information while preserving privacy (2003); C. Dwork, F.
     McSherry and K. Talwar, The price of privacy and the limits of LP decoding (2007).
     """
-    heard = np.asarray(told, dtype=float)
+    heard = floats(told, "told")
     if heard.shape != (len(asked),):
         refuse("`told` must be one answer for each query", heard.shape, f"there are {len(asked)} queries")
     choice(method, "method", ("least_squares", "linear_program"))
@@ -164,7 +165,7 @@ def exhaustive(told: npt.ArrayLike, alpha: float) -> Reconstruction:
     >>> exhaustive([0, 1, 0, 1], alpha=0).bits
     array([ True, False])
     """
-    heard = np.asarray(told, dtype=float)
+    heard = floats(told, "told")
     n = len(heard).bit_length() - 1
     if len(heard) != 1 << n or not 1 <= n <= _MOST_EXHAUSTIVE:
         refuse(
@@ -189,7 +190,7 @@ def subset_sums(secret: npt.ArrayLike) -> npt.NDArray[np.int64]:
     array([0, 1, 0, 1])
     """
     sums = np.zeros(1, dtype=np.int64)
-    for bit in np.asarray(secret, dtype=np.int64):
+    for bit in floats(secret, "secret").astype(np.int64):
         sums = np.concatenate([sums, sums + bit])
     return sums
 

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.attacks.audit.bounds import clopper_pearson
+from toolkit.attacks.classes import floats, quietly
 from toolkit.attacks.membership import Roc, roc
 from toolkit.central.laplace import Laplace
 from toolkit.central.stream import RunningTotal
@@ -33,7 +34,7 @@ def exact_totals(counts: Sequence[int], _: Rng = None) -> Array:
     >>> exact_totals([3, 1, 2])
     array([3., 4., 6.])
     """
-    return np.cumsum(counts).astype(float)
+    return np.cumsum(floats(counts, "counts"))
 
 
 def new_noise_every_week(epsilon: float) -> Publish:
@@ -65,7 +66,8 @@ def spot(publish: Publish, counts: Sequence[int], week: int, *, runs: int = 400,
     >>> spot(exact_totals, [5] * 10, 3, runs=40, rng=np.random.default_rng(1)).area
     1.0
     """
-    periods, source = len(counts), check_rng(rng) or np.random.default_rng()
+    counts, source = _whole(counts), check_rng(rng) or np.random.default_rng()
+    periods = len(counts)
     if not 1 <= whole(week, "week") <= periods:
         refuse("`week` must be one of the weeks", week, f"there are {periods}")
     half = whole(runs, "runs", least=4) // 2
@@ -109,8 +111,12 @@ def canaries(publish: Publish, counts: Sequence[int], *, level: float = 0.95, rn
     >>> found.right, round(found.epsilon, 2)
     (52, 2.83)
     """
-    source = check_rng(rng) or np.random.default_rng()
+    counts, source = _whole(counts), check_rng(rng) or np.random.default_rng()
     coins = source.integers(0, 2, len(counts))
-    told = np.asarray(publish([int(c + coin) for c, coin in zip(counts, coins, strict=True)], source))
+    told = np.asarray(publish([c + int(coin) for c, coin in zip(counts, coins, strict=True)], source))
     guesses = np.diff(told, prepend=0.0) - np.asarray(counts) > 0.5
     return Canaries(len(coins), int(np.count_nonzero(guesses == coins)), check_level(level))
+
+
+def _whole(counts: Sequence[int]) -> list[int]:
+    return quietly(lambda: [int(count) for count in floats(counts, "counts")])

@@ -4,7 +4,6 @@ import math
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from toolkit.budget.frames import cells
 from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.publishing.finding import FindingVerbs
 from toolkit.budget.robust import RobustVerbs
@@ -13,6 +12,7 @@ from toolkit.budget.tables.preview import Previews
 from toolkit.budget.tables.spending import Spending
 from toolkit.central.selection import Exponential
 from toolkit.core.checks import Number, refuse
+from toolkit.core.frames import cells
 from toolkit.core.randomness import Rng
 
 

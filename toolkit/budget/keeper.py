@@ -12,9 +12,7 @@ import numpy as np
 
 from toolkit.budget.charges import Priced
 from toolkit.budget.facts import documented, query_facts
-from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.conditions import Where
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.people import People
 from toolkit.budget.frames.rows import By, Rows, rows_of
 from toolkit.budget.ledger import Ledger
@@ -24,6 +22,8 @@ from toolkit.central.tables.caps import ONE, Caps
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.frames.columns import Column
+from toolkit.core.frames.frame import Frame
 
 _LONGEST_LABEL = 200
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.conditions import Where
 from toolkit.budget.frames.missing import settled
 from toolkit.budget.frames.rows import By, Rows
@@ -25,6 +24,7 @@ from toolkit.central.selection import Exponential
 from toolkit.central.steps import QUANTILE_BITS, Bounds
 from toolkit.core.checks import Number, choice, exact, probability, refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.frames.columns import Column
 from toolkit.core.randomness import Rng
 
 if TYPE_CHECKING:  # else imported by the verbs, so that `import toolkit` stays fast

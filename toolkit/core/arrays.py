@@ -3,6 +3,7 @@ cell of any type is as a number, read by its type alone: no method of an object 
 """
 
 import math
+from collections.abc import Iterable
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any, TypeAlias
@@ -22,6 +23,16 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 """Truth values: who is meant, what is ticked, which bits are set."""
 Labels: TypeAlias = tuple[str | int, ...]
 """Options by their names, in order."""
+
+
+def objects(cells: Iterable[object]) -> npt.NDArray[Any]:
+    """One entry a cell, whatever it is: a list stays a list, and no cell decides what the others become.
+
+    >>> objects([1, "a", [2]])
+    array([1, 'a', list([2])], dtype=object)
+    """
+    return np.fromiter(cells, dtype=object)
+
 
 _INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
 _FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Decimal, Fraction)

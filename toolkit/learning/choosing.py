@@ -1,7 +1,9 @@
 """Choosing among learners privately: the best on rows that none was trained on, or the best of some runs."""
 
+import math
 import warnings
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, TypeAlias, TypeVar
 
@@ -9,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.central.selection import Exponential
+from toolkit.core.arrays import number
 from toolkit.core.checks import Number, positive, probability, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
@@ -128,7 +131,8 @@ def best_of(
     Parameters
     ----------
     run : draws anew: a score, higher is better, and an output. Both together must be Pure(epsilon); that is
-        the caller's word. It must not charge a ledger itself.
+        the caller's word. It must not charge a ledger itself. A score that is NaN or no number is the worst,
+        wherever it comes.
     epsilon : the cost of one run.
     stop : the chance to end after each run, fixed before.
     ledger : charged Pure(3 epsilon), before the first run.
@@ -149,8 +153,19 @@ def best_of(
     best = run()
     while big_below(chance.denominator, source) >= chance.numerator:
         other = run()
-        best = other if other[0] > best[0] else best
+        best = other if _height(other[0]) > _height(best[0]) else best
     return best
+
+
+def _height(score: Any) -> float:
+    """A score as a float that all others can be compared with: without an order of all of them the cost is
+    more than 3 epsilon.
+    """
+    found = number(score)
+    if math.isnan(found) and not isinstance(score, str):
+        with suppress(Exception):  # an Estimate, say
+            found = float(score)
+    return -math.inf if math.isnan(found) else found
 
 
 def law_of_best(probabilities: Sequence[Number], stop: Number) -> list[Fraction]:

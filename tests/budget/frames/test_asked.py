@@ -19,8 +19,8 @@ import pytest
 from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands, between
 from toolkit.budget.frames import asked as asked_module
 from toolkit.budget.frames.asked import Asked, listed_once
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import keys_of
+from toolkit.core.frames.frame import Frame
 
 TABLE = {
     "degree": ["law", "art", None, "law", "west"],

@@ -9,8 +9,8 @@ import pytest
 
 from toolkit import MISSING, OTHER, between
 from toolkit.budget.frames.conditions import condition
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import keys_of
+from toolkit.core.frames.frame import Frame
 
 TABLE = {
     "degree": ["law", "art", None, "law"],

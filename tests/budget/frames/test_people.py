@@ -9,10 +9,10 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.people import People
 from toolkit.budget.frames.rows import rows_of
 from toolkit.central.tables.caps import Caps
+from toolkit.core.frames.frame import Frame
 
 KEY = bytes(range(32))
 

@@ -7,8 +7,8 @@ import pyarrow as pa
 import pytest
 
 from toolkit import MISSING, OTHER, bands, between
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import rows_of
+from toolkit.core.frames.frame import Frame
 
 TABLE = {"region": ["n", "s", "n", None, "x"], "age": [20, 30, 65, 40, 50], "sex": ["f", "f", "m", "m", "f"]}
 

@@ -7,11 +7,12 @@ import pandas as pd
 import polars as pl
 import pytest
 
-from toolkit.budget.frames import streams, summing
-from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames import summing
 from toolkit.budget.frames.rows import rows_of
 from toolkit.budget.frames.summing import Variable, counted, summed, summed_pairs
 from toolkit.central.steps import PAIR_BITS, SQUARE_BITS, Bounds
+from toolkit.core.frames import streams
+from toolkit.core.frames.frame import Frame
 
 KEYS = ["a", "b", "c"]
 TABLE = {

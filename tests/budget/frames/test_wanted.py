@@ -8,9 +8,9 @@ import pytest
 
 from tests.budget.hostile import CELLS
 from toolkit.budget.frames import wanted
-from toolkit.budget.frames.cells import Day, Moment
-from toolkit.budget.frames.columns import Kind, whole_kind
 from toolkit.budget.frames.wanted import Range, check_kinds, ends, fitted, said, value_of
+from toolkit.core.frames.cells import Day, Moment
+from toolkit.core.frames.columns import Kind, whole_kind
 
 NUMBER, WHOLE, BYTE, TEXT, TRUTH = (
     Kind("number"),

@@ -4,8 +4,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.publishing.occurring import check_keys, people_by_key, people_by_key_once
+from toolkit.core.frames.frame import Frame
 
 
 def counted(values: object, mask: object = None) -> dict[object, int]:

@@ -1,3 +1,1 @@
-"""Frames of pandas, polars and pyarrow, their columns, and conditions on their rows: read by rules that
-depend on types alone.
-"""
+"""What is asked of a confidential frame: conditions on its rows, whose rows they are, and their sums."""

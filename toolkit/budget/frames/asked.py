@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.frames import cells, wanted
-from toolkit.budget.frames.cells import Day
-from toolkit.budget.frames.columns import Column
-from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames import wanted
 from toolkit.budget.frames.wanted import Range, Value
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
+from toolkit.core.frames import cells
+from toolkit.core.frames.cells import Day
+from toolkit.core.frames.columns import Column
+from toolkit.core.frames.frame import Frame
 
 MOST_CELLS = 10**6
 """Cells of a table, and so entries of a list."""

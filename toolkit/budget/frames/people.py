@@ -15,13 +15,14 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames import cells, wanted
-from toolkit.budget.frames.cells import Day, Moment
-from toolkit.budget.frames.columns import Column
-from toolkit.budget.frames.frame import Frame
+from toolkit.budget.frames import wanted
 from toolkit.central.tables.caps import Caps
 from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse
+from toolkit.core.frames import cells
+from toolkit.core.frames.cells import Day, Moment
+from toolkit.core.frames.columns import Column
+from toolkit.core.frames.frame import Frame
 
 _Hashes = npt.NDArray[np.uint64]
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from toolkit.budget.frames.asked import MOST_CELLS, Asked, listed_once
 from toolkit.budget.frames.conditions import Condition, Where, condition
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.people import People
 from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse
+from toolkit.core.frames.frame import Frame
 
 By = Mapping[Any, Any]
 

@@ -15,10 +15,10 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.budget.frames.conditions import OfFunction
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import Rows
 from toolkit.central.steps import Bounds
 from toolkit.core.arrays import Array, Codes, Steps
+from toolkit.core.frames.frame import Frame
 
 Found = TypeVar("Found")
 Numbers = TypeVar("Numbers", Array, Steps)

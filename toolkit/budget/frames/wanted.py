@@ -15,11 +15,11 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames import cells
-from toolkit.budget.frames.cells import Day, Moment
-from toolkit.budget.frames.columns import DAY, Column, Kind
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
+from toolkit.core.frames import cells
+from toolkit.core.frames.cells import Day, Moment
+from toolkit.core.frames.columns import DAY, Column, Kind
 
 Value: TypeAlias = str | bool | int | Fraction | Day | Moment
 _FEW = 16  # as many values are compared one after the other; beyond that they are sorted

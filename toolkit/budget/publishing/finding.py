@@ -11,7 +11,6 @@ import numpy as np
 
 from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.frames.conditions import Where
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import Rows
 from toolkit.budget.frames.summing import counted
 from toolkit.budget.keeper import Keeper
@@ -24,6 +23,7 @@ from toolkit.central.publishing.top import TopK
 from toolkit.central.tables import caps
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.frames.frame import Frame
 from toolkit.core.randomness import Rng
 
 

@@ -10,7 +10,6 @@ import numpy as np
 
 from toolkit.budget.chain import Entry
 from toolkit.budget.frames.conditions import Where
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import Rows, rows_of
 from toolkit.budget.frames.summing import counted
 from toolkit.budget.note import note_of
@@ -18,6 +17,7 @@ from toolkit.budget.streams.kept import KeptStream
 from toolkit.central.stream import RunningTotal
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.frames.frame import Frame
 from toolkit.core.randomness import Rng
 
 

@@ -9,7 +9,6 @@ import numpy as np
 
 from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.frames.conditions import Where
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.missing import settled
 from toolkit.budget.frames.rows import By, Rows, keys_of
 from toolkit.budget.frames.summing import Variable, counted, summed
@@ -26,6 +25,7 @@ from toolkit.central.tables import caps
 from toolkit.core.arrays import Codes
 from toolkit.core.checks import Number, refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.frames.frame import Frame
 from toolkit.core.randomness import Rng
 
 

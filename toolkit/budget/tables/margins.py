@@ -10,7 +10,6 @@ import numpy as np
 
 from toolkit.budget.frames.asked import MOST_CELLS, Asked, listed_once
 from toolkit.budget.frames.conditions import Where, condition
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import By, Rows, axes_of
 from toolkit.budget.keeper import Keeper
 from toolkit.budget.record import Entry
@@ -19,6 +18,7 @@ from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.core.arrays import Codes, Steps
 from toolkit.core.checks import Number, refuse
 from toolkit.core.estimate import Estimate
+from toolkit.core.frames.frame import Frame
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng
 

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 from tests.budget.hostile import CELLS
-from toolkit.budget.frames import polars
-from toolkit.budget.frames.arrow import arrow_column
-from toolkit.budget.frames.columns import Column
-from toolkit.budget.frames.pandas import pandas_column
-from toolkit.budget.frames.polars import polars_column
+from toolkit.core.frames import polars
+from toolkit.core.frames.arrow import arrow_column
+from toolkit.core.frames.columns import Column
+from toolkit.core.frames.pandas import pandas_column
+from toolkit.core.frames.polars import polars_column
 
 VALUES = [1, 2, 3]
 

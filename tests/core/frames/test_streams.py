@@ -10,11 +10,11 @@ import pytest
 
 from tests.budget.frames.tables import BY, ROWS, released, table
 from toolkit import Curator, Ledger, Pure
-from toolkit.budget.frames import streams
-from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.rows import rows_of
 from toolkit.budget.frames.summing import Variable, counted, summed, summed_pairs
 from toolkit.central.steps import PAIR_BITS, Bounds
+from toolkit.core.frames import streams
+from toolkit.core.frames.frame import Frame
 
 
 def engines() -> dict[str, object]:

@@ -10,9 +10,9 @@ import pandas as pd
 import pytest
 
 from tests.budget.hostile import CELLS
-from toolkit.budget.frames import cells
-from toolkit.budget.frames.cells import NOTHING, Day, Moment
 from toolkit.core.arrays import number
+from toolkit.core.frames import cells
+from toolkit.core.frames.cells import NOTHING, Day, Moment
 
 
 @pytest.mark.parametrize("name", CELLS)

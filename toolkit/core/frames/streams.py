@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames.columns import Column
 from toolkit.core.arrays import Array, Codes, Mask
+from toolkit.core.frames.columns import Column
 
 ROWS = 2**20
 """Rows that are read at a time."""

@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from toolkit.budget.frames import streams
-from toolkit.budget.frames.arrow import arrow_column
-from toolkit.budget.frames.columns import Column
-from toolkit.budget.frames.pandas import pandas_column
-from toolkit.budget.frames.polars import polars_column
-from toolkit.budget.frames.streams import SOURCES, Source, Streamed
 from toolkit.core.checks import refuse
+from toolkit.core.frames import streams
+from toolkit.core.frames.arrow import arrow_column
+from toolkit.core.frames.columns import Column
+from toolkit.core.frames.pandas import pandas_column
+from toolkit.core.frames.polars import polars_column
+from toolkit.core.frames.streams import SOURCES, Source, Streamed
 
 _FRAMES = {
     "pandas": ("pandas", "DataFrame"),
@@ -78,7 +78,7 @@ class Frame:
         if self._source is None:
             return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
         if self._length is None:
-            self._length = _untold(self._source.rows)
+            self._length = untold(self._source.rows)
         return self._length
 
     @property
@@ -153,11 +153,11 @@ def _opened(engine: str, table: Any) -> tuple[Source, Any]:
         source = SOURCES[engine](table)
         return source, source.empty()
 
-    found: tuple[Source, Any] = _untold(both)
+    found: tuple[Source, Any] = untold(both)
     return found
 
 
-def _untold(read: Callable[[], Any]) -> Any:
+def untold(read: Callable[[], Any]) -> Any:
     """What an engine gives; what it says when it fails may quote data."""
     try:
         with warnings.catch_warnings():

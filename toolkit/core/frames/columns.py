@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames import cells
 from toolkit.core.arrays import Array, Codes, Mask, number
 from toolkit.core.checks import refuse
+from toolkit.core.frames import cells
 
 DAY = 86_400 * 10**9
 """Nanoseconds."""

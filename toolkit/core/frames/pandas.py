@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames.arrow import arrow_column
-from toolkit.budget.frames.columns import TICKS, Categories, Cells, Column, Kind, whole_kind
 from toolkit.core.arrays import Array, Codes, Mask
+from toolkit.core.frames.arrow import arrow_column
+from toolkit.core.frames.columns import TICKS, Categories, Cells, Column, Kind, whole_kind
 
 
 def pandas_column(found: Any) -> Column:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames.columns import DAY, TICKS, Cells, Column, Kind, whole_kind
 from toolkit.core.arrays import Array, Codes, Mask
+from toolkit.core.frames.columns import DAY, TICKS, Cells, Column, Kind, whole_kind
 
 _ROWS = 2**20 + 1  # a part of a frame, and the missing value at its end
 _MOST_HASHED = 2**10  # keys: a table of the square of their number has no two in one place for most seeds

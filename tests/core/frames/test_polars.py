@@ -4,7 +4,7 @@ import numpy as np
 import polars as pl
 import pytest
 
-from toolkit.budget.frames.polars import Hashed, polars_column
+from toolkit.core.frames.polars import Hashed, polars_column
 
 ODD = [
     "",

@@ -7,7 +7,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from toolkit.budget.frames.frame import Frame
+from toolkit.core.frames.frame import Frame
 
 SECRET = {"pay": [4242.42, 1.0], "name": ["Bob Secret", "Ann"]}
 

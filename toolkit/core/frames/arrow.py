@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames.columns import TICKS, Cells, Column, Kind, whole_kind
 from toolkit.core.arrays import Array, Codes, Mask
+from toolkit.core.frames.columns import TICKS, Cells, Column, Kind, whole_kind
 
 
 def arrow_column(found: Any) -> Column:
