@@ -23,6 +23,9 @@ from tests.needs import program
 from tests.survey.samples import cheated, faculty
 from tests.survey.samples import survey as campus
 from toolkit.analysis import association, counted, estimates, logistic
+from toolkit.budget.frames.people import People
+from toolkit.central.tables.caps import Caps
+from toolkit.core.frames.frame import Frame
 from toolkit.survey.results import estimate
 
 DATA = survey()
@@ -152,3 +155,14 @@ def test_questions_with_few_reports_are_counted_together(monkeypatch: pytest.Mon
     estimates(FRAME, DESIGNS, by="sex")
     assert [len(names) for names in asked] == [6, 2]
     assert all(names[0] == "sex" for names in asked)
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+def test_and_people_with_numbers_of_19_digits_are_told_apart_in_it(spark: Any) -> None:
+    rows = "(1000000000000000000), (1000000000000000001), (1000000000000000000)"
+    for kind in ("DECIMAL(38, 0)", "DECIMAL(20, 1)", "BIGINT", "STRING"):
+        frame = Frame(spark.sql(f"SELECT CAST(id AS {kind}) AS id FROM VALUES {rows} AS ids(id)"))  # noqa: S608
+        (part,) = frame.parts(["id"], whole=True)
+        person, _ = People.of(frame, "id", Caps(1)).tagged(part)
+        assert person[0] == person[2] != person[1]

@@ -1,3 +1,4 @@
+import copy
 import pickle
 from pathlib import Path
 
@@ -28,6 +29,8 @@ def test_a_list_in_memory_can_be_pickled_with_an_estimate() -> None:
     register = MemoryRegister()
     register.add(1, "table.json", "ab")
     assert pickle.loads(pickle.dumps(register)).publications() == register.publications()  # noqa: S301
+    copy.deepcopy(register).add(2, "copy.json", "cd")
+    assert [one.entry for one in register.publications()] == [1, 2]
 
 
 def test_a_ledger_reports_every_charge_with_its_documents(tmp_path: Path) -> None:

@@ -35,6 +35,10 @@ class MemoryRegister:
     def publications(self) -> tuple[Publication, ...]:
         return tuple(self.listed)
 
+    def __deepcopy__(self, _: object) -> "MemoryRegister":
+        """Itself: what a copy of an estimate publishes is of the same ledger."""
+        return self
+
 
 @dataclass(frozen=True)
 class FileRegister:

@@ -272,7 +272,7 @@ def _span(item: Item, held: Any) -> tuple[str, Any, Any, bool]:
     low, high = (Fraction(end) if isinstance(end, bool) else end for end in (low, high))
     number = isinstance(low, int | float | Fraction)
     sort = "number" if number else f"{type(low).__name__} {getattr(low, 'zoned', '')}"
-    return sort, low, high, isinstance(item, Range) and item.below and high is item.high
+    return sort, low, high, isinstance(item, Range) and item.below and high == wanted.compared(item.high)
 
 
 def _label(item: Item) -> str | int:

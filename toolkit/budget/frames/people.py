@@ -9,6 +9,8 @@ import hashlib
 import secrets
 from collections.abc import Hashable
 from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -20,7 +22,6 @@ from toolkit.central.tables.caps import Caps
 from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse
 from toolkit.core.frames import cells
-from toolkit.core.frames.cells import Day, Moment
 from toolkit.core.frames.columns import Column
 from toolkit.core.frames.frame import Frame
 
@@ -109,9 +110,9 @@ def _identities(column: Column) -> tuple[Codes, list[Hashable]]:
     """The place of each row's person in a list of them, -1 where none is named. 1 and 1.0 are one person, "1"
     another.
     """
-    if column.kind.name in ("object", "text"):
+    if column.kind.one_by_one or column.kind.name == "text":
         places: dict[Hashable, int] = {}
-        keys = (cells.key(cell) for cell in column.cells())
+        keys = (cells.identity(cell) for cell in column.cells())
         found = [
             -1 if key is None or key is cells.NOTHING else places.setdefault(key, len(places)) for key in keys
         ]
@@ -125,10 +126,12 @@ def _identities(column: Column) -> tuple[Codes, list[Hashable]]:
 
 def _spelled(name: Hashable) -> bytes:
     """Equal names alike, others otherwise, without a method of an unknown type."""
-    if isinstance(name, Day | Moment):
+    if isinstance(name, tuple):
         return repr(tuple(name)).encode()
     if isinstance(name, str):
         return b"text " + name.encode("utf-8", "surrogatepass")
+    if isinstance(name, Decimal | Fraction) and cells.key(name) == name:
+        name = cells.key(name)
     whole = isinstance(name, float) and name.is_integer()
     return f"number {int(name) if whole else name!r}".encode()  # type: ignore[call-overload]
 

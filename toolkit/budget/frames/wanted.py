@@ -84,7 +84,7 @@ def value_of(wanted: object, name: str) -> Value:
         return bool(wanted)
     if isinstance(found, Day | Moment | str):
         return found
-    if isinstance(found, int | float):
+    if isinstance(found, int | float | Fraction):
         if isinstance(found, float) and not math.isfinite(found):
             refuse(f"{name} must be finite", "an infinite number", "it equals no measured value")
         return Fraction(wanted) if isinstance(wanted, Decimal | Fraction) else Fraction(found)
@@ -116,7 +116,7 @@ def plain(given: Sequence[Any], kind: Kind) -> tuple[tuple[Any, ...], tuple[Any,
     low, high = kind.limits if kind.name == "whole" else (-most, most)
     if min(found) < low or max(found) > high:
         return None
-    return found, found if kind.name == "whole" else tuple(map(float, found))
+    return found, found if kind.name == "whole" or kind.long else tuple(map(float, found))
 
 
 def said(value: Value) -> str:
@@ -181,8 +181,8 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
         held: Any = Fraction(value)  # type: ignore[arg-type]
         possible = held in (0, 1)
     elif kind.name == "number":
-        held = _as_float(value, kind)  # type: ignore[arg-type]
-        possible = math.isfinite(held)
+        held = value if kind.long else _as_float(value, kind)  # type: ignore[arg-type]
+        possible = math.isfinite(_as_float(value, kind))  # type: ignore[arg-type]
     else:
         held = _in_ticks(value, kind)
         possible = held.denominator == 1 and kind.limits[0] <= held <= kind.limits[1]
@@ -192,6 +192,8 @@ def fitted(value: Value, kind: Kind, name: str) -> Any:
             said(value) if len(said(value)) < _LONG else "a very long number",
             f"it holds {kind.words}, and never this one",
         )
+    if kind.long:
+        return compared(held)
     return float(held) if kind.name in ("truth", "number") else int(held)
 
 
@@ -212,8 +214,8 @@ def ends(asked: Range, kind: Kind, name: str) -> tuple[Any, Any]:
         refuse(
             f"{name} holds {kind.words}", "a range", "only numbers and dates lie between others", TypeError
         )
-    if kind.name == "object":
-        return asked.low, asked.high
+    if kind.one_by_one:
+        return compared(asked.low), compared(asked.high)
     if kind.name == "number":
         low, high = _as_float(asked.low, kind), _as_float(asked.high, kind)  # type: ignore[arg-type]
         if asked.below:
@@ -236,7 +238,7 @@ def codes(column: Column, targets: Sequence[Any], *, days: bool) -> Codes:
     """The place of each value of a column among the targets, as `fitted` made them; -1 where it is none of
     them.
     """
-    if column.kind.name == "object":
+    if column.kind.one_by_one:
         keys = {compared(target): place for place, target in enumerate(targets)}
         return cells.places(column.cells(), keys, days=days)
     if column.kind.name == "text":
@@ -254,9 +256,10 @@ def within(column: Column, ranges: Sequence[Range], held: Sequence[tuple[Any, An
     """The place of the first range that holds each value of a column, -1 where none does; `held` are their
     ends, as `ends` gave them. Ranges that do not overlap are searched all at once.
     """
-    if column.kind.name == "object":
+    if column.kind.one_by_one:
         keys = [cells.key(cell, days=days) for cell in column.cells()]
-        return np.array([_first(key, ranges) for key in keys], dtype=np.int64)
+        compare = [(*ends, asked.below) for ends, asked in zip(held, ranges, strict=True)]
+        return np.array([_first(key, compare) for key in keys], dtype=np.int64)
     values, missing = numeric(column, days=days)
     order = np.array(sorted(range(len(held)), key=lambda place: held[place]), dtype=np.int64)
     lows, highs = (np.array([held[place][end] for place in order], dtype=values.dtype) for end in (0, 1))
@@ -334,17 +337,21 @@ def compared(value: Any) -> Any:
     if isinstance(value, bool):
         return int(value)
     if isinstance(value, Fraction):
-        return int(value) if value.denominator == 1 else float(value)
+        return cells.key(value)
     return value
 
 
-def _first(key: Any, ranges: Sequence[Range]) -> int:
-    return next((place for place, asked in enumerate(ranges) if _between(key, asked)), -1)
+_Ends: TypeAlias = tuple[Any, Any, bool]
+"""The ends of a range as keys of cells, and whether the upper one is left out."""
 
 
-def _between(key: Any, asked: Range) -> bool:
-    low, high = asked.low, asked.high
-    same = isinstance(key, int | float) if isinstance(low, Fraction) else type(key) is type(low)
+def _first(key: Any, ranges: Sequence[_Ends]) -> int:
+    return next((place for place, ends in enumerate(ranges) if _between(key, *ends)), -1)
+
+
+def _between(key: Any, low: Any, high: Any, below: bool) -> bool:
+    numbers = int | float | Fraction
+    same = isinstance(key, numbers) if isinstance(low, numbers) else type(key) is type(low)
     if not same or getattr(key, "zoned", 0) != getattr(low, "zoned", 0):
         return False
-    return bool(low <= key <= high) and not (asked.below and key == high)
+    return bool(low <= key <= high) and not (below and key == high)

@@ -9,6 +9,7 @@ import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterable
+from fractions import Fraction
 from itertools import compress
 from typing import Any
 
@@ -40,13 +41,13 @@ def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
     raw: dict[Any, int]
     if kind == "text":
         raw = column.tally(counted)
-    elif kind == "object":
+    elif column.kind.one_by_one:
         raw = Counter(cells.key(cell) for cell in compress(column.cells(), counted.tolist()))
     else:
         values, missing = numeric(column, days=False)
         found, numbers = np.unique(values[counted & ~missing], return_counts=True)
         raw = dict(zip(found.tolist(), numbers.tolist(), strict=True))
-    if kind == "whole":
+    if kind == "whole" and not column.kind.long:
         return raw  # in order, and each a key
     return ordered((_key(kind, value), number) for value, number in raw.items())
 
@@ -61,7 +62,7 @@ def people_by_key_once(
     """
     kind = column.kind.name
     used = counted & (person >= 0)
-    if kind in ("text", "object"):
+    if kind == "text" or column.kind.one_by_one:
         listed = [cells.key(cell) for cell in compress(column.cells(), used.tolist())]
     else:
         values, missing = numeric(column, days=False)
@@ -101,7 +102,7 @@ def _key(kind: str, value: Any) -> Any:
         return _date(value.days)
     if isinstance(value, float):
         return None if not math.isfinite(value) else int(value) if value.is_integer() else value
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    return value if isinstance(value, int | Fraction) and not isinstance(value, bool) else None
 
 
 def _date(days: int) -> dt.date | None:
@@ -117,5 +118,5 @@ def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
             found[key] = found.get(key, 0) + number
     if set(map(type, found)) <= {int, float}:
         return {key: found[key] for key in sorted(found)}
-    sorts = {bool: 0, int: 0, float: 0, str: 1, dt.date: 2}
+    sorts = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
     return {key: found[key] for key in sorted(found, key=lambda key: (sorts[type(key)], key))}

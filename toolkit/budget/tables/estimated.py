@@ -1,8 +1,10 @@
 """From the noisy sums of a table's cells to an `Estimate`: in the column's unit, with labels and axes."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,6 +20,9 @@ from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 
 _MOST_COVARIANCES = 1000
+Unit: TypeAlias = tuple[float, float, tuple[float, float]]
+"""A factor, an offset, and what the result is cut to."""
+_PLAIN: Unit = (1.0, 0.0, (-math.inf, math.inf))
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,15 +52,7 @@ def estimated(
         ),
         _woven([p.factor * r.se for p, r in zip(parts, results, strict=True)]),
     )
-
-    def limits(level: float) -> tuple[Array, Array]:
-        ends = [r.basis.of(level) for r in results]
-        low, high = (
-            _woven([np.clip(p.offset + p.factor * e[i], *p.limits) for p, e in zip(parts, ends, strict=True)])
-            for i in (0, 1)
-        )
-        return low, high
-
+    units = [(part.factor, part.offset, part.limits) for part in parts]
     labels: tuple[Any, ...] = rows.labels if rows.axes else ("value",)
     if several:
         names = [part.name for part in parts]
@@ -66,12 +63,13 @@ def estimated(
     counts = _made(
         _woven([one.value for one in numbers]),
         _woven([one.se for one in numbers]),
-        Limits(lambda level: _both([one.basis.of(level) for one in numbers]), scalar),
+        Limits(partial(_ends, [one.basis for one in numbers], [_PLAIN] * len(numbers)), scalar),
         labels,
         axes,
         **paid,
     )
-    made = _made(value, se, Limits(limits, scalar, results[0].basis.methods), labels, axes, **paid)
+    limits = Limits(partial(_ends, [r.basis for r in results], units), scalar, results[0].basis.methods)
+    made = _made(value, se, limits, labels, axes, **paid)
     return made, counts
 
 
@@ -96,8 +94,19 @@ def _woven(columns: list[Array]) -> Array:
     return columns[0] if len(columns) == 1 else np.stack(columns, axis=1).ravel()
 
 
-def _both(ends: list[tuple[Array, Array]]) -> tuple[Array, Array]:
-    return _woven([low for low, _ in ends]), _woven([high for _, high in ends])
+def _ends(bases: list[Limits], units: list[Unit], level: float) -> tuple[Array, Array]:
+    """The limits of all columns, each in its own unit."""
+    ends = [basis.of(level) for basis in bases]
+    low, high = (
+        _woven(
+            [
+                np.clip(offset + factor * end[side], *cut)
+                for (factor, offset, cut), end in zip(units, ends, strict=True)
+            ]
+        )
+        for side in (0, 1)
+    )
+    return low, high
 
 
 def unit(limits: Bounds) -> tuple[float, float]:

@@ -22,6 +22,7 @@ from toolkit.central.steps import SQUARE_BITS
 from toolkit.central.tables import coding, found
 from toolkit.central.tables.found import Moments
 from toolkit.central.tables.parts import Composed
+from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, refuse
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.randomness import Rng
@@ -91,9 +92,7 @@ class SpreadVerbs(CountingVerbs):
         """
         query = self._query(where, by, epsilon, rho, rng)
         squared = self._variance_of("standard deviation", column, bounds, missing, query)
-        return squared.map(
-            lambda v: np.sqrt(np.maximum(v, 0)), lambda v: 0.5 / np.sqrt(np.where(v > 0, v, np.nan))
-        )
+        return squared.map(_root, _root_slope)
 
     def _variance_of(self, what: str, column: Any, bounds: Any, missing: Any, query: Query) -> Estimate:
         variable, how = self._variable(column, bounds, missing, SQUARE_BITS)
@@ -161,3 +160,11 @@ class SpreadVerbs(CountingVerbs):
         along = self._told(counts, f"values behind {query.label}", query.how, query.rows.notes)
         told = self._told(estimate, query.label, query.how, query.notes, counts=along)
         return self._documented(told, mechanism, receipt, query.label, query.rows, query.limits, query.how)
+
+
+def _root(variance: Array) -> Array:
+    return np.asarray(np.sqrt(np.maximum(variance, 0)))
+
+
+def _root_slope(variance: Array) -> Array:
+    return np.asarray(0.5 / np.sqrt(np.where(variance > 0, variance, np.nan)))

@@ -6,7 +6,7 @@ small, or negative, has a value within the bounds and a wide interval.
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -69,7 +69,11 @@ class Found:
 
 @dataclass(frozen=True, eq=False)
 class Limits:
-    """Intervals from a function of the level; of one cell without an axis they are floats."""
+    """Intervals from a function of the level; of one cell without an axis they are floats.
+
+    An estimate keeps it and is handed on, pickled say: so the function is one of a module, with numbers that
+    were released (`partial`), and never a closure, which would hold whatever else is in scope.
+    """
 
     of: Callable[[float], tuple[Array, Array]]
     scalar: bool = False
@@ -85,7 +89,7 @@ class Limits:
 def counted(moments: Moments) -> Found:
     """The number of values, which comes with a mean."""
     se = np.full(len(moments.number), moments.number_sd)
-    return Found(moments.number, se, Limits(lambda level: moments.box(0, level)))
+    return Found(moments.number, se, Limits(partial(moments.box, 0)))
 
 
 def mean(moments: Moments) -> Found:
@@ -95,14 +99,18 @@ def mean(moments: Moments) -> Found:
     """
     number = moments.at_least(1.0)
     value = np.clip(moments.sums[:, 1] / number, -1, 1)
+    se = moments.error(np.stack([-value, np.ones_like(value)], axis=1)) / number
+    return Found(value, se, Limits(partial(_mean_limits, moments)))
+
+
+def _mean_limits(moments: Moments, level: float) -> tuple[Array, Array]:
     (n0, n1), (t0, t1) = moments.slopes[:2]
 
     def tail(m: Array) -> Array:
         return tail_of_two(moments.law, t0 - m * n0, t1 - m * n1, moments.sums[:, 1] - m * moments.number)
 
     best = np.clip(moments.sums[:, 1] / np.where(moments.number == 0, 1.0, moments.number), -1, 1)
-    se = moments.error(np.stack([-value, np.ones_like(value)], axis=1)) / number
-    return Found(value, se, Limits(lambda level: accepted(tail, best, level)))
+    return accepted(tail, best, level)
 
 
 def variance(moments: Moments) -> Found:
@@ -114,18 +122,23 @@ def variance(moments: Moments) -> Found:
     plain = np.clip(moments.sums[:, 2] / number - middle**2, 0, 1)
     gradient = np.stack([plain * number / freedom - middle**2, 2 * middle, np.ones_like(middle)], axis=1)
 
-    def limits(level: float) -> tuple[Array, Array]:
-        share = 1 - (1 - level) / 3
-        (fewest, most), first, second = (moments.box(place, share) for place in range(3))
-        sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
-        means, squares = _extremes(first, sizes), _extremes(second, sizes)
-        spread = np.maximum(means[0] ** 2, means[1] ** 2)
-        least = np.where((means[0] <= 0) & (means[1] >= 0), 0.0, np.minimum(means[0] ** 2, means[1] ** 2))
-        low, high = np.clip(squares[0] - spread, 0, 1), np.clip(squares[1] - least, 0, 1)
-        # The more values, the less their sample variance is above their variance.
-        return low * sizes[1] / (sizes[1] - 1), high * sizes[0] / (sizes[0] - 1)
+    return Found(
+        plain * number / freedom,
+        moments.error(gradient) / freedom,
+        Limits(partial(_variance_limits, moments)),
+    )
 
-    return Found(plain * number / freedom, moments.error(gradient) / freedom, Limits(limits))
+
+def _variance_limits(moments: Moments, level: float) -> tuple[Array, Array]:
+    share = 1 - (1 - level) / 3
+    (fewest, most), first, second = (moments.box(place, share) for place in range(3))
+    sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
+    means, squares = _extremes(first, sizes), _extremes(second, sizes)
+    spread = np.maximum(means[0] ** 2, means[1] ** 2)
+    least = np.where((means[0] <= 0) & (means[1] >= 0), 0.0, np.minimum(means[0] ** 2, means[1] ** 2))
+    low, high = np.clip(squares[0] - spread, 0, 1), np.clip(squares[1] - least, 0, 1)
+    # The more values, the less their sample variance is above their variance.
+    return low * sizes[1] / (sizes[1] - 1), high * sizes[0] / (sizes[0] - 1)
 
 
 # Places of 1, y, y**2, x, x y, … among the sums of a pair.
@@ -146,19 +159,22 @@ def covariance(moments: Moments) -> Found:
     ):
         gradient[:, place] = slope
 
-    def limits(level: float) -> tuple[Array, Array]:
-        share = 1 - (1 - level) / 4
-        fewest, most = moments.box(_ONE, share)
-        sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
-        one, other, both = (_extremes(moments.box(place, share), sizes) for place in (_X, _Y, _XY))
-        products = np.array([a * b for a in one for b in other])
-        low, high = both[0] - products.max(axis=0), both[1] - products.min(axis=0)
-        wide = sizes[0] / (sizes[0] - 1)  # at most so much larger than the covariance divided by n
-        return np.maximum(low, -1) * np.where(low < 0, wide, 1), np.minimum(high, 1) * np.where(
-            high > 0, wide, 1
-        )
+    return Found(
+        plain * number / freedom,
+        moments.error(gradient) / freedom,
+        Limits(partial(_covariance_limits, moments)),
+    )
 
-    return Found(plain * number / freedom, moments.error(gradient) / freedom, Limits(limits))
+
+def _covariance_limits(moments: Moments, level: float) -> tuple[Array, Array]:
+    share = 1 - (1 - level) / 4
+    fewest, most = moments.box(_ONE, share)
+    sizes = np.maximum(fewest, 2.0), np.maximum(most, 2.0)
+    one, other, both = (_extremes(moments.box(place, share), sizes) for place in (_X, _Y, _XY))
+    products = np.array([a * b for a in one for b in other])
+    low, high = both[0] - products.max(axis=0), both[1] - products.min(axis=0)
+    wide = sizes[0] / (sizes[0] - 1)  # at most so much larger than the covariance divided by n
+    return np.maximum(low, -1) * np.where(low < 0, wide, 1), np.minimum(high, 1) * np.where(high > 0, wide, 1)
 
 
 def correlation(moments: Moments) -> Found:
@@ -177,12 +193,13 @@ def correlation(moments: Moments) -> Found:
     gradient[:, _Y] = -x / root + plain * y / other
     gradient[:, _ONE] = -(gradient[:, 1:] * moments.sums[:, 1:]).sum(axis=1) / number
     value, se = np.clip(plain, -1, 1), moments.error(gradient) / number
+    linear = Normal(value, se, within=(-1.0, 1.0))
+    return Found(value, se, Limits(partial(_normal_limits, linear), methods=("linear",)))
 
-    def limits(level: float) -> tuple[Array, Array]:
-        low, high = Normal(value, se, within=(-1.0, 1.0)).interval(level, "wald")
-        return np.asarray(low), np.asarray(high)
 
-    return Found(value, se, Limits(limits, methods=("linear",)))
+def _normal_limits(linear: Normal, level: float) -> tuple[Array, Array]:
+    low, high = linear.interval(level, "wald")
+    return np.asarray(low), np.asarray(high)
 
 
 def _extremes(box: tuple[Array, Array], sizes: tuple[Array, Array]) -> tuple[Array, Array]:

@@ -1,6 +1,7 @@
 """Columns of pyarrow tables, and columns of pandas that arrow holds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Mask
-from toolkit.core.frames.columns import TICKS, Cells, Column, Kind, whole_kind
+from toolkit.core.frames.columns import TICKS, Cells, Column, Kind, decimal_kind, whole_kind
 
 
 def arrow_column(found: Any) -> Column:
@@ -22,12 +23,13 @@ def kind_of(type_: Any) -> Kind:
     from pyarrow import types
 
     if types.is_dictionary(type_):
-        listed = kind_of(type_.value_type)
-        return Kind(listed.name, listed.limits, listed.bits, listed.tick, listed.zoned, categorical=True)
+        return replace(kind_of(type_.value_type), categorical=True)
     if types.is_integer(type_):
         return whole_kind(type_.bit_width, types.is_signed_integer(type_))
     if types.is_floating(type_):
         return Kind("number", bits=type_.bit_width)
+    if types.is_decimal(type_):
+        return decimal_kind(type_.precision)
     if types.is_timestamp(type_):
         return Kind("moment", tick=TICKS[type_.unit], zoned=type_.tz is not None)
     if types.is_date(type_):
@@ -35,7 +37,6 @@ def kind_of(type_: Any) -> Kind:
     text = types.is_string(type_) or types.is_large_string(type_) or str(type_) == "string_view"
     plain = {
         "truth": types.is_boolean(type_),
-        "number": types.is_decimal(type_),
         "text": text,
         "object": types.is_null(type_),
     }

@@ -9,7 +9,10 @@ no number and no option.
 import datetime as dt
 import sys
 from collections.abc import Hashable, Mapping
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any, NamedTuple
+from uuid import UUID
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +21,7 @@ from toolkit.core.arrays import as_float, numeric
 
 _EPOCH, _ZONED_EPOCH = dt.datetime(1970, 1, 1), dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _DAYS = ("D", "W")
+_FAR = 1000  # digits: a Decimal of few digits can stand for a number of billions of them
 NOTHING = object()
 """The key of a missing cell."""
 
@@ -39,13 +43,33 @@ def key(cell: object, *, days: bool = False) -> Hashable:
     """What a cell is compared by: equal for equal values of whatever type; `NOTHING` if missing, None if of
     no known type.
 
-    With `days` a date with a time is its day, by its own clock.
+    Whole numbers are exact, however long. Of other numbers the nearest float is taken, so that 0.1 finds
+    Decimal("0.1"), unless that is whole. With `days` a date with a time is its day, by its own clock.
     """
     kind = type(cell)
     if kind is str:
         return cell
     try:
         return _key(cell, kind, days)
+    except Exception:
+        return None
+
+
+def identity(cell: object) -> Hashable:
+    """Who is meant by a cell: as `key`, but exact for every number, so that no two people are taken for one.
+
+    Equal numbers of different types have one hash, and are equal, in Python: they are one person.
+
+    >>> identity(10**18 + 1) == identity(Decimal(10**18)), identity(Decimal("0.5")) == identity(0.5)
+    (False, True)
+    """
+    kind = type(cell)
+    try:
+        if kind is Decimal or kind is Fraction:
+            return NOTHING if cell != cell else cell
+        if kind is np.longdouble and np.isfinite(cell):
+            return Fraction(*cell.as_integer_ratio())  # type: ignore[attr-defined]
+        return (cell.int, "UUID") if kind is UUID else key(cell)  # type: ignore[attr-defined]
     except Exception:
         return None
 
@@ -91,7 +115,7 @@ def _key(cell: Any, kind: type, days: bool) -> Hashable:
         return NOTHING
     value = numeric(cell)
     if value is not None:
-        exact = value if type(value) is int else as_float(value)
+        exact = value if type(value) is int else _nearest(value)
         return NOTHING if exact != exact else exact
     if kind is dt.datetime or kind is _of("pandas", "Timestamp"):
         return None if not _known_zone(type(cell.tzinfo)) else day(cell) if days else moment(cell)
@@ -100,6 +124,20 @@ def _key(cell: Any, kind: type, days: bool) -> Hashable:
     if kind is np.datetime64:
         return NOTHING if np.isnat(cell) else day_or_moment(cell.astype("datetime64[D]") if days else cell)
     return None
+
+
+def _nearest(value: Any) -> int | float | Fraction:
+    """A float, a Decimal or a Fraction as `key` has it; in a time that its size does not decide, however far
+    its exponent is from 0.
+    """
+    kind, near = type(value), as_float(value)
+    far = kind is Decimal and not (value.is_finite() and abs(value.adjusted()) < _FAR)
+    if far or kind not in (Decimal, Fraction, np.longdouble) or (kind is np.longdouble and near - near != 0):
+        return near
+    whole = int(value)
+    if value == whole:
+        return whole
+    return near if near % 1 else Fraction(*value.as_integer_ratio())
 
 
 def _of(module: str, name: str) -> Any:

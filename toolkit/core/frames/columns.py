@@ -47,6 +47,8 @@ class Kind:
     tick : nanoseconds in a unit of a moment or a day.
     zoned : whether moments have a time zone.
     categorical : whether values are held as places in a list of categories; such a column is not added up.
+    long : whether numbers have more digits than a float or 64 bits hold: they are added up as floats, and
+        compared one by one, exactly.
     """
 
     name: str
@@ -55,6 +57,12 @@ class Kind:
     tick: int = 1
     zoned: bool = False
     categorical: bool = False
+    long: bool = False
+
+    @property
+    def one_by_one(self) -> bool:
+        """Whether values are compared as Python objects."""
+        return self.name == "object" or self.long
 
     @property
     def words(self) -> str:
@@ -66,10 +74,14 @@ class Kind:
 
 
 def whole_kind(bits: int, signed: bool) -> Kind:
-    """Integers of so many bits; those beyond 64 are read as floats."""
-    if bits > 64:
-        return Kind("number")
-    return Kind("whole", (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1))
+    """Integers of so many bits."""
+    limits = (-(2 ** (bits - 1)), 2 ** (bits - 1) - 1) if signed else (0, 2**bits - 1)
+    return Kind("whole", limits, long=bits > 64)
+
+
+def decimal_kind(digits: int) -> Kind:
+    """Decimal numbers of so many digits; up to 15 a float tells all of them apart."""
+    return Kind("number", long=digits > 15)
 
 
 class Column(ABC):

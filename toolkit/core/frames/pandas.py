@@ -40,7 +40,7 @@ def kind_of(dtype: Any) -> Kind:
     if plain.kind in "iu":
         return whole_kind(8 * plain.itemsize, plain.kind == "i")
     if plain.kind == "f":
-        return Kind("number", bits=min(8 * plain.itemsize, 64))
+        return Kind("number", bits=min(8 * plain.itemsize, 64), long=plain.itemsize > 8)
     if plain.kind == "M":
         return Kind("moment", tick=TICKS[np.datetime_data(plain)[0]])
     return Kind({"b": "truth", "O": "object"}.get(plain.kind, "other"))

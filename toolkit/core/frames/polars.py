@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Mask
-from toolkit.core.frames.columns import DAY, TICKS, Cells, Column, Kind, whole_kind
+from toolkit.core.frames.columns import DAY, TICKS, Cells, Column, Kind, decimal_kind, whole_kind
 
 _ROWS = 2**20 + 1  # a part of a frame, and the missing value at its end
 _MOST_HASHED = 2**10  # keys: a table of the square of their number has no two in one place for most seeds
@@ -36,9 +36,10 @@ def kind_of(dtype: Any) -> Kind:
         return Kind("text", categorical=True)
     if isinstance(dtype, pl.Date):
         return Kind("day", tick=DAY)
+    if isinstance(dtype, pl.Decimal):
+        return decimal_kind(dtype.precision or 38)
     plain = {
         pl.Boolean: "truth",
-        pl.Decimal: "number",
         pl.String: "text",
         pl.Null: "object",
         pl.Object: "object",

@@ -3,6 +3,7 @@ of the toolkit takes, and a server, which only collects, calls none.
 """
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any
@@ -14,36 +15,41 @@ def _found(name: str) -> Callable[..., Any]:
     return function
 
 
-def _late(name: str) -> Callable[..., Any]:
-    """The function of this name, found when it is called.
+@dataclass(frozen=True)
+class _Late:
+    """The function of this name, found when it is called; an estimate that keeps one can be pickled.
 
     >>> float(ndtr(0))
     0.5
     """
-    return lambda *values, **options: _found(name)(*values, **options)
+
+    name: str
+
+    def __call__(self, *values: Any, **options: Any) -> Any:
+        return _found(self.name)(*values, **options)
 
 
-bdtr = _late("bdtr")
-bdtrc = _late("bdtrc")
-betainc = _late("betainc")
-betaincinv = _late("betaincinv")
-chdtrc = _late("chdtrc")
-chdtri = _late("chdtri")
-erfcx = _late("erfcx")
-expit = _late("expit")
-fdtrc = _late("fdtrc")
-gamma = _late("gamma")
-gammaincc = _late("gammaincc")
-gammainccinv = _late("gammainccinv")
-gammaincinv = _late("gammaincinv")
-gammaln = _late("gammaln")
-kl_div = _late("kl_div")
-nctdtr = _late("nctdtr")
-ndtr = _late("ndtr")
-ndtri = _late("ndtri")
-rel_entr = _late("rel_entr")
-softmax = _late("softmax")
-stdtr = _late("stdtr")
-stdtrit = _late("stdtrit")
-xlog1py = _late("xlog1py")
-xlogy = _late("xlogy")
+bdtr = _Late("bdtr")
+bdtrc = _Late("bdtrc")
+betainc = _Late("betainc")
+betaincinv = _Late("betaincinv")
+chdtrc = _Late("chdtrc")
+chdtri = _Late("chdtri")
+erfcx = _Late("erfcx")
+expit = _Late("expit")
+fdtrc = _Late("fdtrc")
+gamma = _Late("gamma")
+gammaincc = _Late("gammaincc")
+gammainccinv = _Late("gammainccinv")
+gammaincinv = _Late("gammaincinv")
+gammaln = _Late("gammaln")
+kl_div = _Late("kl_div")
+nctdtr = _Late("nctdtr")
+ndtr = _Late("ndtr")
+ndtri = _Late("ndtri")
+rel_entr = _Late("rel_entr")
+softmax = _Late("softmax")
+stdtr = _Late("stdtr")
+stdtrit = _Late("stdtrit")
+xlog1py = _Late("xlog1py")
+xlogy = _Late("xlogy")
