@@ -20,6 +20,7 @@ from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.core.digits import digits_up
 from toolkit.core.rounding import float_up, log_up
 
 Amount: TypeAlias = Fraction | float
@@ -70,7 +71,7 @@ class Pure:
         return self.amount <= other.amount if isinstance(other, Pure | Approx) else NotImplemented
 
     def __repr__(self) -> str:
-        return f"Pure({self.epsilon!r})"
+        return f"Pure({digits_up(self.epsilon)})"
 
     def __str__(self) -> str:
         return f"ε = {shown(self.amount)}"
@@ -133,7 +134,7 @@ class Approx:
         )
 
     def __repr__(self) -> str:
-        return f"Approx({self.epsilon!r}, {self.delta!r})"
+        return f"Approx({digits_up(self.epsilon)}, {digits_up(self.delta)})"
 
     def __str__(self) -> str:
         return f"ε = {shown(self.amount)}, δ = {shown(self.slack)}"
@@ -144,7 +145,7 @@ class Zcdp:
     """Zero-concentrated differential privacy: the Rényi loss of every order a is at most rho * a.
 
     >>> Zcdp(0.1) + Zcdp(0.2) == Zcdp(0.3), Zcdp(0.005).to_approx(1e-6)
-    (True, Approx(0.4299..., 1e-06))
+    (True, Approx(0.429942, 1e-06))
     """
 
     amount: Amount
@@ -183,7 +184,7 @@ class Zcdp:
         currency.
 
         >>> Zcdp.within(Approx(1, 1e-6)), Zcdp.within(Approx(1, 1e-6)) <= Approx(1, 1e-6)
-        (Zcdp(0.02435...), True)
+        (Zcdp(0.024356), True)
         """
         if target.slack == 0 or target.amount == math.inf:
             refuse(
@@ -218,7 +219,7 @@ class Zcdp:
         )
 
     def __repr__(self) -> str:
-        return f"Zcdp({self.rho!r})"
+        return f"Zcdp({digits_up(self.rho)})"
 
     def __str__(self) -> str:
         return f"ρ = {shown(self.amount)}"

@@ -20,7 +20,7 @@ def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     "replace". See the head of this module for when the result may be claimed.
 
     >>> subsampled(Pure(1.0), rate=0.01)
-    Pure(0.01703686...)
+    Pure(0.0170369)
 
     References: B. Balle, G. Barthe and M. Gaboardi, Privacy amplification by subsampling (2018).
     """

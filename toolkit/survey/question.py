@@ -149,7 +149,7 @@ class Question:
         >>> from toolkit.local.waves import Memo
         >>> asked = Question("cheated", "Cheated?", design=Memo(warner("3/4"), warner("3/4")))
         >>> asked.cost(), asked.cost(4)
-        (Pure(0.5108256237659907), Pure(2.043302495063963))
+        (Pure(0.510826), Pure(2.04331))
         """
         return _cost_of_waves(self.memo, waves) if self.memo is not None else Pure(waves * self.loss.amount)
 

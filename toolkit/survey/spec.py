@@ -74,7 +74,7 @@ class Survey:
     >>> question = Question("cheated", "Have you ever cheated on an exam?", design=warner(p="2/3"))
     >>> survey = Survey("Exams", [question], consent="We study how exams are taken.")
     >>> survey, survey.loss
-    (<Survey 'Exams': 1 question, 1 randomized, epsilon 0.6931, in en>, Pure(0.6931471805599454))
+    (<Survey 'Exams': 1 question, 1 randomized, epsilon 0.6931, in en>, Pure(0.693148))
     """
 
     title: Text

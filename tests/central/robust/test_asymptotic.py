@@ -10,6 +10,7 @@ from toolkit.budget.ledger import Ledger
 from toolkit.central.noise.calibration import gaussian_delta
 from toolkit.central.robust.asymptotic import AvellaMedina, chaudhuri_hsu, normal_delta, radius
 from toolkit.central.robust.estimators import Huber, Mean
+from toolkit.central.robust.influence import influence
 from toolkit.central.robust.smooth import smooth_sensitivity
 from toolkit.core.loss import Approx, AsymptoticPromise, Pure, Zcdp
 
@@ -17,16 +18,21 @@ RELEASE = AvellaMedina(Huber(1.345), 1, 1e-6)
 
 
 def clusters(n: int) -> tuple[np.ndarray, np.ndarray]:
-    """Two clusters at -3 and 3 with one value between, and the same after one of the left has gone right."""
-    values = np.concatenate([np.full((n - 1) // 2, -3.0), [0.0], np.full(n - 1 - (n - 1) // 2, 3.0)])
-    other = values.copy()
-    other[0] = 3.0
-    return values, other
+    """Two equal clusters at -3 and 3 with one value between (n is odd), and the same after one of the left
+    has gone right: each has one location, as psi has a slope there.
+    """
+    values = np.repeat([-3.0, 0.0, 3.0], [n // 2, 1, n // 2])
+    return values, np.append(values[1:], 3.0)
 
 
-@pytest.mark.parametrize(("n", "delta"), [(50, 0.8), (500, 0.9), (2000, 0.95)])
+@pytest.mark.parametrize(("n", "delta"), [(51, 0.9), (501, 0.98), (2001, 0.99)])
 def test_chosen_data_break_the_promise_at_every_n(n: int, delta: float) -> None:
-    """1e-6 was promised."""
+    """1e-6 was promised. Of the first table only the one between has a slope, so that gamma is 1.345 n and
+    the noise wide; of the second the whole cluster at 3.
+    """
+    first, second = (influence(RELEASE.estimator, values) for values in clusters(n))
+    assert first.slope == pytest.approx(1 / n)
+    assert second.slope == pytest.approx((n // 2 + 1) / n)
     assert RELEASE.exact_delta(*clusters(n)) > delta
 
 

@@ -84,6 +84,36 @@ def test_the_asymptotic_variance_is_that_of_many_samples() -> None:
     assert np.var(found) * 200 == pytest.approx(1.052631, rel=0.15)
 
 
+@pytest.mark.parametrize("n", [4, 50, 500, 2000])
+def test_where_the_scores_add_up_to_zero_on_an_interval_the_location_is_its_middle(n: int) -> None:
+    """Every t from -3 + 1.345... to 3 - 1.345 balances both sides, and with one value at 0 every t from 1.345
+    on: the middle, wherever rounding would let a search stop; there psi has no slope, which is said.
+    """
+    huber = Huber(1.345)
+    for moved in (0.0, 1e-13, -1e-13, 0.1, 1e3):
+        values = np.repeat([-3.0, 3.0], n // 2) + moved
+        assert location(huber, values) - moved == pytest.approx(0, abs=1e-8)
+        values = np.repeat([-3.0, 0.0, 3.0], [n // 2 - 1, 1, n // 2]) + moved
+        assert location(huber, values) - moved == pytest.approx(1.5, abs=1e-8)
+        assert location(huber, values, np.full(n, 1 / n)) - moved == pytest.approx(1.5, abs=1e-8)
+        with pytest.raises(ValueError, match="T is not determined there"):
+            influence(huber, values)
+
+
+def test_at_a_kink_the_slope_is_the_middle_of_both_sides_whatever_rounding_says() -> None:
+    """T of 0, 1 and 100 is 1, where the score of 0 has its kink: the slope is 2/3 below and 1/3 above."""
+    for moved in (0.0, 1e-13, -1e-13, 0.1, 1e3):
+        found = influence(Huber(1), np.array([0.0, 1.0, 100.0]) + moved)
+        assert found.at - moved == pytest.approx(1, abs=1e-8)
+        assert found.slope == pytest.approx(1 / 2)
+
+
+@pytest.mark.parametrize("size", [1e-150, 1e-20, 1e20, 1e150])
+def test_a_location_is_found_at_every_scale(size: float) -> None:
+    assert location(Huber(1), np.array([0.0, 1.0, 5.0]) * size) > 0
+    assert location(Logistic(), np.array([0.0, 1.0, 5.0]) * size) > 0
+
+
 def test_what_has_no_influence_is_refused() -> None:
     for call, message in (
         (lambda: influence(Median(), [1.0, 2.0]), "needs a density"),

@@ -11,6 +11,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.digits import concise
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.significance import Significance
@@ -31,6 +32,8 @@ class Comparison:
     df: float
     p: float
     method: str
+
+    __repr__ = concise
 
 
 @dataclass(frozen=True, eq=False)

@@ -66,7 +66,7 @@ def influence(estimator: Estimator, population: Any) -> Influence:
         refuse("the influence of a median needs a density", "a sample", "name a population")
     at = location(estimator, values)
     away = values - at
-    slope = float(estimator.slope(away).mean())
+    slope = _slope(estimator, away, at)
     if slope <= 0:
         refuse(
             "the mean slope of psi must be above 0", "a sample where it is not", "T is not determined there"
@@ -89,8 +89,8 @@ def location(estimator: Estimator, values: Any, weights: Any = None) -> float:
     there are several; else the one found from the median on.
 
     >>> from toolkit.central.robust.estimators import Huber
-    >>> round(location(Huber(1), [0.0, 1.0, 100.0]), 9)
-    1.0
+    >>> round(location(Huber(1), [0.0, 1.0, 100.0]), 9), round(location(Huber(1), [0.0, 100.0]), 9)
+    (1.0, 50.0)
     """
     found = sample(values)
     share = np.full(len(found), 1 / len(found)) if weights is None else np.asarray(weights, dtype=float)
@@ -100,14 +100,10 @@ def location(estimator: Estimator, values: Any, weights: Any = None) -> float:
         return _weighted_median(found, share)
     if not estimator.monotone:
         return _from_the_median(estimator, found, share)
-
-    def total(t: float) -> float:
-        return float(share @ estimator.psi(found - t))
-
     low, high = float(found.min()), float(found.max())
     if low == high:
         return low
-    return float(brentq(total, low, high, xtol=1e-13 * max(1.0, abs(low), abs(high)), rtol=1e-14))
+    return _middle_of_zeros(estimator, found, share / share.sum(), low, high)
 
 
 def fixed_scale_influence(estimator: Estimator, values: Any, x: Number, rho: Number) -> float:
@@ -171,8 +167,31 @@ def _moments(estimator: Estimator, population: str) -> tuple[float, float]:
     return slope, square
 
 
+def _slope(estimator: Estimator, away: Array, at: float) -> float:
+    """The mean of psi', at a kink the middle of the slopes on both sides: rounding does not choose one."""
+    step = 1e-9 * max(estimator.kinks, default=0.0) + 1e-12 * abs(at)
+    return float((estimator.slope(away - step) + estimator.slope(away + step)).mean() / 2)
+
+
+def _middle_of_zeros(estimator: Estimator, values: Array, share: Array, low: float, high: float) -> float:
+    """Halfway between where a falling sum of scores comes down to just above 0 and to just below: where it
+    is flat, each place in between is a zero, and rounding would choose one. Beyond the values by their
+    spread, all scores have one sign.
+    """
+    spread = high - low
+    just = 1e-12 * float(np.abs(estimator.psi([-spread, spread])).max())
+    ends = (low - spread, high + spread)
+    near = {"xtol": 1e-13 * max(abs(low), abs(high)), "rtol": 1e-14}
+
+    def above(t: float, aim: float) -> float:
+        return float(share @ estimator.psi(values - t)) - aim
+
+    first, last = (brentq(above, *ends, args=(aim,), **near) for aim in (just, -just))
+    return float((first + last) / 2)
+
+
 def _weighted_median(values: Array, share: Array) -> float:
-    order = np.argsort(values)
+    order = np.argsort(values, kind="stable")
     upto = np.cumsum(share[order])
     half = upto[-1] / 2
     low = int(np.searchsorted(upto, half * (1 - 1e-12)))

@@ -1,0 +1,35 @@
+import math
+
+import pytest
+
+from toolkit.analysis.regression.fitted import Comparison
+from toolkit.core.digits import digits, digits_up
+from toolkit.core.loss import Approx, Pure, Zcdp
+
+
+def test_a_result_shows_the_digits_that_machines_agree_on() -> None:
+    """The twelfth digit of a likelihood ratio depends on how a processor adds up."""
+    one = Comparison(48.367915772932975, 1, 3.5330160259206463e-12, "likelihood ratio")
+    other = Comparison(48.36791577292752, 1, 3.5330160259304768e-12, "likelihood ratio")
+    assert one != other
+    assert repr(one) == repr(other)
+    assert repr(one) == "Comparison(statistic=48.3679, df=1, p=3.53302e-12, method='likelihood ratio')"
+
+
+@pytest.mark.parametrize("amount", [1 / 3, 0.1, 2.0, 1e-9, 123456.7, math.inf])
+def test_a_loss_is_never_shown_smaller_than_it_is(amount: float) -> None:
+    for loss in (Pure(amount), Approx(amount, 1e-6), Zcdp(amount)):
+        shown = eval(repr(loss), {"Pure": Pure, "Approx": Approx, "Zcdp": Zcdp, "inf": math.inf})  # noqa: S307
+        assert loss <= shown
+        assert float(shown.amount) <= float(loss.amount) * (1 + 1e-5)
+
+
+def test_what_is_no_float_stays_as_it_is() -> None:
+    assert [digits(value) for value in (10**9, "x", None, (0.1 + 0.2, 1), (1.0,))] == [
+        "1000000000",
+        "'x'",
+        "None",
+        "(0.3, 1)",
+        "(1.0,)",
+    ]
+    assert digits_up(0.1234561) == "0.123457"
