@@ -212,7 +212,7 @@ def _scored(design: Asked, values: Sequence[Any]) -> Array:
     there = np.array([value is not None for value in values])
     if not there.any():
         return np.full(len(values), np.nan)
-    made = design.scores([value for value in values if value is not None])
+    made = design.scores_sent([value for value in values if value is not None])
     scores = np.full((len(values), *made.shape[1:]), np.nan)
     scores[there] = made
     return scores

@@ -13,7 +13,7 @@ from toolkit.core.checks import is_missing, refuse
 def column(values: Any, name: str) -> npt.NDArray[Any]:
     """One value a row: of a list, an array, or a column of pandas, polars or pyarrow."""
     if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
+        values = np.asarray(values) if hasattr(values, "to_pylist") else values.to_numpy()
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1 or len(array) == 0:
         refuse(
