@@ -61,9 +61,7 @@ def test_a_sample_is_of_the_frame_that_its_columns_come_from() -> None:
     )
     for verb in verbs:
         verb(data)
-        with pytest.raises(
-            ValueError, match="must have the index of the sample's columns, got another"
-        ):
+        with pytest.raises(ValueError, match="must have the index of the sample's columns, got another"):
             verb(moved)
     own = Sample(weights=moved.w, strata=moved.s, clusters=moved.c)
     kept = [estimates(frame, {"a": die}, sample=one)["a"] for frame, one in ((data, sample), (moved, own))]

@@ -35,8 +35,7 @@ def check_index(index: Any, values: Any, what: str) -> None:
         refuse(
             f"{what} must have the index of the sample's columns",
             "another",
-            "rows go by place, and weights would go to other people: make the Sample from the columns of this "
-            "very frame",
+            "weights would go to other people: make the Sample from the columns of this very frame",
         )
 
 
