@@ -115,7 +115,7 @@ class Counted:
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
         """The first question less the second, of the same people, in each group: by their scores."""
         one, other = (self.readers[name].design for name in (first, second))
-        scores = [design.scores(np.arange(len(design.report_options))) for design in (one, other)]
+        scores = [design.scores_sent(range(len(design.report_options))) for design in (one, other)]
         apart = np.subtract.outer(*scores).ravel()
         found = {group: _mean_of(apart, values) for group, values in self._pairs(first, second).items()}
         return {group: found.get(group, nobody(one)) for group in self.groups()}

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from toolkit.analysis.counted import Counted
-from toolkit.analysis.findings import Findings
+from toolkit.analysis.findings import Findings, groupless_notes
 from toolkit.analysis.reading.asked import checked_designs
 from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampled import Sampled
@@ -65,7 +65,8 @@ def estimates(
     if not source.groups():
         refuse("the frame must have a row that is in a group", "none", "there is nothing to estimate from")
     found = tuple(one for name in made for one in source.found(name, way))
-    return Findings(made, names, found, source, _notes(held, names, made, sample))
+    told = groupless_notes(source.groupless(), names)
+    return Findings(made, names, found, source, (*told, *_notes(held, names, made, sample)))
 
 
 def _named(by: Any) -> tuple[str, ...]:

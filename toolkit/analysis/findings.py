@@ -1,7 +1,7 @@
 """`Findings`: what was found of each question, in all or by group, and how groups differ."""
 
 import html
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -26,6 +26,12 @@ from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+def groupless_notes(rows: int, by: Sequence[str]) -> tuple[str, ...]:
+    """How many rows are in no estimate, as what groups are made by is missing."""
+    counted = f"{rows:,} row{' is' if rows == 1 else 's are'} in no group, and in no estimate"
+    return (f"{counted}: {' or '.join(by)} is missing",) if rows else ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -212,6 +218,12 @@ class Findings:
             ]
         return pd.DataFrame(rows)
 
+    @property
+    def _groupless(self) -> dict[str, int]:
+        """A column of the tables where rows are in no group."""
+        lost = self.source.groupless() if self.found else 0
+        return {"missing group": lost} if lost else {}
+
     def to_frame(self, level: float = 0.95) -> "pd.DataFrame":
         """One row for each question, group and option, with what a methods section needs; shares as 0.25."""
         pd = extra("pandas")
@@ -232,6 +244,7 @@ class Findings:
                     "option": option,
                     "n": one.used,
                     "missing": one.missing,
+                    **self._groupless,
                     "reports": np.nan if one.yes is None else one.yes,
                     "estimate": estimate.value,
                     "se": estimate.se,
@@ -251,7 +264,8 @@ class Findings:
 
     def to_table(self, level: float = 0.95) -> "pd.DataFrame":
         """The same for a paper, as text: percent, with the digits that the errors allow."""
-        return extra("pandas").DataFrame(paper_rows(self.designs, self.by, self.found, checked_level(level)))
+        rows = paper_rows(self.designs, self.by, self.found, checked_level(level), self._groupless)
+        return extra("pandas").DataFrame(rows)
 
     def to_csv(self, path: Any = None, level: float = 0.95) -> str | None:
         """The table for a paper as CSV, without an index; as text where there is no path."""

@@ -60,6 +60,10 @@ class Plain:
             return np.asarray(rows[:, self.options.index(option)])
         return rows[:, 1] if self.asks == "choice" and len(self.options) == 2 else rows
 
+    def scores_sent(self, reports: Sequence[Any]) -> Array:
+        """The scores of answers as they were sent."""
+        return self.scores(reports)
+
     def estimate_sent(
         self, reports: Sequence[Any], times: Sequence[int] | None = None, method: Any = "moment", /
     ) -> Estimate:
@@ -106,10 +110,10 @@ def _shares(codes: Any, times: Counts, options: Labels) -> Estimate:
     """Through the design that hides nothing, whose intervals are those of a share."""
     counts = np.zeros(len(options), dtype=np.int64)
     np.add.at(counts, codes, times)
-    direct = Design(np.eye(len(counts), dtype=np.int64), 1, options, name="direct")
-    found = direct.estimate_counts(counts)
+    direct = Design(np.eye(len(counts), dtype=np.int64), 1, range(len(counts)), name="direct")
+    found, labels = direct.estimate_counts(counts), options[1:] if len(options) == 2 else options
     return Estimate(
-        found.value, found.se, found.labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis
+        found.value, found.se, labels, found.cov, found.n, None, _COVERS, _PLAIN, basis=found.basis
     )
 
 

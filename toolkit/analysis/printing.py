@@ -78,9 +78,13 @@ def _numbers(one: Found, level: float, scale: float) -> list[tuple[str | int, li
 
 
 def paper_rows(
-    designs: Mapping[str, Asked], by: Sequence[str], found: Iterable[Found], level: float
+    designs: Mapping[str, Asked],
+    by: Sequence[str],
+    found: Iterable[Found],
+    level: float,
+    groupless: Mapping[str, int] | None = None,
 ) -> list[dict[str, Any]]:
-    """One line for each question, group and option, as text."""
+    """One line for each question, group and option, as text; `groupless` : a column for rows in no group."""
     everything = list(found)
     return [
         {
@@ -89,6 +93,7 @@ def paper_rows(
             "answer": str(line.option),
             "n": line.found.used,
             "missing": line.found.missing,
+            **(groupless or {}),
             "estimate": line.estimate,
             "SE": line.se,
             f"{100 * level:g} % interval": line.interval,

@@ -10,6 +10,7 @@ import numpy as np
 from toolkit.analysis.found import Found, nobody
 from toolkit.analysis.reading.asked import Asked, estimated_labels, of_shares
 from toolkit.analysis.reading.cells import Reader
+from toolkit.analysis.sampling.columns import check_index
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import is_missing, refuse
@@ -48,6 +49,7 @@ class Sampled:
         if self.sample.rows is not None and self.sample.rows != len(table):
             rule = f"the frame must have {self.sample.rows} rows, as the sample has"
             refuse(rule, len(table), "rows go by place")
+        check_index(self.sample.index, self.frame, "the frame")
         return {name: numbered(table[name]) for name in names}
 
     @cached_property
@@ -212,7 +214,7 @@ def _scored(design: Asked, values: Sequence[Any]) -> Array:
     there = np.array([value is not None for value in values])
     if not there.any():
         return np.full(len(values), np.nan)
-    made = design.scores([value for value in values if value is not None])
+    made = design.scores_sent([value for value in values if value is not None])
     scores = np.full((len(values), *made.shape[1:]), np.nan)
     scores[there] = made
     return scores

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, TypeGuard
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array, Labels
+from toolkit.core.arrays import Array, Codes, Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, labels, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import fit_notes
@@ -145,7 +145,11 @@ class Design:
         """
         generator = check_rng(rng)
         given = encoding.encode(answers, self.options, "answers")
-        return given.like(draw_reports(self.weights, self._form, given.codes, generator), self.report_options)
+        return given.like(self.randomize_codes(given.codes, generator), self.report_options)
+
+    def randomize_codes(self, truths: Codes, rng: Rng = None) -> Codes:
+        """Codes of reports for codes of truths: a code is never read as a label that looks like it."""
+        return draw_reports(self.weights, self._form, truths, rng)
 
     def report(self, truth: int, draw: Below) -> int:
         """The code that is sent for a truth's code: a map of one draw below the denominator."""
@@ -296,6 +300,10 @@ class Design:
         """One row a report: scores whose mean is the unbiased estimate; of two options that of the last."""
         codes = encoding.encode(reports, self.report_options, "reports").codes
         return scoring.from_table(self._score, codes, self.options, option)
+
+    def scores_sent(self, reports: Sequence[int]) -> Array:
+        """The scores of codes as they were sent: a code is never read as a label that looks like it."""
+        return scoring.from_table(self._score, np.asarray(reports), self.options, None)
 
     def score_limits(self) -> tuple[Array, Array]:
         """The least and the greatest score of a report, for each option; the estimate is the mean score."""

@@ -61,6 +61,10 @@ class Drawn(ABC):
             TypeError,
         )
 
+    def scores_sent(self, reports: Sequence[Any]) -> Array:
+        """The scores of reports as they were sent."""
+        return self.scores(list(reports))
+
     def score_limits(self) -> tuple[Array, Array]:
         """The least and the greatest score of a report, for each thing that is estimated."""
         refuse(

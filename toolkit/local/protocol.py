@@ -107,6 +107,9 @@ class Randomizer(Protocol):
         single number, one number each.
         """
 
+    def scores_sent(self, reports: Sequence[Any], /) -> Array:
+        """The scores of reports as they were sent: of a matrix these are codes, whatever its labels are."""
+
     def score_limits(self) -> tuple[Array, Array]:
         """The least and the greatest score of a report, for each thing that is estimated; the estimate is the
         mean score.

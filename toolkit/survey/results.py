@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.estimating import checked_method, estimates
-from toolkit.analysis.findings import Findings
+from toolkit.analysis.findings import Findings, groupless_notes
 from toolkit.analysis.found import Found
 from toolkit.analysis.plain import plain
 from toolkit.analysis.reading.asked import Asked
@@ -97,7 +97,9 @@ def estimate(
     findings = tuple(_finding(survey[one.question], one, asked[one.question]) for one in made.found)
     remarks = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
     trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
-    return Results(survey, made, findings, *trust, (*remarks, *(f"{_capital(note)}." for note in made.notes)))
+    own = groupless_notes(made.source.groupless(), groups) if made.found else ()  # the turnout says it
+    told = (f"{_capital(note)}." for note in made.notes if note not in own)
+    return Results(survey, made, findings, *trust, (*remarks, *told))
 
 
 def _asked(question: Question) -> Asked:

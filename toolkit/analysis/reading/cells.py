@@ -8,6 +8,7 @@ no, truth values, 0 and 1 and the usual words stand for them; of any other desig
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from datetime import datetime, time
 from decimal import Decimal
 from functools import cached_property
 from typing import Any
@@ -16,9 +17,8 @@ import numpy as np
 
 from toolkit.analysis.reading.asked import Asked
 from toolkit.core.checks import is_missing, refuse
+from toolkit.local.matrix.encoding import NO, YES
 
-YES = frozenset({"yes", "y", "true", "t", "1", "ja", "oui", "si", "sí", "x"})
-NO = frozenset({"no", "n", "false", "f", "0", "nein", "non"})
 STRANGE = object()
 """What is no report of the design."""
 
@@ -70,11 +70,13 @@ class Reader:
         value = _plain(cell)
         if not isinstance(value, bool) and cell_key(value) in self._missing:
             return None
-        if not self.design.report_options:
+        labels = self.design.report_options
+        if not labels:
             return self._sent(value)
-        if isinstance(value, str) and value in self.design.report_options:
-            return self.design.report_options.index(value)
-        found = None if isinstance(value, bool) else self._labels.get(cell_key(value))
+        if isinstance(value, str) and value in labels:
+            return labels.index(value)
+        known = not isinstance(value, bool) or value in [x for x in labels if isinstance(x, bool)]
+        found = self._labels.get(cell_key(value)) if known else None
         return found if found is not None else self._by_word(value, STRANGE)
 
     def _by_word(self, value: Any, otherwise: Any = None) -> Any:
@@ -110,8 +112,12 @@ class Reader:
 
 
 def _plain(cell: Any) -> Any:
-    """A cell as Python has it: whole numbers as such, also where an engine made floats of them."""
+    """A cell as Python has it: whole numbers and dates as such, also where an engine made floats or points in
+    time of them.
+    """
     value = cell.item() if isinstance(cell, np.generic) else cell
+    if isinstance(value, datetime) and value == datetime.combine(value, time()):
+        return value.date()
     if isinstance(value, bool) or not isinstance(value, float | Decimal):
         return value
     return (

@@ -13,13 +13,38 @@ from toolkit.core.checks import is_missing, refuse
 def column(values: Any, name: str) -> npt.NDArray[Any]:
     """One value a row: of a list, an array, or a column of pandas, polars or pyarrow."""
     if hasattr(values, "to_numpy"):
-        values = values.to_numpy()
+        values = np.asarray(values) if hasattr(values, "to_pylist") else values.to_numpy()
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
     if array.ndim != 1 or len(array) == 0:
         refuse(
             f"`{name}` must be a column with a value for each row", f"shape {array.shape}", "rows go by place"
         )
     return array
+
+
+def index_of(values: Any) -> Any:
+    """The index of what pandas holds; None of all else, which is matched by place."""
+    found = getattr(values, "index", None)
+    return found if hasattr(found, "equals") else None
+
+
+def check_index(index: Any, values: Any, what: str) -> None:
+    """Refuse what has another index than the columns of a sample: its rows are those of other people."""
+    other = index_of(values)
+    if index is not None and other is not None and not index.equals(other):
+        refuse(
+            f"{what} must have the index of the sample's columns",
+            "another",
+            "weights would go to other people: make the Sample from the columns of this very frame",
+        )
+
+
+def one_index(columns: Sequence[Any]) -> Any:
+    """The index that all columns share; None where none of them has one."""
+    known = [found for found in map(index_of, columns) if found is not None]
+    if known and not all(known[0].equals(other) for other in known[1:]):
+        refuse("the columns of a sample must have one index", "several", "their rows would be mixed up")
+    return known[0] if known else None
 
 
 def positive_weights(values: Any) -> Array:

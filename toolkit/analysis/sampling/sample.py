@@ -9,7 +9,15 @@ import numpy as np
 
 from toolkit.analysis.sampling import linear
 from toolkit.analysis.sampling.calibration import Calibration, calibration
-from toolkit.analysis.sampling.columns import column, domain, positive_weights, same_length, table
+from toolkit.analysis.sampling.columns import (
+    check_index,
+    column,
+    domain,
+    one_index,
+    positive_weights,
+    same_length,
+    table,
+)
 from toolkit.analysis.sampling.linear import Linear
 from toolkit.analysis.sampling.replicates import Replicates, jackknife
 from toolkit.analysis.sampling.units import Lonely, Units, units
@@ -23,7 +31,8 @@ _COLUMNS = ("weights", "strata", "clusters")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
-    """Weights, strata and clusters, one entry a row of the frame that scores are made from.
+    """Weights, strata and clusters, one entry a row of the frame that scores are made from, in its order.
+    Where they are columns of pandas, their index must be that of the frame.
 
     Parameters
     ----------
@@ -47,8 +56,11 @@ class Sample:
     population: Any = None
     lonely: Lonely = "refuse"
     calibration: Calibration | None = field(default=None, kw_only=True)
+    index: Any = field(default=None, kw_only=True)
 
     def __post_init__(self) -> None:
+        if self.index is None:
+            object.__setattr__(self, "index", one_index([getattr(self, name) for name in _COLUMNS]))
         if self.weights is not None:
             object.__setattr__(self, "weights", positive_weights(self.weights))
         for name in ("strata", "clusters"):
@@ -109,7 +121,7 @@ class Sample:
         population does not lessen: "shares" for scores of options, 0 for what nothing hides, or one number a
         row. labels : what the columns are called.
         """
-        numbers, single = table(scores, self.rows)
+        numbers, single = self._table(scores)
         return self._estimated(
             linear.mean(numbers, self._weights(numbers), self._where(where, numbers)),
             numbers,
@@ -121,7 +133,7 @@ class Sample:
 
     def total(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
         """The weighted sum of scores: how many people have it, if weights say how many a row stands for."""
-        numbers, single = table(scores, self.rows)
+        numbers, single = self._table(scores)
         return self._estimated(
             linear.total(numbers, self._weights(numbers), self._where(where, numbers)),
             numbers,
@@ -135,7 +147,7 @@ class Sample:
         self, scores: Any, first: Any, second: Any, *, noise: Noise = None, labels: Any = None
     ) -> Estimate:
         """The mean of one domain less that of another; clusters may hold members of both."""
-        numbers, single = table(scores, self.rows)
+        numbers, single = self._table(scores)
         weights = self._weights(numbers)
         one, other = (linear.mean(numbers, weights, self._where(where, numbers)) for where in (first, second))
         return self._estimated(one - other, numbers, single, noise, labels, "difference of weighted means")
@@ -149,6 +161,7 @@ class Sample:
 
     def poststratified(self, cells: Any, totals: Mapping[Any, Any]) -> "Sample":
         """The sample with weights that add up to known totals of cells: {cell: people}."""
+        check_index(self.index, cells, "`cells`")
         return replace(self, calibration=calibration({"cells": totals}, {"cells": cells}, self.rows))
 
     def raked(self, margins: Mapping[str, Mapping[Any, Any]], columns: Any) -> "Sample":
@@ -156,13 +169,19 @@ class Sample:
 
         `columns` : a frame, or a mapping, that has them.
         """
+        check_index(self.index, columns, "`columns`")
         return replace(self, calibration=calibration(margins, columns, self.rows))
+
+    def _table(self, scores: Any) -> tuple[Array, bool]:
+        check_index(self.index, scores, "scores")
+        return table(scores, self.rows)
 
     def _weights(self, numbers: Array) -> Array:
         return self.final_weights(len(numbers))
 
     def _where(self, where: Any, numbers: Array) -> Mask:
         """Who is in the domain, column by column: of those who have no score nothing is known."""
+        check_index(self.index, where, "`where`")
         inside = ~np.isnan(numbers)
         return inside if where is None else np.asarray(inside & domain(where, numbers.shape))
 

@@ -1,7 +1,12 @@
 """Answers and reports, however they are given, as codes 0 … k-1.
 
-Lists, NumPy arrays, pandas and polars Series of booleans, codes or labels are all accepted; neither library
-is imported to do so. Messages count what is wrong and never quote an answer.
+Lists, NumPy arrays, pandas and polars Series and pyarrow arrays of booleans, codes or labels are all
+accepted; none of these libraries is imported to do so. Messages count what is wrong and never quote an
+answer.
+
+Whole numbers are codes where all labels are texts, and labels where one of them is a number, as in points
+1 … 5. Where labels are both, as in 1, 2, 3, "undisclosed", the text "1" and the number 1 mean the same: no
+two such labels are written alike.
 """
 
 from dataclasses import dataclass
@@ -14,13 +19,18 @@ from toolkit.core.arrays import Array, Codes, Labels
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.sampling.categorical import CHUNK
 
+YES = frozenset({"yes", "y", "true", "t", "1", "ja", "oui", "si", "sí", "x"})
+NO = frozenset({"no", "n", "false", "f", "0", "nein", "non"})
+"""Words that stand for yes and no wherever reports are read."""
+_TRUTH = (bool, np.bool_)
+
 
 @dataclass(frozen=True)
 class Encoded:
     """Codes, and what they were given as, so that a result can be returned as the same kind."""
 
     codes: Codes  # of the smallest signed type
-    kind: str  # "boolean", "code" or "label"
+    kind: str  # "boolean", "code", "label", or "text" where labels that are numbers were given as texts
     given: np.dtype[Any]
     scalar: bool
 
@@ -28,12 +38,21 @@ class Encoded:
         """Codes of `labels` as the kind of thing that was given."""
         if self.kind == "boolean" and len(labels) == 2:
             result = codes.astype(bool)
-        elif self.kind == "label":
-            result = np.array(labels)[codes]
+        elif self.kind in ("label", "text"):
+            result = as_labels(codes, tuple(map(str, labels)) if self.kind == "text" else labels)
         else:
             fits = self.given.kind in "iu" and len(labels) - 1 <= np.iinfo(self.given).max
             result = codes.astype(self.given if fits else np.intp, copy=False)
-        return result[0].item() if self.scalar else result
+        return result.tolist()[0] if self.scalar else result
+
+
+def as_labels(codes: Codes, labels: Labels) -> npt.NDArray[Any]:
+    """The labels that codes stand for; numbers and texts side by side stay what they are.
+
+    >>> as_labels(np.array([1, 0]), (1, "undisclosed"))
+    array(['undisclosed', 1], dtype=object)
+    """
+    return np.asarray(np.array(labels, dtype=object if _mixed(labels) else None)[codes])
 
 
 def encode(values: Any, labels: Labels, what: str) -> Encoded:
@@ -46,7 +65,13 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
         refuse(f"{what} must be one-dimensional", f"{array.ndim} dimensions", "there is one answer a person")
     if array.size == 0:
         refuse(f"{what} must hold at least one entry", "none", "there is nothing to work on")
+    if _mixed(labels) and not isinstance(array[0], _TRUTH):
+        written, textual = _written(array, labels)
+        codes = _find(written, tuple(map(str, labels)), what)
+        return Encoded(codes, "text" if textual else "label", array.dtype, scalar)
     array = _typed(array, what)
+    if array.dtype.kind in "biu":
+        _refuse_ambiguous(labels, what)
     if array.dtype.kind == "b":
         if len(labels) != 2:
             refuse(
@@ -56,7 +81,7 @@ def encode(values: Any, labels: Labels, what: str) -> Encoded:
                 TypeError,
             )
         return Encoded(array.view(np.int8), "boolean", array.dtype, scalar)
-    if array.dtype.kind in "iu" and not _numbers_are_labels(labels):
+    if array.dtype.kind in "iu" and not numbers_are_labels(labels):
         return Encoded(_checked_codes(array, labels, what), "code", array.dtype, scalar)
     return Encoded(_find(array, labels, what), "label", array.dtype, scalar)
 
@@ -85,7 +110,7 @@ def _counted_as_they_are(values: Any, labels: Labels) -> npt.NDArray[np.int64] |
     """
     if type(values) is not np.ndarray or values.ndim != 1 or values.dtype != np.intp:
         return None
-    if values.size == 0 or _numbers_are_labels(labels):
+    if values.size == 0 or numbers_are_labels(labels) or looks_like_others(labels):
         return None
     counts = np.zeros(len(labels), dtype=np.int64)
     for start in range(0, len(values), CHUNK):
@@ -96,9 +121,62 @@ def _counted_as_they_are(values: Any, labels: Labels) -> npt.NDArray[np.int64] |
     return counts
 
 
-def _numbers_are_labels(labels: Labels) -> bool:
+def numbers_are_labels(labels: Labels) -> bool:
     """Whether whole numbers mean labels, as in points 1 … 5, and not codes."""
     return any(isinstance(label, int) for label in labels) and labels != tuple(range(len(labels)))
+
+
+def looks_like_others(labels: Labels) -> bool:
+    """Whether numbers or truth values would be codes of other labels than those that they look like: 1 of
+    ("1", "2"), which is the code of "2", and True of ("yes", "no"), which is the code of "no".
+
+    >>> looks_like_others(("1", "2")), looks_like_others(("0", "1")), looks_like_others(("yes", "no"))
+    (True, False, True)
+    """
+    texts = [label for label in labels if isinstance(label, str)]
+    if len(texts) < len(labels):
+        return False
+    if len(texts) == 2 and texts[0].strip().casefold() in YES and texts[1].strip().casefold() in NO:
+        return True
+    if not any(text.isdecimal() for text in texts):
+        return False
+    place = {text: code for code, text in enumerate(texts)}
+    return any(place.get(str(code), code) != code for code in range(len(texts)))
+
+
+def _refuse_ambiguous(labels: Labels, what: str) -> None:
+    if looks_like_others(labels):
+        shown = ", ".join(map(repr, labels[:8])) + (", …" if len(labels) > 8 else "")
+        refuse(
+            f"{what} must be given as the texts of the options ({shown})",
+            "numbers or truth values",
+            "as codes they would stand for other options than those that they look like",
+            TypeError,
+        )
+
+
+def _mixed(labels: Labels) -> bool:
+    """Whether some labels are numbers and others texts."""
+    return len(set(map(type, labels))) > 1
+
+
+def _written(array: npt.NDArray[Any], labels: Labels) -> tuple[npt.NDArray[Any], bool]:
+    """Labels of both kinds as texts, and whether those that are numbers came so; what is neither a text nor a
+    whole number becomes a text that is no label.
+    """
+    if array.dtype.kind in "UT":
+        return array, True
+    cells = array.tolist()
+    texts = [str(int(cell)) if _is_whole(cell) else cell if isinstance(cell, str) else "" for cell in cells]
+    numbers = {str(label) for label in labels if not isinstance(label, str)}
+    return np.array(texts, dtype=object), any(isinstance(cell, str) and cell in numbers for cell in cells)
+
+
+def _is_whole(cell: object) -> bool:
+    """Whether a cell is a whole number, also where an engine made a float of it."""
+    if isinstance(cell, _TRUTH):
+        return False
+    return isinstance(cell, int | np.integer) or (isinstance(cell, float) and cell.is_integer())
 
 
 def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]:
@@ -154,7 +232,7 @@ def _refuse_missing(values: Any, what: str) -> None:
 
 
 def _missing(values: Any) -> tuple[int, int]:
-    if hasattr(values, "null_count"):  # polars
+    if hasattr(values, "null_count") and not hasattr(values, "to_pylist"):  # polars
         floats = values.dtype.is_float()
         return int(values.null_count()) + (int(values.is_nan().sum() or 0) if floats else 0), len(values)
     if hasattr(values, "isna"):  # pandas
@@ -171,8 +249,10 @@ def _missing(values: Any) -> tuple[int, int]:
 
 def _as_array(values: Any) -> npt.NDArray[Any]:
     """Series give their own array; lists become objects, because NumPy would silently turn a mixed list into
-    text.
+    text. Arrays of pyarrow are asked by NumPy, as their own way refuses to copy.
     """
+    if hasattr(values, "to_pylist"):
+        return np.asarray(values)
     if hasattr(values, "to_numpy"):
         return np.asarray(values.to_numpy())
     return values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)
@@ -227,7 +307,9 @@ def small_type(k: int) -> np.dtype[np.signedinteger]:
 
 
 def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
-    """Positions of labels. The order of sorting strings and numbers never mixes: an array holds one kind."""
+    """Positions of labels. The order of sorting strings and numbers never mixes: an array holds one kind, and
+    so do the labels.
+    """
     textual = array.dtype.kind not in "iu"
     table = {label: code for code, label in enumerate(labels) if isinstance(label, str) == textual}
     if not table:

@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Codes
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.loss import Pure
-from toolkit.core.randomness import Below, Rng
+from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import encode
+from toolkit.local.matrix.encoding import as_labels, encode, numbers_are_labels
 from toolkit.local.waves.cost import chances, changing, epsilon_of, redrawn, unchanged
 from toolkit.local.wording import Voice, odds_phrases
 from toolkit.local.wording.odds import describe
@@ -132,11 +131,13 @@ class Memo:
         could have.
         """
         count = whole(n, "n")
-        columns = [self.permanent.randomize(np.full(count, truth), rng=rng) for truth in (0, 1)]
+        columns = [self.permanent.randomize_codes(np.full(count, truth), check_rng(rng)) for truth in (0, 1)]
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
-    def report(self, memos: npt.NDArray[np.intp], answers: Any, rng: Rng = None) -> Codes:
-        """Reports of a wave as codes: fresh noise on the memo of the answer that holds now."""
+    def report(self, memos: npt.NDArray[np.intp], answers: Any, rng: Rng = None) -> npt.NDArray[Any]:
+        """Reports of a wave as codes, or as labels where these are numbers: fresh noise on the memo of the
+        answer that holds now.
+        """
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
             refuse(
@@ -145,7 +146,8 @@ class Memo:
                 "remember(n) makes them",
             )
         kept = np.asarray(memos)[np.arange(len(codes)), codes]
-        return np.asarray(self.fresh.randomize(kept, rng=rng))
+        sent, labels = self.fresh.randomize_codes(kept, check_rng(rng)), self.fresh.report_options
+        return as_labels(sent, labels) if numbers_are_labels(labels) else np.asarray(sent)
 
     def send(self, truth: int, draw: Below, recall: Below | None = None) -> int:
         """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of

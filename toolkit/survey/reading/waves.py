@@ -70,8 +70,8 @@ def frame_of(source: Any, by: Sequence[str], complete: bool) -> Any:
     return source.frame
 
 
-def _reports(frame: Any, question: Question) -> dict[str, list[int | None]]:
-    """The reports of each person in a wave, as codes; None where one is missing."""
+def _reports(frame: Any, question: Question) -> dict[str, list[str | int | None]]:
+    """The reports of each person in a wave, as labels; None where one is missing."""
     if not has_column(frame, PERSON):
         refuse(
             f"reports of waves must have the column {PERSON}",
@@ -81,9 +81,10 @@ def _reports(frame: Any, question: Question) -> dict[str, list[int | None]]:
     rows = [(row, count) for row, count in rows_by(frame, [PERSON, question.name]) if not is_missing(row[0])]
     reader = Reader(question.name, question.design)  # type: ignore[arg-type]  # a memo has one
     codes = reader.read_all([(row[1], count) for row, count in rows])
-    found: dict[str, list[int | None]] = {}
+    labels = question.report_options  # a code would be taken for a label that looks like it
+    found: dict[str, list[str | int | None]] = {}
     for (row, count), (code, _) in zip(rows, codes, strict=True):
-        found.setdefault(str(row[0]), []).extend([code] * count)
+        found.setdefault(str(row[0]), []).extend([None if code is None else labels[code]] * count)
     return found
 
 

@@ -100,7 +100,7 @@ def read_hidden(
         gaps[item] |= unsaid(columns[item], codes)
     gaps["covariates"] = absent_in(frame, tuple(sorted(set(covariates) - set(items))))
     kept, dropped = complete(gaps, way, columns.get("times"))
-    drawn, said = who(columns, kept, sampling, dropped, finite=False)
+    drawn, said = who(columns, kept, sampling, dropped, frame, finite=False)
     used, columns = some_rows(frame, kept), {what: values[kept] for what, values in columns.items()}
     count = int(kept.sum())
     empty = _with_truths(used, items, (0,) * len(items), count)

@@ -17,7 +17,7 @@ from toolkit.core.checks import choice, refuse
 from toolkit.core.loss import Pure
 from toolkit.local.catalogue import restore
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import encode
+from toolkit.local.matrix.encoding import encode, looks_like_others
 
 _ADVICE = "leave empty what is no answer, or say what stands for it with missing=(…)"
 _LEAST = 1e-150  # and its square is still a float
@@ -149,13 +149,14 @@ def missing_codes(missing: Any) -> tuple[str, tuple[Any, ...]]:
 
 
 def _codes(reports: Column, design: Design, missing: tuple[Any, ...]) -> npt.NDArray[np.intp]:
-    """Reports as codes. Numbers and truth values are those that the design itself makes; text is read as
-    everywhere in an analysis: labels in any case, and the usual words for yes and no.
+    """Reports as codes. Numbers and truth values are those that the design itself makes; text, and what looks
+    like a label's text, is read as everywhere in an analysis: labels in any case, and the usual words for yes
+    and no.
     """
     reader = Reader("reports", design, missing, _ADVICE)
     if reports.dtype.kind == "O" and not any(isinstance(report, str) for report in reports):
         reports = np.asarray(reports.tolist())
-    if reports.dtype.kind not in "OUT":
+    if reports.dtype.kind not in "OUT" and not looks_like_others(design.report_options):
         return encode(reports, design.report_options, "reports").codes.astype(np.intp)
     given = reports.tolist()
     counts = Counter(given)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from toolkit.analysis.sampling.columns import index_of
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import is_missing, refuse
 from toolkit.core.extras import extra
@@ -143,6 +144,5 @@ def with_text_as_objects(data: Any) -> Any:
 
 def _same_index(given: Any, data: Any) -> bool:
     """Whether two things of pandas have one index; what has none is paired by place."""
-    one: Any = getattr(given, "index", None)
-    two: Any = getattr(data, "index", None)
-    return not (hasattr(one, "equals") and hasattr(two, "equals")) or bool(one.equals(two))
+    one, two = index_of(given), index_of(data)
+    return one is None or two is None or bool(one.equals(two))

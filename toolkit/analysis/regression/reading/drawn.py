@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.analysis.sampling.columns import check_index
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.analysis.sampling.units import Units
 from toolkit.core.arrays import Array, Mask
@@ -58,7 +59,7 @@ class Drawn:
         return units.covariance(values)
 
 
-def checked_sample(sample: Any, given: list[str], rows: int) -> Sample | None:
+def checked_sample(sample: Any, given: list[str], rows: int, data: Any) -> Sample | None:
     """A sample that says how people were drawn; None where it says nothing."""
     if not isinstance(sample, Sample):
         refuse("`sample` must be a Sample", type(sample).__name__, "it says how people were drawn", TypeError)
@@ -68,10 +69,10 @@ def checked_sample(sample: Any, given: list[str], rows: int) -> Sample | None:
         return None
     if sample.rows is not None and sample.rows != rows:
         refuse(f"the data must have {sample.rows} rows, as the sample has", rows, "rows go by place")
+    check_index(sample.index, data, "the data")
     return sample
 
 
 def without_population(sample: Sample) -> Sample:
     """The same of a population without end."""
-    kept = (sample.weights, sample.strata, sample.clusters)
-    return Sample(*kept, lonely=sample.lonely, calibration=sample.calibration)
+    return replace(sample, population=None)

@@ -67,7 +67,7 @@ def read_rows(
         gaps["covariates"] = absent_in(frame, wanted)
     kept, dropped = complete(gaps, way, columns.get("times"))
     used = some_rows(frame, kept)
-    drawn, notes = who(columns, kept, sampling, dropped)
+    drawn, notes = who(columns, kept, sampling, dropped, frame)
     columns = {what: values[kept] for what, values in columns.items()}
     return Rows(
         from_formula(right, used) if by_formula else from_arrays(used),
@@ -95,6 +95,7 @@ def who(
     kept: Mask,
     sampling: Mapping[str, Any],
     dropped: Mapping[str, int],
+    data: Any,
     *,
     finite: bool = True,
 ) -> tuple[People, tuple[str, ...]]:
@@ -107,7 +108,7 @@ def who(
     told = dropped_notes(dropped, found.n)
     if sample is None:
         return found, told
-    known = checked_sample(sample, [name for name in SAMPLING if name in columns], len(kept))
+    known = checked_sample(sample, [name for name in SAMPLING if name in columns], len(kept), data)
     if known is not None and known.population is not None and not finite:
         known, told = without_population(known), (*told, FINITE)
     if known is None:
