@@ -22,8 +22,8 @@ from toolkit.budget.charges import (
 from toolkit.budget.display import frame_of, html_of, report_of
 from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
 from toolkit.budget.register import FileRegister, MemoryRegister, Register
+from toolkit.core.checks import explains, refuse
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng, check_rng
 
@@ -47,6 +47,9 @@ class Mechanism(Protocol[Result_co]):
     def release(self, value: Any, rng: Rng = None) -> Result_co: ...
 
 
+@explains(
+    "Ledger(Pure(1.0))", ceiling="a ledger refuses what would pass it: Pure(1.0) allows epsilon 1 in all"
+)
 class Ledger:
     """A privacy budget: what may be spent in all, and what was spent on what.
 

@@ -19,6 +19,7 @@ from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.wanted import Range, Value
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
 
 MOST_CELLS = 10**6
 """Cells of a table, and so entries of a list."""
@@ -206,6 +207,8 @@ class Asked:
 
 def listed_once(values: Any, name: str) -> list[Any]:
     """Any iterable that has an order, but a text, a table or a mapping, as a list of at most MOST_CELLS."""
+    if isinstance(values, Estimate) and len(values.axes) == 1:  # keys that were found, or a table by them
+        values = values.labels
     text = isinstance(values, str | bytes | bytearray | memoryview)
     table = isinstance(values, Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) != 1
     if text or table or not isinstance(values, Iterable):
