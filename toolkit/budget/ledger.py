@@ -24,7 +24,7 @@ from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
 from toolkit.budget.register import FileRegister, MemoryRegister, Register
 from toolkit.core.checks import explains, refuse
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.loss import Loss
+from toolkit.core.loss import Loss, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
 
 if TYPE_CHECKING:
@@ -183,6 +183,8 @@ class Ledger:
             _relation(neighbors),
         )
         asked = recorded(asked)
+        if not self._simulated:
+            warn_if_weak(asked)
 
         def decide(last: Entry | None) -> Entry:
             spent = last.total if last else nothing(self._ceiling)

@@ -133,7 +133,8 @@ def difference_basis(
 def same_entries(value: Any, labels: Sequence[str | int], other: Any, others: Sequence[str | int]) -> None:
     """Refuse a difference of estimates of different things; two single numbers may be called differently."""
     if np.shape(value) != np.shape(other) or (np.ndim(value) and tuple(labels) != tuple(others)):
-        refuse("a difference must be of estimates with the same labels", "others", "entries go by label")
+        both = " and ".join(", ".join(map(str, names[:8])) for names in (labels, others))
+        refuse("a difference must be of estimates with the same labels", both, "entries go by label")
 
 
 def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> Loss | None:
