@@ -153,7 +153,7 @@ def test_a_long_double_beyond_the_floats_is_an_infinite_number_without_a_warning
         table = pd.DataFrame({"x": np.array([cell, 1.0], dtype=np.longdouble)})
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            found = Curator(table, Ledger(Pure(10**7)), "replace").sum(
+            found = Curator(table, Ledger(Pure(10**7), simulated=True), "replace").sum(
                 "x", bounds=(0, 2), missing="drop", epsilon=10**6
             )
         assert float(found) == pytest.approx(3 if cell > 0 else 1, abs=0.01)

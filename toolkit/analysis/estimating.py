@@ -9,13 +9,14 @@ from toolkit.analysis.reading.asked import checked_designs
 from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampled import Sampled
 from toolkit.analysis.sampling.sample import Sample
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.counting import columns_of
 
 METHODS = ("moment", "mle", "simplex")
 _DRAWN = frozenset({"weight", "weights", "wt", "pweight", "cluster", "clusters", "psu", "stratum", "strata"})
 
 
+@explains('estimates(frame, {"report": forced("1/6", "1/6")})', designs="they say how each column was hidden")
 def estimates(
     frame: Any,
     designs: Any,
@@ -71,6 +72,9 @@ def estimates(
 
 def _named(by: Any) -> tuple[str, ...]:
     """The columns that make the groups."""
+    if hasattr(by, "to_numpy"):
+        remedy = f"write by={by.name!r}" if isinstance(getattr(by, "name", None), str) else 'write by="city"'
+        refuse("`by` must be names of columns", f"a {type(by).__name__}", remedy, TypeError)
     names = () if by is None else (by,) if isinstance(by, str) or not isinstance(by, Iterable) else tuple(by)
     if bad := [name for name in names if not isinstance(name, str)]:
         refuse(

@@ -18,7 +18,7 @@ from toolkit.analysis.sampled import Sampled
 from toolkit.core.above import above
 from toolkit.core.checks import choice, refuse
 from toolkit.core.checks import level as checked_level
-from toolkit.core.counting import Group
+from toolkit.core.counting import Group, in_order
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.core.inference.contrasts import loss_of_both
@@ -75,7 +75,9 @@ class Findings:
         group = key if isinstance(key, tuple) and len(self.by) > 1 else (key,)
         known = {one.group for one in self.found}
         if not self.by or group not in known:
-            refuse("`reference` must be one of the groups", "another", "estimate with by=… first, see .found")
+            listed = ", ".join(repr(self._key(one)) for one in sorted(known, key=in_order)[:8])
+            there = f"they are {listed}" if self.by else "there are none: estimate with by=… first"
+            refuse("`reference` must be one of the groups", repr(key)[:60], there)
         return group
 
     def differences(

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolkit.budget.frames.asked import listed_once
 from toolkit.budget.publishing.finding import FindingVerbs
@@ -11,11 +11,35 @@ from toolkit.budget.tables.pairs import PairVerbs
 from toolkit.budget.tables.preview import Previews
 from toolkit.budget.tables.spending import Spending
 from toolkit.central.selection import Exponential
-from toolkit.core.checks import Number, refuse
+from toolkit.core.checks import Number, explains, refuse
 from toolkit.core.frames import cells
 from toolkit.core.randomness import Rng
 
+_WHY = {
+    "neighbors": 'neighbors="replace" promises for when one person\'s record changes, and the number of rows '
+    'is public; neighbors="add_remove" for when one person comes or goes',
+    "bounds": "values are clamped to `bounds` and the noise is made for them; read from the data they would "
+    "tell its extremes, so say what is possible, bounds=(0, 100), or pay for `curator.bounds`",
+    "estimator": "Huber(k) of toolkit.central.robust cuts values k away from the location",
+    "trim": "trim=0.1 leaves out a tenth of the rows at each end",
+    "epsilon": "epsilon=0.5 is the price",
+    "options": "what can be chosen is public, so it is given: options=[…]",
+    "sensitivity": "by how much one person moves the score decides the noise",
+    "missing": "missing values are left out here",
+    "bins": "where bins begin and end is public, and is not read from the data: edges=[0, 10, 20]",
+    "histogram.by": 'of several columns it is a count: count(by={"city": […], "age": bands(18, 30, 65)})',
+    "delta": "it belongs to unknown keys; noise is bought with epsilon or with rho",
+}
+_ELSEWHERE = {
+    "groupby": 'a table by groups is one call: count(by={"city": ["north", "south"]}), and so is a mean',
+    "value_counts": 'write count(by={"city": ["north", "south"]}), or keys(…) where they are not known',
+    "describe": "each statistic is paid for by itself: mean, std, quantiles",
+    **dict.fromkeys(("head", "loc", "iloc", "columns", "shape"), "rows are never shown"),
+    **dict.fromkeys(("min", "max"), "extremes are single people; quantile(…, 0.01), or `bounds`"),
+}
 
+
+@explains('Curator(frame, Ledger(Pure(1.0)), neighbors="replace")', **_WHY)
 class Curator(PairVerbs, RobustVerbs, FindingVerbs):
     """Releases statistics of a confidential frame under the budget of a ledger.
 
@@ -56,6 +80,14 @@ class Curator(PairVerbs, RobustVerbs, FindingVerbs):
     >>> curator.ledger.remaining
     Pure(0.125)
     """
+
+    if not TYPE_CHECKING:  # so that a type checker goes on to tell which names there are
+
+        def __getattr__(self, name: str) -> NoReturn:
+            """Refuse a name that is not there, with the verb that does it."""
+            verbs = ", ".join(verb for verb in dir(type(self)) if not verb.startswith("_"))
+            told = _ELSEWHERE.get(name, "it has no other name")
+            refuse(f"a curator has {verbs}", f"`{name}`", told, AttributeError)
 
     @property
     def preview(self) -> Previews:

@@ -42,6 +42,10 @@ class Keeper:
         groups: int | None = None,
         rows_in_group: int | None = None,
     ) -> None:
+        if not isinstance(ledger, Ledger):
+            refuse(
+                "`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError
+            )
         self._frame, self.ledger, self.neighbors = Frame(frame), ledger, check_neighbors(neighbors)
         self._people: People | None = None
         if self.neighbors == "replace" and person is None:

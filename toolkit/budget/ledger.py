@@ -22,9 +22,9 @@ from toolkit.budget.charges import (
 from toolkit.budget.display import frame_of, html_of, report_of
 from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
 from toolkit.budget.register import FileRegister, MemoryRegister, Register
+from toolkit.core.checks import explains, refuse
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.checks import refuse
-from toolkit.core.loss import Loss
+from toolkit.core.loss import Loss, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
 
 if TYPE_CHECKING:
@@ -47,6 +47,9 @@ class Mechanism(Protocol[Result_co]):
     def release(self, value: Any, rng: Rng = None) -> Result_co: ...
 
 
+@explains(
+    "Ledger(Pure(1.0))", ceiling="a ledger refuses what would pass it: Pure(1.0) allows epsilon 1 in all"
+)
 class Ledger:
     """A privacy budget: what may be spent in all, and what was spent on what.
 
@@ -180,6 +183,8 @@ class Ledger:
             _relation(neighbors),
         )
         asked = recorded(asked)
+        if not self._simulated:
+            warn_if_weak(asked)
 
         def decide(last: Entry | None) -> Entry:
             spent = last.total if last else nothing(self._ceiling)

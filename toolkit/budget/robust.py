@@ -21,7 +21,7 @@ from toolkit.budget.tables.spending import Spending
 from toolkit.central import statistics
 from toolkit.central.release import chosen, chosen_by_cell
 from toolkit.central.selection import Exponential
-from toolkit.central.steps import QUANTILE_BITS, Bounds
+from toolkit.central.steps import QUANTILE_BITS, Bounds, written
 from toolkit.core.checks import Number, choice, exact, probability, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.frames.columns import Column
@@ -252,12 +252,14 @@ class RobustVerbs(QuantileVerbs):
         rows = len(self._frame)
         trim = {} if share is None else {"trim": math.floor(share * rows)}
         mechanism = SmoothSensitivity.for_epsilon(epsilon, statistic, n=rows, bounds=bounds, **trim)
-        fill, how = settled(missing, mechanism.bounds)
+        fill, how = (None, "") if missing is None else settled(missing, mechanism.bounds)
         if fill is None:
             refuse(
-                f"`missing` must be a number for a {words} with smooth noise",
-                repr(missing),
-                "were values dropped, their number would be private",
+                "`missing` must be a number with smooth noise: what a missing value counts as",
+                "none" if missing is None else repr(missing),
+                "were values dropped, their number would be private; write "
+                f"missing={written(float(mechanism.bounds.low + mechanism.bounds.high) / 2)}, or another "
+                "number within the bounds",
             )
         found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{words} of {self._frame.name(column)}"

@@ -8,7 +8,7 @@ from toolkit.core.extras import MissingExtraError
 from toolkit.core.inference.fit import Fit
 from toolkit.core.inference.intervals import Interval
 from toolkit.core.inference.significance import Significance
-from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.loss import Approx, Loss, Pure, WeakPromiseWarning, Zcdp
 from toolkit.core.subsampling import subsampled
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "MissingExtraError",
     "Pure",
     "Significance",
+    "WeakPromiseWarning",
     "Zcdp",
     "compose",
     "parallel",

@@ -1,13 +1,15 @@
-"""Argument checks: the one place that words errors.
+"""Argument checks: the one place that words errors, also those of a call that no signature fits.
 
 Every message states the rule, what was received, and the consequence. What was received is always a
 *parameter* that the analyst wrote; a respondent's answer is never quoted, only counted.
 """
 
+import functools
 import math
-from collections.abc import Sequence
+import types
+from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any, NoReturn, SupportsFloat, TypeAlias
+from typing import Any, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +21,7 @@ report.
 """
 
 NEIGHBORS = ("replace", "add_remove")
+Called = TypeVar("Called", bound=Callable[..., Any])
 
 
 def refuse(rule: str, received: object, consequence: str, error: type[Exception] = ValueError) -> NoReturn:
@@ -167,6 +170,100 @@ def is_missing(value: object) -> bool:
         or type(value).__name__ in ("NAType", "NaTType")
         or (isinstance(value, float) and value != value)
     )
+
+
+def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
+    """A function, or a class with its public methods, that answers a call which does not fit in words.
+
+    Python's own answer names the private base class of a verb, and no reason. Signatures stay what they are,
+    so that `help` and type checkers go on to show what must be given; a call that fits costs nothing.
+
+    Parameters
+    ----------
+    example : a call of the function, or one that makes an object of the class, as it should be.
+    why : what is told where this argument is missing, or is not one: of any method by the argument's name
+        alone, of one by `**{"method.argument": …}`.
+
+    >>> @explains("half(3)", number="the half of nothing is not known")
+    ... def half(number: float) -> float:
+    ...     return number / 2
+    >>> half()
+    Traceback (most recent call last):
+    TypeError: `half` needs `number`, got none: the half of nothing is not known; write half(3).
+    """
+
+    def answering(called: Called) -> Called:
+        if not isinstance(called, type):
+            return _answering(called, called.__name__, example, why)  # type: ignore[no-any-return]
+        for name in ["__init__", *(name for name in dir(called) if not name.startswith("_"))]:
+            kind = next((vars(base)[name] for base in called.__mro__ if name in vars(base)), None)
+            function = kind.__func__ if isinstance(kind, classmethod) else kind
+            if isinstance(function, types.FunctionType):
+                answer = _answering(function, f"{called.__name__}.{name}", example, why)
+                setattr(called, name, classmethod(answer) if isinstance(kind, classmethod) else answer)
+        return called
+
+    return answering
+
+
+def _answering(function: Any, name: str, example: str, why: Mapping[str, str]) -> Any:
+    answer = functools.partial(_refuse_call, function, name, example, why)
+
+    @functools.wraps(function)
+    def call(*given: Any, **named: Any) -> Any:
+        try:
+            return function(*given, **named)
+        except TypeError as error:
+            # An error from inside of the function has a further frame: it is not about the call.
+            if error.__traceback__ is None or error.__traceback__.tb_next is not None:
+                raise
+        return answer(given, named)
+
+    # With the globals of the function's own module, by which doctest knows whose it is.
+    found = types.FunctionType(call.__code__, function.__globals__, name, None, call.__closure__)
+    functools.update_wrapper(found, function).__qualname__ = name
+    return found
+
+
+def _refuse_call(
+    function: Any, name: str, example: str, why: Mapping[str, str], given: Any, named: Any
+) -> NoReturn:
+    """Refuse a call that does not fit: what the function takes, what it got, why, and how it is written."""
+    import difflib
+    import inspect
+
+    owner, _, verb = name.rpartition(".")
+    public = owner if verb == "__init__" else name
+    variadic = (inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD)
+    taken = [one for one in inspect.signature(function).parameters.values() if one.kind not in variadic]
+    taken, given = (taken[1:], given[1:]) if owner else (taken, given)  # without `self`
+    known, places = [one.name for one in taken], [one.name for one in taken if one.kind != one.KEYWORD_ONLY]
+    unknown = [word for word in named if word not in known]
+    there = (*named, *places[: len(given)])
+    missing = [one.name for one in taken if one.default is one.empty and one.name not in there]
+    if unknown:
+        rule, received = f"`{public}` takes {_listed(known) or 'nothing'}", _listed(unknown)
+    elif len(given) > len(places):
+        rest = [word for word in known if word not in places]
+        rule, received = f"`{public}` takes {_listed(places) or 'nothing'} by place", str(len(given))
+        rule += f" and {_listed(rest)} by name" if rest else ""
+    elif missing:
+        rule, received = f"`{public}` needs {_listed(missing)}", "none" if len(missing) == 1 else "neither"
+    else:
+        twice = [word for word in places[: len(given)] if word in named]
+        rule, received = f"`{public}` takes each argument once", f"{_listed(twice)} twice"
+    near = [match for word in unknown for match in difflib.get_close_matches(word, known, 1)]
+    reasons = [f"did you mean `{word}`?" for word in near]
+    reasons += [why.get(f"{verb}.{word}", why.get(word, "")) for word in (*unknown, *missing)]
+    if example and (public != name or not owner):
+        reasons.append(f"write {example}")
+    reasons = list(dict.fromkeys(filter(None, reasons))) or [f"see help({public})"]
+    refuse(rule, received, "; ".join(reasons), TypeError)
+
+
+def _listed(names: Sequence[str]) -> str:
+    words = [f"`{name}`" for name in names]
+    return " and ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
 
 
 def _shown(value: object) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from toolkit.core.checks import Number, choice, exact, refuse
+from toolkit.core.checks import Number, choice, exact, explains, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Amount, Approx, Loss, Pure, Zcdp
 from toolkit.core.optimal import manageable, optimal_epsilon
@@ -20,6 +20,7 @@ from toolkit.core.pld import pld_epsilon
 from toolkit.core.rounding import exp_below, float_up, log_up, sum_up
 
 
+@explains("compose([Pure(1), Pure(2)])")
 def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "best") -> Loss:
     """The loss of several releases from the same data; `delta` is that of the result, in total.
 
@@ -48,7 +49,7 @@ def compose(losses: Iterable[Loss], delta: Number | None = None, rule: str = "be
     [5.0, 3.92, 3.542, 3.173]
     """
     choice(rule, "rule", ("basic", "best", *_RULES))
-    checked = _checked(tuple(losses))
+    checked = _checked(losses)
     if any(loss.amount == math.inf for loss in checked):
         return Pure(math.inf)  # whatever else is released, nothing bounds the total
     parts = _taken_apart(checked)
@@ -75,7 +76,7 @@ def parallel(losses: Iterable[Loss], *, neighbors: str) -> Loss:
     (Pure(0.1), Pure(0.2))
     """
     touched = 1 if check_neighbors(neighbors) == "add_remove" else 2
-    group = _checked(tuple(losses))
+    group = _checked(losses)
     deltas = [loss.slack for loss in group if isinstance(loss, Approx)]
     if not any(isinstance(loss, Zcdp) for loss in group):
         pure = Pure(_largest((loss.amount for loss in group), touched))
@@ -137,16 +138,17 @@ def _taken_apart(losses: tuple[Loss, ...]) -> _Parts:
     return _Parts(steps, delta, rho, frozenset(map(type, losses)))
 
 
-def _checked(losses: tuple[Loss, ...]) -> tuple[Loss, ...]:
-    for loss in losses:
-        if not isinstance(loss, Pure | Approx | Zcdp):
+def _checked(losses: Iterable[Loss]) -> tuple[Loss, ...]:
+    listed = tuple(losses) if isinstance(losses, Iterable) else (losses,)
+    for loss in listed:
+        if not isinstance(loss, Pure | Approx | Zcdp) or not isinstance(losses, Iterable):
             refuse(
-                "`losses` must be Pure, Approx or Zcdp",
+                "`losses` must be a list of Pure, Approx or Zcdp",
                 type(loss).__name__,
-                "nothing else can be added up",
+                "nothing else can be added up; write [Pure(1), Pure(2)]",
                 TypeError,
             )
-    return losses
+    return listed
 
 
 def _without_delta(parts: _Parts, rule: str) -> Loss:

@@ -75,12 +75,13 @@ def _columns(reports: Any, names: Sequence[str]) -> Any:
     nw = extra("narwhals")
 
     frame = nw.from_native(reports).lazy()
-    missing = [name for name in names if name not in frame.collect_schema().names()]
+    there = frame.collect_schema().names()
+    missing = [name for name in names if name not in there]
     if missing:
         refuse(
-            "the reports must have a column for each question",
+            "the reports must have a column for each question, and for each group",
             f"none called {', '.join(missing)}",
-            "columns go by name",
+            f"there are {', '.join(map(str, there[:20]))}{', …' if len(there) > 20 else ''}",
         )
     return frame.select(list(names))
 

@@ -3,12 +3,13 @@
 import html
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, refuse
+from toolkit.core.checks import Number, choice, exact, explains, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.inference import contrasts
 from toolkit.core.inference.boundary import boundary_note as boundary_note
@@ -32,6 +33,7 @@ SIMULATED = (
 _SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
 
 
+@explains(path='publish("pay") writes pay.csv, pay.json and pay.md', weights='say {"often": 1, "never": -1}')
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Publishable):
     """The one result type: local estimates, regression coefficients and central releases.
@@ -141,18 +143,50 @@ class Estimate(Publishable):
         """
         return significance(self._basis, self.value, self.se, null, sides, direction, method, adjust)
 
-    def __sub__(self, other: "Estimate") -> "Estimate":
-        """The difference of two estimates from independent groups, entry by entry; see `contrast` for entries
-        of one.
+    def __sub__(self, other: "Estimate | float | Fraction") -> "Estimate":
+        """The difference of two estimates from independent groups, entry by entry, or from a number; see
+        `contrast` for entries of one.
 
         >>> from toolkit import forced
         >>> women, men = (forced("1/6", "1/6").estimate_counts(counts) for counts in ([761, 469], [777, 393]))
         >>> women - men
         <Estimate 0.068 (standard error 0.029; 95 % interval 0.011 to 0.125); n = 2,400; covers ...>
         """
-        if not isinstance(other, Estimate):
+        if isinstance(other, Estimate):
+            return subtracted(self, other)
+        if not isinstance(other, int | float | Fraction | np.integer | np.floating):
             return NotImplemented
-        return subtracted(self, other)
+        number = float(exact(other, "number"))
+        less, way = f"less {number:g}", f"{self.method}, " if self.method else ""
+        return replace(self.rescaled(1.0, -number), method=f"{way}{less}", release=self._after(less))
+
+    def __getitem__(self, label: Any) -> "pd.Series[Any]":
+        """The row of `to_frame` with this label: numbers, of which `contrast` makes differences.
+
+        >>> from toolkit import k_ary
+        >>> k_ary(["no", "once", "often"], "3/5").estimate_counts([50, 30, 20])["once"]["estimate"].round(3)
+        np.float64(0.25)
+        """
+        if label not in self.labels:
+            known = ", ".join(repr(one) for one in self.labels[:8]) + (", …" if len(self.labels) > 8 else "")
+            remedy = ".value is the number, or all of them by place"
+            refuse(f"an estimate has the entries {known}", repr(label), remedy, LookupError)
+        return self.to_frame().iloc[self.labels.index(label)]
+
+    __iter__ = __array_ufunc__ = None  # neither a sequence nor an array, whatever has labels
+
+    if not TYPE_CHECKING:  # so that a type checker goes on to refuse them
+
+        def _other_sum(self, other: object) -> NoReturn:
+            """Refuse what is no difference."""
+            refuse(
+                "an estimate has `-`, with another or with a number",
+                f"another operation with {type(other).__name__}",
+                ".rescaled(100) is percent, .map(…) any function, .contrast(…) a sum of its entries",
+                TypeError,
+            )
+
+        __add__ = __radd__ = __mul__ = __rmul__ = __truediv__ = __rsub__ = _other_sum
 
     def contrast(self, weights: Any) -> "Estimate":
         """A weighted sum of the entries, by their covariances; `weights` in their order, or by name:

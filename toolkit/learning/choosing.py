@@ -16,6 +16,7 @@ from toolkit.core.checks import Number, positive, probability, refuse
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
+from toolkit.learning.paying import allowed
 
 Candidate = TypeVar("Candidate")
 Cells: TypeAlias = npt.NDArray[Any]
@@ -55,7 +56,7 @@ def choose_classifier(
         refuse("`y` must be a column of labels", f"shape {truth.shape}", "answers are compared with it")
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
     if ledger is not None:
-        source = ledger.source(rng)
+        source = allowed(ledger, rng)
         ledger.charge(mechanism, "choice of a classifier", neighbors=relation)
     scores = [_right(one, X, truth) for one in listed]
     place: int = mechanism.choose(range(len(listed)), scores, rng=source)
@@ -148,7 +149,7 @@ def best_of(
         refuse("`stop` must lie strictly between 0 and 1", stop, "the number of runs must be random")
     relation, source = check_neighbors(neighbors), check_rng(rng)
     if ledger is not None:
-        source = ledger.source(rng)
+        source = allowed(ledger, rng)
         ledger.charge(Pure(3 * each), "best of several runs", mechanism="best_of", neighbors=relation)
     best = run()
     while big_below(chance.denominator, source) >= chance.numerator:

@@ -15,6 +15,7 @@ from toolkit.central.sparse import AboveThreshold
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
+from toolkit.learning.paying import allowed
 
 _UNITS = 2**20  # a score is read as a whole number of 2**-20
 
@@ -75,7 +76,7 @@ class Thresholdout:
         self.loss = Pure(2 * self.answers * each)
         source = check_rng(rng)
         if ledger is not None:
-            source = ledger.source(rng)
+            source = allowed(ledger, rng)
             ledger.charge(self.loss, "reusable holdout", mechanism="Thresholdout", neighbors="replace")
         self._bar = AboveThreshold(
             self.threshold, epsilon=self.answers * each, sensitivity=one_row, count=self.answers, rng=source

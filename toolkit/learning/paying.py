@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from toolkit.core.checks import exact, positive, refuse
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.loss import Approx, Loss, Pure, Zcdp
+from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.learning.tables import Table, table
 
@@ -21,6 +21,14 @@ PROMISES = {
     "add_remove": "whether or not one person's row is there",
 }
 SIMULATED = "simulated, no privacy claim"
+
+
+def allowed(ledger: Any, rng: Rng) -> Rng:
+    """The randomness that a ledger allows."""
+    if not hasattr(ledger, "charge"):
+        refuse("`ledger` must be a Ledger", type(ledger).__name__, "it pays: Ledger(Pure(1.0))", TypeError)
+    source: Rng = ledger.source(rng)
+    return source
 
 
 class LeftBehind:
@@ -82,8 +90,10 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         """Charge the cost, or be refused; the source of randomness that the ledger allows."""
         source = check_rng(self.rng)
         if self.ledger is not None:
-            source = self.ledger.source(self.rng)
+            source = allowed(self.ledger, self.rng)
             self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors)
+        elif source is None:
+            warn_if_weak(self._asked())
         return source
 
     def _seen(self, x: Any) -> Table:

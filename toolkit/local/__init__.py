@@ -2,11 +2,13 @@
 from reports.
 """
 
-from toolkit.local import likert, numeric, oracles, questionnaire, waves
+from toolkit.local import numeric, oracles, waves
 from toolkit.local.anchor import attention, corrected
 from toolkit.local.compliance import Compliance
 from toolkit.local.design import Design
+from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
+from toolkit.local.questionnaire import questionnaire
 from toolkit.local.questions import (
     crosswise,
     forced,

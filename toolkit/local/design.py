@@ -1,6 +1,6 @@
 """`Design`: how one answer is randomized before it leaves a person's hands, as a matrix."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
@@ -179,9 +179,15 @@ class Design:
         """
         return self.estimate_counts(encoding.tally(reports, self.report_options, "reports"), method)
 
-    def estimate_counts(self, counts: npt.ArrayLike, method: Method = "moment") -> Estimate:
-        """The same from the number of reports of each kind, in the order of `report_options`."""
-        numbers = encoding.checked_counts(counts, len(self.report_options))
+    def estimate_counts(
+        self, counts: npt.ArrayLike | Mapping[Any, int], method: Method = "moment"
+    ) -> Estimate:
+        """The same from the number of reports of each kind, in the order of `report_options`, or by label:
+        {"no": 700, "yes": 300}, or what `value_counts()` of pandas gives.
+        """
+        numbers = encoding.checked_counts(
+            encoding.in_order(counts, self.report_options), len(self.report_options)
+        )
         basis = moments.interval_basis(self.matrix, self._score, numbers, self._form)
         shares, n = numbers @ self._score / basis.n, basis.n
         cov = np.full((len(shares),) * 2, np.nan)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from toolkit.core.checks import Number, whole
+from toolkit.core.checks import Number, explains, whole
 from toolkit.local.design import Design
 from toolkit.local.numeric import one_bit
 from toolkit.local.numeric.bounded import OneBit
@@ -46,6 +46,7 @@ class Likert:
         )
 
 
+@explains("likert(5, epsilon=1.0)")
 def likert(points: int, epsilon: Number) -> Likert:
     """The distribution by `k_ary` and the mean by `one_bit`, for points 1 … k.
 

@@ -17,7 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, refuse, whole
+from toolkit.core.checks import Number, explains, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, below, check_rng
@@ -189,6 +189,10 @@ class Questionnaire:
         )
 
 
+_CALL = 'questionnaire({"cheated": lambda e: warner(epsilon=e)}, epsilon=1.0)'
+
+
+@explains(_CALL)
 def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 1) -> Questionnaire:
     """A questionnaire that costs each person at most epsilon: `asked` random questions, at epsilon / asked
     each.
@@ -208,6 +212,10 @@ def questionnaire(makers: Mapping[str, Maker], epsilon: Number, *, asked: int = 
     References: T. T. Nguyên et al., Collecting and analyzing data from smart device users with local
     differential privacy (2016).
     """
+    if not isinstance(makers, Mapping) or not all(callable(make) for make in makers.values()):
+        received = "designs" if isinstance(makers, Mapping) else type(makers).__name__
+        told = f"what each may cost follows from their number; write {_CALL}"
+        refuse("`makers` must be functions of an epsilon, by question", received, told, TypeError)
     total, count = checked_epsilon(epsilon), whole(asked, "asked")
     each = checked_epsilon(total / count)
     return Questionnaire(tuple((name, make(each)) for name, make in makers.items()), count)

@@ -5,7 +5,7 @@ people.
 from dataclasses import dataclass
 from typing import Any
 
-from toolkit.core.checks import Number, positive, refuse
+from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.devices import Device
 from toolkit.planning.families import Family, member, not_above
@@ -39,6 +39,7 @@ class Snapped:
         )
 
 
+@explains("snap(warner, 1.2, 0.1)")
 def snap(family: Family, epsilon: Number, prevalence: Any) -> tuple[Snapped, ...]:
     """Devices for a family of designs: first those that keep epsilon, fewest people first; then those that
     pass it, nearest first.

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.local.design import has_matrix
 from toolkit.local.protocol import Randomizer
@@ -19,6 +19,10 @@ from toolkit.planning.search import OutOfReach, Target, epsilon_for, in_words, m
 from toolkit.planning.solution import Plan
 
 
+@explains(
+    "plan(warner, prevalence=0.2, epsilon=1.0, margin=0.03)",
+    prevalence="the error depends on the truth: guess it, or take 0.5",
+)
 def plan(
     design: Family | Randomizer,
     *,

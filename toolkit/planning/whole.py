@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.checks import Number, exact, explains, refuse
 from toolkit.core.extras import extra
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.conditions import Field, checked_field
@@ -73,6 +73,7 @@ class PeopleNeeded:
         return f"{self.to_frame().to_html(index=False)}{notes}"
 
 
+@explains('plan_survey({"cheated": warner(epsilon=1)}, {"cheated": 0.05}, prevalence={"cheated": 0.2})')
 def plan_survey(
     designs: Mapping[str, Randomizer],
     wishes: Mapping[str, Any],

@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Literal, TypeGuard
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.checks import Number, exact, explains, refuse
 from toolkit.core.loss import Pure
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer
@@ -33,6 +33,10 @@ _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
 
 
+@explains(
+    'Question("cheated", "Have you ever cheated?", design=warner("3/4"))',
+    type="a number has bounds=(0, 80), a choice options=[…], and words free_text=True",
+)
 @dataclass(frozen=True, init=False, repr=False)
 class Question:
     """One question. With a `design` its answer is randomized on the respondent's device; without one it is

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from toolkit.core.above import above
-from toolkit.core.checks import Number, choice, refuse, whole
+from toolkit.core.checks import Number, choice, explains, refuse, whole
 from toolkit.core.loss import Amount, Pure
 from toolkit.local.wording import USUAL
 from toolkit.survey.consent import linter
@@ -42,8 +42,14 @@ from toolkit.survey.writing.survey_fields import (
 from toolkit.survey.writing.unknown import refuse_unknown
 
 ACCESS = ("open", "token", "blind")
+_NEEDED = {
+    "title": "people must know what they answer",
+    "consent": "people must know what they agree to: say who asks, and what for",
+    "questions": "there is nothing to answer",
+}
 
 
+@explains('Survey("Exams", [question], consent="We are a research group of this university.")', **_NEEDED)
 @dataclass(frozen=True, init=False, repr=False)
 class Survey:
     """Questions to the same people, with everything that they read and everything that they are promised.
@@ -317,13 +323,6 @@ class Survey:
             f"<Survey {self.name!r}: {asked}, epsilon {self.loss.epsilon:.4g}{often}, in "
             f"{', '.join(self.languages)}>"
         )
-
-
-_NEEDED = {
-    "title": "people must know what they answer",
-    "consent": "people must know what they agree to: say who asks, and what for",
-    "questions": "there is nothing to answer",
-}
 
 
 def _checked(given: Mapping[str, Any]) -> dict[str, Any]:

@@ -204,7 +204,7 @@ def test_what_cannot_be_subtracted_is_refused() -> None:
     with pytest.raises(ValueError, match="the same labels"):
         one - three
     with pytest.raises(TypeError):
-        one - 0.25
+        one - "0.25"
 
 
 def test_a_contrast_goes_through_the_covariances() -> None:

@@ -13,11 +13,12 @@ from toolkit.analysis.regression.penalised import penalised_maximum
 from toolkit.analysis.regression.reading.covariates import standardised
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import climb, inner_maximum
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, explains, refuse
 
 Error = Literal["observed", "expected", "opg", "robust"]
 
 
+@explains('logistic("report ~ age", frame, forced("1/6", "1/6"))', design="reports are read through it")
 def logistic(
     formula: Any,
     data: Any,

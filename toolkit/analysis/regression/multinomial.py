@@ -16,7 +16,7 @@ from toolkit.analysis.regression.reading.covariates import standardised
 from toolkit.analysis.regression.reading.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import climb, inner_maximum
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal
 
@@ -86,6 +86,7 @@ class MultinomialFit(Fitted):
         return found
 
 
+@explains('multinomial("report ~ age", frame, k_ary(3, epsilon=1))', design="reports are read through it")
 def multinomial(
     formula: Any,
     data: Any,

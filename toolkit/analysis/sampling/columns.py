@@ -12,6 +12,8 @@ from toolkit.core.checks import is_missing, refuse
 
 def column(values: Any, name: str) -> npt.NDArray[Any]:
     """One value a row: of a list, an array, or a column of pandas, polars or pyarrow."""
+    if isinstance(values, str):
+        refuse(f"`{name}` must be a column", "a name", f"the rows are elsewhere: {name}=frame[{values!r}]")
     if hasattr(values, "to_numpy"):
         values = np.asarray(values) if hasattr(values, "to_pylist") else values.to_numpy()
     array = values if isinstance(values, np.ndarray) else np.asarray(values, dtype=object)

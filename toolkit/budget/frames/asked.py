@@ -16,6 +16,7 @@ from toolkit.budget.frames import wanted
 from toolkit.budget.frames.wanted import Range, Value
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
 from toolkit.core.frames import cells
 from toolkit.core.frames.cells import Day
 from toolkit.core.frames.columns import Column
@@ -207,6 +208,8 @@ class Asked:
 
 def listed_once(values: Any, name: str) -> list[Any]:
     """Any iterable that has an order, but a text, a table or a mapping, as a list of at most MOST_CELLS."""
+    if isinstance(values, Estimate) and len(values.axes) == 1:  # keys that were found, or a table by them
+        values = values.labels
     text = isinstance(values, str | bytes | bytearray | memoryview)
     table = isinstance(values, Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) != 1
     if text or table or not isinstance(values, Iterable):

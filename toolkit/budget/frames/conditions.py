@@ -7,6 +7,7 @@ curator's own word.
 
 import copy
 import inspect
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -94,6 +95,18 @@ class OfFunction:
             return False
 
 
+_EQUAL = re.compile(r"""\s*(\w+)\s*==?\s*('[^']*'|"[^"]*"|-?\d+)\s*""")
+
+
+def _as_mapping(where: object) -> str:
+    """The mapping that a simple text of an analyst means, as pandas' `query` takes it."""
+    if not isinstance(where, str):
+        return ""
+    equal = _EQUAL.fullmatch(where)
+    meant = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'
+    return f"write {meant}; "
+
+
 def condition(frame: Frame, where: Where | None) -> Condition:
     """What `where` asks of a frame: refused for what it says alone, before anything is read."""
     if where is None or isinstance(where, Mapping):
@@ -104,7 +117,7 @@ def condition(frame: Frame, where: Where | None) -> Condition:
         refuse(
             "`where` must be a mapping of columns to values, or a function of one row",
             type(where).__name__,
-            "a mask may depend on other people's rows, which no sensitivity counts",
+            f"{_as_mapping(where)}a mask may depend on other people's rows, which no sensitivity counts",
             TypeError,
         )
     _check_function(where)

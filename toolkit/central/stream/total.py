@@ -12,7 +12,7 @@ from toolkit.central.stream.calibration import Way, best, calibrated
 from toolkit.central.stream.roots import SquareRoot
 from toolkit.central.stream.trees import Tree
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, positive, refuse, whole
+from toolkit.core.checks import Number, explains, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
@@ -22,6 +22,10 @@ MOST_PERIODS = 10_000
 LATE = "late data count in the period in which they arrive; what was published is never made anew"
 
 
+@explains(
+    "RunningTotal(Pure(1.0), periods=52), or RunningTotal.for_epsilon(1.0, periods=52)",
+    periods="it is how often the total is published in all: periods=52 for every week of a year",
+)
 class RunningTotal:
     """The total of all periods so far, with noise, after each of a fixed number of periods.
 

@@ -15,7 +15,16 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.composition import parallel
-from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Normal, Student, Tails, cut
+from toolkit.core.inference.intervals import (
+    Affine,
+    Interval,
+    IntervalBasis,
+    Normal,
+    Student,
+    Tails,
+    cut,
+    possible,
+)
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.core.loss import Loss
 
@@ -40,7 +49,7 @@ class Mover:
 
     @property
     def within(self) -> tuple[float, float]:
-        (low, high), (least, greatest) = _within(self.first), _within(self.second)
+        (low, high), (least, greatest) = possible(self.first), possible(self.second)
         return low - greatest, high - least
 
     def uncut(self, level: float, method: str) -> tuple[Any, Any]:
@@ -124,7 +133,8 @@ def difference_basis(
 def same_entries(value: Any, labels: Sequence[str | int], other: Any, others: Sequence[str | int]) -> None:
     """Refuse a difference of estimates of different things; two single numbers may be called differently."""
     if np.shape(value) != np.shape(other) or (np.ndim(value) and tuple(labels) != tuple(others)):
-        refuse("a difference must be of estimates with the same labels", "others", "entries go by label")
+        both = " and ".join(", ".join(map(str, names[:8])) for names in (labels, others))
+        refuse("a difference must be of estimates with the same labels", both, "entries go by label")
 
 
 def loss_of_both(first: Loss | None, second: Loss | None, *, sampled: bool) -> Loss | None:
@@ -189,11 +199,3 @@ def _limits(basis: Any, level: float) -> tuple[Any, Any, Any]:
         return value, low, high
     low, high = (np.asarray(limit) for limit in basis.uncut(level, basis.methods[0]))
     return np.asarray(basis.value).reshape(low.shape), low, high
-
-
-def _within(basis: Any) -> tuple[float, float]:
-    if isinstance(basis, Affine):
-        low, high = (basis.offset + basis.factor * end for end in _within(basis.basis))
-        return low, high
-    found: tuple[float, float] = getattr(basis, "within", (-np.inf, np.inf))
-    return found

@@ -164,6 +164,15 @@ class Affine:
         )
 
 
+def possible(basis: Any) -> tuple[float, float]:
+    """From what to what the truth can lie at all: a share from 0 to 1, in the unit of the estimate."""
+    if isinstance(basis, Affine):
+        low, high = (basis.offset + basis.factor * end for end in possible(basis.basis))
+        return low, high
+    found: tuple[float, float] = getattr(basis, "within", (-np.inf, np.inf))
+    return found
+
+
 @dataclass(frozen=True, eq=False)
 class Mapped:
     """The intervals of another basis, seen through a monotone function: its values at the limits, in

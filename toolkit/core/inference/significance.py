@@ -9,7 +9,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, exact, refuse
-from toolkit.core.inference.intervals import Affine, IntervalBasis, interval_from
+from toolkit.core.inference.intervals import Affine, IntervalBasis, interval_from, possible
 
 DIRECTIONS = ("greater", "less")
 ADJUSTMENTS = ("holm", "bonferroni")
@@ -68,7 +68,10 @@ def significance(
             "it belongs to a one-sided test",
         )
     towards = choice(direction or "greater", "direction", DIRECTIONS) if sides == 1 else None
-    number = float(exact(null, "null"))
+    number, (low, high) = float(exact(null, "null")), possible(basis)
+    if not low - 1e-12 <= number <= high + 1e-12:
+        rule = f"`null` must lie between {low:g} and {high:g}, as the truth does"
+        refuse(rule, f"{number:g}", f"of {number:g} percent write {number / 100:g}")
     tested = tuple(name for name in basis.methods if name != "bayes")  # a posterior has no p-value
     if not tested:
         refuse("an estimate must have an interval with a test", "a posterior alone", "look at .interval()")

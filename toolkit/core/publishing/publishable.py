@@ -68,6 +68,9 @@ class Publishable:
             )
         base = Path(path)
         files = {kind: base.with_name(f"{base.name}.{kind}") for kind in ("csv", "md", "json")}
+        if not base.parent.is_dir():
+            rule = "`path` must lie in a folder that is there"
+            refuse(rule, str(base.parent), "nothing was written; make it first, or name another")
         there = [file.name for file in files.values() if file.exists()]
         if there and not overwrite:
             refuse(

@@ -9,6 +9,7 @@ Whole numbers are codes where all labels are texts, and labels where one of them
 two such labels are written alike.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,6 +58,8 @@ def as_labels(codes: Codes, labels: Labels) -> npt.NDArray[Any]:
 
 def encode(values: Any, labels: Labels, what: str) -> Encoded:
     """Codes of `values` among `labels`; `what` names them in errors ("answers", "reports")."""
+    if hasattr(values, "columns"):
+        refuse(f"{what} must be one column", type(values).__name__, f'write frame["{what[:-1]}"]', TypeError)
     _refuse_missing(values, what)
     array = _as_array(values)
     scalar = array.ndim == 0
@@ -177,6 +180,21 @@ def _is_whole(cell: object) -> bool:
     if isinstance(cell, _TRUTH):
         return False
     return isinstance(cell, int | np.integer) or (isinstance(cell, float) and cell.is_integer())
+
+
+def in_order(counts: Any, labels: Labels) -> Any:
+    """Counts by label, as a mapping or a Series of `value_counts` has them, in the order of the labels."""
+    index = getattr(counts, "index", None)
+    if index is not None and hasattr(counts, "to_dict") and list(index) != list(range(len(labels))):
+        counts = counts.to_dict()
+    if not isinstance(counts, Mapping):
+        return counts
+    truths = {False: labels[0], True: labels[1]} if len(labels) == 2 else {}
+    named = {truths[key] if isinstance(key, bool) and truths else key: n for key, n in counts.items()}
+    if unknown := [key for key in named if key not in labels]:
+        rule = f"`counts` must be by report ({', '.join(map(str, labels[:8]))})"
+        refuse(rule, ", ".join(map(repr, unknown[:3])), "no such report is known")
+    return [named.get(label, 0) for label in labels]
 
 
 def checked_counts(counts: npt.ArrayLike, kinds: int) -> npt.NDArray[np.float64]:
@@ -329,7 +347,8 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
         refuse(
             f"{what} must be among the options ({shown})",
             f"{unknown} of {array.size} that are not",
-            "check spelling and case",
+            "check spelling and case; truth values and the codes 0, 1, … are read, too, and "
+            "toolkit.analysis.estimates reads labels in any case",
         )
     return np.array(list(table.values()), dtype=small_type(len(labels)))[position]
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.checks import Number, exact, explains, positive, refuse, whole
 from toolkit.core.loss import Approx
 from toolkit.local.shuffling.bounds import Pair, blanket, epsilon_at, log_of
 from toolkit.local.shuffling.compositions import worst_composition
@@ -67,6 +67,7 @@ class Shuffled(Approx):
         return f"{super().__str__()} if shuffled among {self.n:,}, ε = {self.local:.3g} if not"
 
 
+@explains("shuffled(warner(epsilon=1.0), n=10_000, delta=1e-6)", delta="the bound fails with this chance")
 def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
     """What a report costs its sender when n reports are shuffled: (epsilon, delta), never below the truth.
 
@@ -90,6 +91,9 @@ def shuffled(reports: Any, n: int, delta: Number) -> Shuffled:
     References: B. Balle et al., The privacy blanket of the shuffle model (2019); V. Feldman, A. McMillan and
     K. Talwar, Hiding among the clones (2021).
     """
+    if not hasattr(reports, "epsilon"):
+        told = "it says what a report costs before it is shuffled: warner(epsilon=1.0)"
+        refuse("`reports` must be a design", type(reports).__name__, told, TypeError)
     people, slack = (
         whole(n, "n"),
         exact(delta, "delta"),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.core.checks import Number, exact, positive, probability, refuse, whole
+from toolkit.core.checks import Number, exact, explains, positive, probability, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import nctdtr, ndtr, stdtrit
 from toolkit.planning.models.differences import checked_power
@@ -49,6 +49,7 @@ class ListPlan:
         )
 
 
+@explains("plan_list_experiment((0.9, 0.5, 0.5, 0.1), prevalence=0.1, margin=0.1)")
 def plan_list_experiment(
     items: Sequence[Number] | None = None,
     *,
@@ -97,6 +98,7 @@ def plan_list_experiment(
     return _planned("list experiment", case, (guess, other), (n, margin, power), (none, every))
 
 
+@explains("plan_item_sum(20, mean=5, sd=8, margin=2)")
 def plan_item_sum(
     spread: Number,
     *,

@@ -12,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
+from toolkit.core.checks import Number, choice, explains, positive, probability, refuse, whole
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtr, ndtri
 from toolkit.planning.accuracy import critical
@@ -47,6 +47,7 @@ class TwoGroupPlan:
         )
 
 
+@explains('plan_two_groups("unknown_question", (0.7, 0.3), prevalence=0.1, other=0.25, margin=0.05)')
 def plan_two_groups(
     model: Model,
     p: tuple[Number, Number],

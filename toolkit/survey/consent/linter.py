@@ -85,7 +85,9 @@ def _check_label(option: str | int, given: str | Text | None, languages: Sequenc
         _check_text(f"labels.{option}", in_language(given, languages[0]), languages)
     elif not speaks_for_itself(option) and len(languages) > 1:
         rule = f"the option {option!r} must have a label in every language ({', '.join(languages)})"
-        refuse(rule, "none", f'write labels.{option} = {{{languages[0]} = "…", {languages[1]} = "…"}}')
+        one, other = languages[:2]
+        in_file = f'in TOML labels.{option} = {{{one} = "…", {other} = "…"}}'
+        refuse(rule, "none", f'write labels={{{option!r}: {{"{one}": "…", "{other}": "…"}}}}, {in_file}')
 
 
 def _check_distinct(question: Question, languages: Sequence[str], own: Own | None) -> None:
@@ -220,7 +222,8 @@ def check_loss(questions: Sequence[Question], ceiling: Pure, waves: int = 1) -> 
         refuse(
             f"question {certain!r}: {what} must not be able to prove an answer",
             "a design with epsilon ∞",
-            "write ceiling = inf to allow it; the consent text then says what it can prove",
+            "write ceiling=math.inf, in TOML ceiling = inf, to allow it; the consent text then says what it "
+            "can prove",
         )
     if not spent <= ceiling:
         costs = ", ".join(

@@ -74,7 +74,7 @@ def checked_words(value: object, name: str, longest: int) -> str | Text:
         refuse(
             f"`{name}` must be a string, or strings by language",
             type(value).__name__,
-            'write {en = "…", de = "…"}',
+            'write {"en": "…", "de": "…"}, in TOML {en = "…", de = "…"}',
             TypeError,
         )
     if not value:

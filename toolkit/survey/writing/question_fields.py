@@ -75,10 +75,11 @@ def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
     hidden = "an answer beside them would not be hidden; leave it out, or make it equal"
     options = design.options
     if given["options"] is not None and tuple(given["options"]) != options:
-        refuse("a randomized question has the options of its design", "others", hidden)
+        rule = f"a randomized question has the options of its design, in their order ({_said(options)})"
+        refuse(rule, _said(given["options"]), hidden)
     bounds = design.bounds
     if given["bounds"] is not None and _bounds(given["bounds"]) != bounds:
-        refuse("a randomized question has the bounds of its design", "others", hidden)
+        refuse("a randomized question has the bounds of its design", given["bounds"], hidden)
     if given["multiple"] or given["free_text"]:
         refuse(
             "`multiple` and `free_text` are for plain questions",
@@ -96,6 +97,10 @@ def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
         rule = 'a question in mode "physical" needs `instructions`'
         refuse(rule, "none", f"people must know what to do; for example {_advice(design)}")
     return {"options": options, "mode": mode, "bounds": bounds}
+
+
+def _said(options: Any) -> str:
+    return ", ".join(map(str, options[:8])) + (", …" if len(options) > 8 else "")
 
 
 def _advice(design: Any) -> str:
@@ -159,7 +164,10 @@ def _labels(given: Any, options: Labels) -> Frozen[str | int, str | Text]:
     """By option; in a file all keys are strings, so options are known by how they are written."""
     if given is not None and not isinstance(given, Mapping):
         refuse(
-            "`labels` must be words by option", type(given).__name__, 'write {yes = "Yes, I have"}', TypeError
+            "`labels` must be words by option",
+            type(given).__name__,
+            'write {"yes": "Yes, I have"}, in TOML {yes = "Yes, I have"}',
+            TypeError,
         )
     known = {str(option): option for option in options}
     for key in given or {}:
@@ -200,7 +208,7 @@ def _condition(given: Any) -> Frozen[str, Labels] | None:
         refuse(
             "`show_if` must be options by question",
             type(given).__name__,
-            'write {faculty = ["law"]}',
+            'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}',
             TypeError,
         )
     for options in given.values():
@@ -208,7 +216,7 @@ def _condition(given: Any) -> Frozen[str, Labels] | None:
             refuse(
                 "`show_if` must give a list of options",
                 type(options).__name__,
-                'write {faculty = ["law"]}',
+                'write {"faculty": ["law"]}, in TOML {faculty = ["law"]}',
                 TypeError,
             )
     return Frozen({str(name): tuple(options) for name, options in given.items()})

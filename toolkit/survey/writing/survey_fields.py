@@ -122,7 +122,7 @@ def own_words(given: Own | None, languages: Sequence[str]) -> Frozen[str, Text] 
         refuse(
             "`words` must be words by language and name",
             type(given).__name__,
-            'write {it = {next = "Avanti"}}',
+            'write {"it": {"next": "Avanti"}}, in TOML {it = {next = "Avanti"}}',
             TypeError,
         )
     if unused := [code for code in given if code not in languages]:

@@ -69,7 +69,7 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
         ({"weights": "weight", "se": "observed"}, "`se` must be 'robust' with weights"),
         ({"design": k_ary(3, epsilon=1.0)}, "must have two options, got 3"),
         ({"design": "warner"}, "`design` must be a Design, got str"),
-        ({"design": {"a": DIE}}, "`design_by` must say which design is whose"),
+        ({"design": {"a": DIE, "b": COINS}}, "`design_by` must say which design is whose"),
         ({"design_by": "group"}, "`design_by` needs a mapping of designs"),
         ({"design": {1: DIE, 3: COINS}, "design_by": "group"}, r"keys of `design` \(1, 3\), got 181 of 400"),
         ({"link": "cauchit"}, "`link` must be one of logit, probit, cloglog"),

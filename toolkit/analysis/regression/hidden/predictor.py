@@ -15,7 +15,7 @@ from toolkit.analysis.regression.penalised import Penalised, penalised_maximum, 
 from toolkit.analysis.regression.reading.covariates import Covariates, standardised
 from toolkit.analysis.regression.scoring import climb, inner_maximum
 from toolkit.core.arrays import Array
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
 
@@ -44,6 +44,7 @@ class PredictorFit(Fitted):
         return "odds ratio" if self.family == "logistic" else ""
 
 
+@explains('predictor("pay ~ report + age", frame, {"report": forced("1/6", "1/6")})')
 def predictor(
     formula: str,
     data: Any,

@@ -97,7 +97,10 @@ def through(reports: Column, design: Any, ways: Column | None, missing: tuple[An
     """
     if ways is None:
         if isinstance(design, Mapping) and "weights" not in design:
-            refuse("`design_by` must say which design is whose", "none", f"there are {len(design)} designs")
+            if len(design) != 1:
+                told = f"there are {len(design)} designs; write design_by='a column with their names'"
+                refuse("`design_by` must say which design is whose", "none", told)
+            design = next(iter(design.values()))
         found = (_with_matrix(design),)
         codes = _codes(reports, found[0], missing)
         return Channel(found, np.zeros(len(codes), dtype=np.intp), codes)
@@ -112,7 +115,7 @@ def through(reports: Column, design: Any, ways: Column | None, missing: tuple[An
     if not designs or any(one.options != designs[0].options for one in designs):
         refuse(
             "designs must have the same options in the same order",
-            "others",
+            " and ".join(str(list(one.options[:8])) for one in designs) or "none",
             "one model has one set of truths",
         )
     which = np.full(len(ways), -1, dtype=np.intp)

@@ -50,6 +50,9 @@ def read_rows(
 ) -> Rows:
     """A formula and a frame, or reports and a table of numbers in their place."""
     by_formula = isinstance(formula, str)
+    if isinstance(data, str):
+        order = 'the formula comes first: logistic("report ~ age", frame, design)'
+        refuse("`data` must be a frame", repr(data)[:60], order, TypeError)
     left, right = sides(formula) if by_formula else (formula, "")
     if by_formula and stays_away(data):
         others = {**sampling, "design_by": design_by}
