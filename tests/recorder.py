@@ -1,0 +1,258 @@
+"""In place of noise: what was asked for, what it would have been added to, and given numbers instead.
+
+`recorded` stands where the samplers stand: it keeps the law, the scale and the size of every draw, and hands
+out given numbers, so that what is published can be computed by hand. `Meeting` stands one step before them, at
+the verbs of the mechanisms: it keeps what reached each of them, so that two neighbors can be compared with
+what was paid; what comes out is given, so that whatever else depends on the data shows.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+
+from toolkit.central import laplace, selection
+from toolkit.central.gaussian import Gaussian
+from toolkit.central.laplace import Laplace
+from toolkit.central.publishing.keys import KeyThreshold
+from toolkit.central.publishing.quantiles import RecursiveQuantiles
+from toolkit.central.publishing.top import TopK
+from toolkit.central.robust import releases
+from toolkit.central.robust.inverse import InverseSensitivity
+from toolkit.central.selection import Exponential
+from toolkit.central.weights import Odds
+from toolkit.core.loss import Loss, Zcdp
+from toolkit.core.sampling.noise import LatticeSampler
+
+
+@dataclass(frozen=True)
+class Draw:
+    """One draw: of "laplace", "radial" and "cubic" noise the scale, of "gaussian" noise the variance; of a
+    "choice" the rate, and the scores in `about`; of "rounded" noise the probability of a size above 1, and
+    the number that it is added to in `about`.
+    """
+
+    law: str
+    scale: Fraction
+    size: int
+    about: tuple[Any, ...] = ()
+
+
+@contextmanager
+def recorded(noise: Iterable[int] = (), choices: Iterable[int] = ()) -> Iterator[list[Draw]]:
+    """All draws, in their order. Noise is taken from the given numbers, in the units of the sampler, then it
+    is 0; choices are the given places, then the first.
+    """
+    drawn: list[Draw] = []
+    numbers, places = iter(noise), iter(choices)
+
+    def given(size: int) -> Any:
+        return np.array([next(numbers, 0) for _ in range(size)], dtype=np.int64)
+
+    def lattice(sampler: LatticeSampler, size: int, _: object = None) -> Any:
+        one, two = sampler.exponent(0, 1), sampler.exponent(0, 2)  # a + b and 2 a + 4 b of e**-(a n + b n**2)
+        square = (two - 2 * one) / 2
+        law, scale = ("gaussian", 1 / (2 * square)) if square else ("laplace", 1 / one)
+        drawn.append(Draw(law, scale, size))
+        return given(size)
+
+    def vector(law: str) -> Callable[..., Any]:
+        def draw(scale: Fraction, size: int, _: object = None) -> Any:
+            drawn.append(Draw(law, Fraction(scale), size))
+            return given(size)
+
+        return draw
+
+    def choice(odds: Odds, _: object) -> int:
+        drawn.append(Draw("choice", odds.rate, odds.scores.size, tuple(odds.scores.entries.tolist())))
+        return next(places, 0)
+
+    def rounded(center: Fraction, tail: Any, _: object = None) -> int:
+        drawn.append(Draw("rounded", Fraction(tail(Fraction(1))(64)[0], 2**64), 1, (center,)))
+        return math.floor(center + Fraction(1, 2)) + next(numbers, 0)
+
+    from toolkit.learning.fitting import pushing
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(LatticeSampler, "draw", lattice)
+        patch.setattr(laplace, "radial_laplace", vector("radial"))
+        patch.setattr(pushing, "cubic_laplace", vector("cubic"))
+        patch.setattr(selection, "_draw", choice)
+        patch.setattr(releases, "rounded_sum", rounded)
+        laplace._real_noise.cache_clear()  # it holds the sampler by itself
+        try:
+            yield drawn
+        finally:
+            laplace._real_noise.cache_clear()
+
+
+@dataclass(frozen=True, eq=False)
+class Met:
+    """A mechanism, and what reached it."""
+
+    mechanism: Any
+    numbers: Any
+
+
+class Meeting:
+    """In place of every mechanism: what reaches it is kept, and what comes out is given."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.met: list[Met] = []
+        self._inside = False
+        for kind in (Laplace, Gaussian):
+            patch.setattr(kind, "_noisy", lambda one, answer, _: self._noisy(one, answer))
+        self._watch(patch, KeyThreshold, "release", dict, None)
+        self._watch(patch, TopK, "choose", np.asarray, lambda one: list(range(one.k)))
+        self._watch(
+            patch, RecursiveQuantiles, "choose", np.sort, lambda one: list(range(len(one.quantiles)))
+        )
+        self._watch(patch, InverseSensitivity, "point", np.asarray, lambda one: float(one.bounds.low))
+        self._watch(patch, releases.SmoothSensitivity, "draw", lambda summary: summary, None)
+        choose = Exponential.choose
+
+        def chosen(one: Exponential, candidates: Any, scores: Any, *rest: Any, **more: Any) -> Any:
+            if self._inside:
+                return choose(one, candidates, scores, *rest, **more)
+            self.met.append(Met(one, np.array(scores)))
+            return candidates[0]
+
+        patch.setattr(Exponential, "choose", chosen)
+        patch.setattr(releases, "rounded_sum", lambda *_: 7)
+
+    def _noisy(self, one: Laplace | Gaussian, answer: Any) -> Any:
+        numbers = [Fraction(number) for number in np.ravel(answer.entries).tolist()]
+        if not self._inside:
+            self.met.append(Met(one, numbers))
+        made = np.arange(answer.size) * 2**33 + len(self.met)
+        if answer.whole:
+            return int(made[0]) if answer.scalar else made, one.whole_law
+        return float(made[0]) if answer.scalar else made.astype(float), one.whole_law
+
+    def _watch(
+        self,
+        patch: pytest.MonkeyPatch,
+        kind: type,
+        verb: str,
+        read: Callable[[Any], Any],
+        outcome: Callable[[Any], Any] | None,
+    ) -> None:
+        """With an outcome that is given, or with the verb's own, of given numbers."""
+        plain = getattr(kind, verb)
+
+        def watched(one: Any, numbers: Any, *rest: Any, **more: Any) -> Any:
+            self.met.append(Met(one, read(numbers)))
+            if outcome is not None:
+                return outcome(one)
+            self._inside = True
+            try:
+                return plain(one, numbers, *rest, **more)
+            finally:
+                self._inside = False
+
+        patch.setattr(kind, verb, watched)
+
+    def of(self, call: Callable[[], Any]) -> tuple[list[Met], Any]:
+        """What reached mechanisms in a call, and what it returned."""
+        self.met = []
+        return self.met, call()
+
+
+def cost(one: list[Met], other: list[Met]) -> Fraction:
+    """What a move from one to the other costs in the noise that hides it: epsilon, or rho where the noise is
+    Gaussian. Of a choice, the epsilon that it costs at most, by how far its numbers moved.
+    """
+    assert len(one) == len(other)
+    total, gone, come = Fraction(0), 0, 0
+    for x, y in zip(one, other, strict=True):
+        mechanism = x.mechanism
+        assert repr(mechanism) == repr(y.mechanism), "the data decided on the noise"
+        if isinstance(mechanism, Laplace | Gaussian):
+            total += _additive(mechanism, x.numbers, y.numbers)
+        elif isinstance(mechanism, KeyThreshold):
+            total += _keys(mechanism, x.numbers, y.numbers)
+        elif isinstance(mechanism, TopK):
+            total += _top(mechanism, x.numbers, y.numbers)
+        elif isinstance(mechanism, releases.SmoothSensitivity):
+            total += _smooth(mechanism, x.numbers, y.numbers)
+        elif isinstance(mechanism, RecursiveQuantiles):  # of one group: a person may move to another
+            before, after = Counter(x.numbers.tolist()), Counter(y.numbers.tolist())
+            gone, come = gone + (before - after).total(), come + (after - before).total()
+        else:  # a choice, of an InverseSensitivity one of each group
+            choice = getattr(mechanism, "selection", mechanism)
+            moved = max(abs(Fraction(a) - Fraction(b)) for a, b in _pairs(x.numbers, y.numbers))
+            total += Fraction(choice.loss.amount) * moved / choice.sensitivity
+    if gone + come:
+        moved = gone + come if mechanism.neighbors == "add_remove" else max(gone, come)
+        total += Fraction(mechanism.loss.amount) * moved / mechanism.rows
+    return total
+
+
+def share(one: list[Met], other: list[Met], spent: Loss) -> Fraction:
+    """What a move costs, as a part of what was paid for it."""
+    for met in one:
+        if isinstance(met.mechanism, Laplace | Gaussian):
+            return cost(one, other) / Fraction(spent.amount)
+    mechanism = one[0].mechanism  # a choice, or a threshold: the ledger counts it in its own currency
+    assert (mechanism.zcdp if isinstance(spent, Zcdp) else mechanism.loss) == spent
+    return cost(one, other) / Fraction(getattr(mechanism, "rho", None) or mechanism.loss.amount)
+
+
+def _pairs(one: Any, other: Any) -> Iterator[tuple[Any, Any]]:
+    return zip(np.ravel(one).tolist(), np.ravel(other).tolist(), strict=True)
+
+
+def _additive(noise: Laplace | Gaussian, one: Any, other: Any) -> Fraction:
+    moves = [abs(Fraction(a) - Fraction(b)) for a, b in zip(one, other, strict=True)]
+    squared = sum((move**2 for move in moves), Fraction(0))
+    if isinstance(noise, Gaussian):
+        return squared / (2 * noise.variance)
+    if noise.norm == "l2" and len(moves) > 1:
+        return Fraction(math.sqrt(squared)) / noise.exact_scale
+    return sum(moves, Fraction(0)) / noise.exact_scale
+
+
+def _keys(threshold: KeyThreshold, one: dict[Any, int], other: dict[Any, int]) -> Fraction:
+    """The counts of all keys; those that one person alone holds are at most so many, and of so few rows."""
+    keys = [*one, *(key for key in other if key not in one)]
+    alone = [(set(one) - set(other), one), (set(other) - set(one), other)]
+    for own, counts in alone:
+        assert len(own) <= threshold.keys
+        assert max((counts[key] for key in own), default=0) <= threshold.rows
+    return _additive(threshold.noise, *([counts.get(key, 0) for key in keys] for counts in (one, other)))
+
+
+def _top(top: TopK, one: Any, other: Any) -> Fraction:
+    """The largest change of the logarithm of any choice's probability, to nine digits."""
+
+    def law(counts: Any) -> dict[tuple[int, ...], float]:
+        found = {}
+        for chosen in permutations(range(len(counts)), top.k):
+            left, log = list(range(len(counts))), 0.0
+            for place in chosen:
+                log += math.log(top.round.probabilities(counts[left])[left.index(place)])
+                left.remove(place)
+            found[chosen] = log
+        return found
+
+    before, after = law(one), law(other)
+    moved = max(abs(before[chosen] - after[chosen]) for chosen in before)
+    return Fraction(moved) * (1 - Fraction(1, 10**9))
+
+
+def _smooth(mechanism: Any, one: Any, other: Any) -> Fraction:
+    """The statistic moves by at most its smooth sensitivity, and that by a factor of e**t: where both hold
+    the law is proven to cost its epsilon.
+    """
+    moved = abs(one.value - other.value) / min(one.smooth, other.smooth)
+    factor = abs(math.log(one.smooth / other.smooth)) / float(mechanism.noise.smoothness)
+    return Fraction(mechanism.loss.amount) * max(moved, Fraction(factor))
+
+
