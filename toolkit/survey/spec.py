@@ -141,12 +141,10 @@ class Survey:
         for language in self.languages:
             consenting.until(self.closes, language, self.words)
         self.page_words()
-        linter.check_translations(
-            {"title": self.title, "consent": self.consent, **self.stated},
-            self.questions,
-            self.languages,
-            self.words,
-        )
+        said = {"title": self.title, "consent": self.consent, **self.stated}
+        linter.check_translations(said, self.questions, self.languages, self.words)
+        linter.check_labels(self.questions, self.languages, self.words)
+        linter.check_claims(said, self.questions, self.words)
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
             check(self.questions)
@@ -268,6 +266,22 @@ class Survey:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
         """The survey that `to_dict` wrote, or that a person wrote, who may give designs by name."""
+        return cls(**cls._arguments(data))
+
+    @classmethod
+    def from_collection(cls, data: Mapping[str, Any]) -> "Survey":
+        """The survey that `to_dict` wrote into a collection. It is not linted again: what was right when it
+        was made stays readable, whatever rules were added since.
+        """
+        given = inspect.signature(cls).bind(**cls._arguments(data))
+        given.apply_defaults()
+        survey = object.__new__(cls)
+        for key, value in _checked(given.arguments).items():
+            object.__setattr__(survey, key, value)
+        return survey
+
+    @classmethod
+    def _arguments(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
         known = list(inspect.signature(cls).parameters)
@@ -279,7 +293,7 @@ class Survey:
         if given.get("ceiling") == "inf":
             given["ceiling"] = math.inf
         given["questions"] = read_questions(data["questions"])
-        return cls(**given)
+        return given
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
