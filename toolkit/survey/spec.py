@@ -29,6 +29,7 @@ from toolkit.survey.writing.canonical import digest
 from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.survey_fields import (
+    MOST_REPORTS,
     STATED,
     STEP,
     as_data,
@@ -352,12 +353,12 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
         "practice": flag(given["practice"], "practice") and unsure(tried(asked)),
         "check": flag(given["check"], "check") and unsure([one for one in asked if one.randomized]),
         "access": choice(given["access"], "access", ACCESS),
-        "cap": None if given["cap"] is None else whole(given["cap"], "cap"),
+        "cap": None if given["cap"] is None else whole(given["cap"], "cap", most=MOST_REPORTS),
         "closes": read_day(given["closes"], "closes"),
         "ceiling": Pure(given["ceiling"]).amount,
-        "minimum": whole(given["minimum"], "minimum"),
+        "minimum": whole(given["minimum"], "minimum", most=MOST_REPORTS),
         "words": own_words(given["words"], codes),
-        "step": whole(given["step"], "step"),
+        "step": whole(given["step"], "step", most=MOST_REPORTS),
         "rehearsal": flag(given["rehearsal"], "rehearsal"),
         **stated_fields(given, codes[0]),
         **checked_waves(given["waves"], given["wave"]),
