@@ -174,7 +174,7 @@ def test_arabic_runs_from_right_to_left_and_every_language_can_be_chosen(phone):
     person.pin([0])
     person.press(words["ar"]["take_part"]).sees(words["ar"]["check_title"])
     box, label = (
-        person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "span")
+        person.page.locator("label.choice").first.locator(part).bounding_box() for part in ("input", "bdi")
     )
     assert box["x"] > label["x"], "the button stands on the right"
     assert person.page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
@@ -255,3 +255,53 @@ def test_while_it_loads_the_page_asks_for_patience_and_every_script_is_asked_for
         route.continue_()
     person.sees("Campus")
     assert len(held) == len(names), "a script was asked for twice"
+
+
+# The letters of a script in each paragraph, in the order in which they are written: those that are not seen
+# behind the one before.
+BACKWARDS = """([selector, script]) => [...document.querySelectorAll(selector)].flatMap((paragraph) => {
+  const walker = document.createTreeWalker(paragraph, NodeFilter.SHOW_TEXT);
+  const seen = [];
+  while (walker.nextNode()) {
+    const node = walker.currentNode;
+    for (const found of node.data.matchAll(RegExp(`\\\\p{Script=${script}}`, "gu"))) {
+      const range = new Range();
+      range.setStart(node, found.index);
+      range.setEnd(node, found.index + found[0].length);
+      const { left, right, top, bottom } = range.getBoundingClientRect();
+      seen.push([(top + bottom) / 2, script === "Latin" ? left : -right, found[0] + ": " + paragraph.innerText]);
+    }
+  }
+  const behind = (one, other) => Math.abs(one[0] - other[0]) < 8 ? one[1] >= other[1] - 2 : one[0] > other[0];
+  return seen.filter((one, i) => i && !behind(one, seen[i - 1])).map((one) => one[2]);
+})"""  # noqa: E501
+TURNED = [
+    "Yes\u202e",
+    "نعم (123) – a",
+    "שלום עולם, 4–5 ; x",
+    "نعم " * 20 + "b",
+    "\u2069\u202eYes\u2067",
+    "Yes”, “c",
+]
+
+
+@pytest.mark.parametrize("label", TURNED)
+@pytest.mark.parametrize(("language", "script"), [("en", "Latin"), ("ar", "Arabic")])
+def test_no_label_turns_the_promise_round(phone, language, script, label):
+    """As in a collection that was made before such labels were refused."""
+    asked = Question("cheated", {"en": "Cheated?", "ar": "هل غششت؟"}, design=warner(p="3/4"), mode="guided")
+    words = {"en": "Exams", "ar": "امتحانات"}
+    made = Survey(
+        words,
+        [asked],
+        consent=words,
+        languages=[language, {"en": "ar", "ar": "en"}[language]],
+        practice=False,
+    )
+    data = made.to_dict()
+    label = label if language == "en" else label.replace("نعم", "No").replace("Yes", "No")
+    data["questions"][0]["labels"] = {"yes": {"en": label, "ar": label}}
+    one = phone(Survey.from_collection(data), locale=language).open()
+    one.page.evaluate("document.querySelectorAll('details').forEach((one) => (one.open = true))")
+    assert one.page.locator("p.odds").count() == 1
+    assert one.page.evaluate(BACKWARDS, ["p", script]) == []

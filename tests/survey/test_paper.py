@@ -55,7 +55,10 @@ def test_own_instructions_come_before_a_device_and_reports_are_what_is_ticked():
     )
     form = paper(survey(question))
     assert "Think of a birthday." in form
-    assert "<li>Different</li><li>The same</li>" in form or "<li>Different</li><li>Same</li>" in form
+    assert (
+        "<li><bdi>Different</bdi></li><li><bdi>The same</bdi></li>" in form
+        or "<li><bdi>Different</bdi></li><li><bdi>Same</bdi></li>" in form
+    )
 
 
 def test_where_one_writes_there_is_a_line_and_the_sheet_does_not_ask_for_ticks_alone():

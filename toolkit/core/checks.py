@@ -6,6 +6,7 @@ Every message states the rule, what was received, and the consequence. What was 
 
 import functools
 import math
+import re
 import types
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
@@ -19,6 +20,11 @@ DENOMINATOR_LIMIT = 2**32
 """Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a
 report.
 """
+
+LARGEST_POWER = 400
+"""Of ten, in a number that is written as text: more than a float can have."""
+
+_POWER = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 
 NEIGHBORS = ("replace", "add_remove")
 Called = TypeVar("Called", bound=Callable[..., Any])
@@ -42,12 +48,18 @@ def exact(value: Number, name: str) -> Fraction:
     if isinstance(value, bool | np.bool_):
         refuse(f"`{name}` must be a number", value, "a truth value is not a quantity", TypeError)
     if isinstance(value, str):
+        if (power := _POWER.search(value)) and abs(float(power.group(1))) > LARGEST_POWER:
+            refuse(
+                f"`{name}` must have a power of ten from -{LARGEST_POWER} to {LARGEST_POWER}",
+                repr(value)[:60],
+                "its digits would fill the memory",
+            )
         try:
             return Fraction(value.strip())
         except (ValueError, ZeroDivisionError):
             refuse(
                 f"`{name}` must be a number or a fraction such as '2/3'",
-                repr(value),
+                repr(value)[:60],
                 "it cannot be read as one",
             )
     if isinstance(value, int | np.integer | Fraction):
@@ -100,8 +112,10 @@ def level(value: Number) -> float:
     return float(number)
 
 
-def whole(value: object, name: str, *, least: int = 1) -> int:
-    """A whole number of at least `least`; truth values and fractions are refused."""
+def whole(value: object, name: str, *, least: int = 1, most: int | None = None) -> int:
+    """A whole number of at least `least`, and of at most `most` where it sets a size; truth values and
+    fractions are refused.
+    """
     number = (
         int(value)
         if isinstance(value, int | np.integer | float | np.floating) and value == value // 1
@@ -111,6 +125,9 @@ def whole(value: object, name: str, *, least: int = 1) -> int:
         refuse(f"`{name}` must be a whole number", _shown(value), "it counts things", TypeError)
     if number < least:
         refuse(f"`{name}` must be at least {least}", number, "fewer make no sense here")
+    if most is not None and number > most:
+        received = number if number < 10**20 else "a number of more than 20 digits"
+        refuse(f"`{name}` must be at most {most:,}", received, "more would be of no use, and fill the memory")
     return number
 
 

@@ -18,6 +18,9 @@ Options: TypeAlias = int | Sequence[str | int]
 _MOST = 22
 
 
+_LEAST = Fraction(1, 10**100)
+
+
 def checked_epsilon(epsilon: Number) -> Fraction:
     """The epsilon that was asked for, within what 32-bit draws can keep, as the decimal digits of a float.
 
@@ -33,6 +36,10 @@ def checked_epsilon(epsilon: Number) -> Fraction:
             f"`epsilon` must be at most {_MOST}",
             epsilon,
             "beyond it a 32-bit draw almost never hides anything",
+        )
+    if asked < _LEAST:
+        refuse(
+            "`epsilon` must be large enough for 32-bit odds", "less than 1e-100", "every answer would hide"
         )
     number = float(asked)
     while Fraction(repr(number)) > asked:
@@ -78,8 +85,12 @@ def threshold_above(factor: Fraction) -> int:
     return -(-DENOMINATOR_LIMIT * factor.denominator // (factor.numerator + factor.denominator))
 
 
+MOST_OPTIONS = 1 << 22
+"""Options that are given by their number."""
+
+
 def named(options: Options) -> tuple[str | int, ...]:
     """Labels, or the codes 0 … k-1 when only their number is given."""
     if isinstance(options, int | np.integer):
-        return tuple(range(whole(options, "options", least=2)))
+        return tuple(range(whole(options, "options", least=2, most=MOST_OPTIONS)))
     return labels(options, "options")

@@ -8,6 +8,7 @@ import numpy as np
 
 from toolkit.core.checks import Number, explains, whole
 from toolkit.local.design import Design
+from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.numeric import one_bit
 from toolkit.local.numeric.bounded import OneBit
 from toolkit.local.questions import k_ary
@@ -55,7 +56,7 @@ def likert(points: int, epsilon: Number) -> Likert:
     >>> likert(5, 1.0).mean
     <OneBit on 1 to 5: epsilon 1>
     """
-    k = whole(points, "points", least=2)
+    k = whole(points, "points", least=2, most=TABLE_LIMIT)
     scores = np.arange(1, k + 1)
     design, bit = k_ary(scores.tolist(), epsilon=epsilon), one_bit((1, k), epsilon)
     spread, ends = np.full(k, 1 / k), np.where((scores == 1) | (scores == k), 0.5, 0)

@@ -18,6 +18,9 @@ from toolkit.local.matrix.tables import TABLE_LIMIT, private_rows
 _YES_NO = ("no", "yes")
 
 
+_MOST_CARDS = 100  # that anybody draws and counts
+
+
 def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Warner's design: with probability p answer truthfully, else the opposite.
 
@@ -109,7 +112,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
             red_yes,
             "with equal decks a report says nothing about the answer",
         )
-    count = whole(draws, "draws")
+    count = whole(draws, "draws", most=_MOST_CARDS)
     rows = [
         [math.comb(count, r) * red**r * (1 - red) ** (count - r) for r in range(count + 1)]
         for red in (red_no, red_yes)

@@ -57,7 +57,7 @@ def _interviewer(voice: Voice) -> str:
 
 def _question(question: Question, survey: Survey, code: str, voice: Voice) -> str:
     instructions, ticked = _asked(question, code, voice)
-    boxes = "".join(f"<li>{_safe(one)}</li>" for one in ticked)
+    boxes = "".join(f"<li><bdi>{_safe(one)}</bdi></li>" for one in ticked)
     field = f"<ul>{boxes}</ul>" if ticked else "<p class='line'></p>"
     some = "".join(f"<p>{_safe(line)}</p>" for line in _condition(question, survey, code, voice))
     beside = [_text(words, code) for words in (question.help, question.warning) if words is not None]

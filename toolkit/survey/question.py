@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Literal, TypeGuard
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import Number, exact, explains, refuse
+from toolkit.core.checks import Number, exact, explains, refuse, whole
 from toolkit.core.loss import Pure
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer
@@ -28,6 +28,9 @@ Mode = Literal["auto", "guided", "physical", "plain"]
 
 LONGEST_ANSWER = 2000
 """Characters of free text."""
+
+MOST_QUESTIONS = 1000
+"""In one survey."""
 
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
@@ -224,6 +227,7 @@ def checked_questions(given: Sequence[Question], language: str) -> tuple[Questio
             "they are asked in its order",
             TypeError,
         )
+    whole(len(given), "questions", least=0, most=MOST_QUESTIONS)
     for question in given:
         if not isinstance(question, Question):
             refuse(
@@ -246,6 +250,7 @@ def read_questions(given: Any) -> list[Question]:
             "write [[questions]] before each",
             TypeError,
         )
+    whole(len(given), "questions", least=0, most=MOST_QUESTIONS)
     return [_read_question(item, place) for place, item in enumerate(given, start=1)]
 
 

@@ -29,6 +29,7 @@ from toolkit.survey.writing.canonical import digest
 from toolkit.survey.writing.dates import Day, read_day
 from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.survey_fields import (
+    MOST_REPORTS,
     STATED,
     STEP,
     as_data,
@@ -147,12 +148,10 @@ class Survey:
         for language in self.languages:
             consenting.until(self.closes, language, self.words)
         self.page_words()
-        linter.check_translations(
-            {"title": self.title, "consent": self.consent, **self.stated},
-            self.questions,
-            self.languages,
-            self.words,
-        )
+        said = {"title": self.title, "consent": self.consent, **self.stated}
+        linter.check_translations(said, self.questions, self.languages, self.words)
+        linter.check_labels(self.questions, self.languages, self.words)
+        linter.check_claims(said, self.questions, self.words)
         linter.check_loss(self.questions, Pure(self.ceiling), self.waves)
         for check in (linter.check_conditions, linter.check_leaks, linter.check_size, linter.check_wheels):
             check(self.questions)
@@ -274,6 +273,22 @@ class Survey:
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> "Survey":
         """The survey that `to_dict` wrote, or that a person wrote, who may give designs by name."""
+        return cls(**cls._arguments(data))
+
+    @classmethod
+    def from_collection(cls, data: Mapping[str, Any]) -> "Survey":
+        """The survey that `to_dict` wrote into a collection. It is not linted again: what was right when it
+        was made stays readable, whatever rules were added since.
+        """
+        given = inspect.signature(cls).bind(**cls._arguments(data))
+        given.apply_defaults()
+        survey = object.__new__(cls)
+        for key, value in _checked(given.arguments).items():
+            object.__setattr__(survey, key, value)
+        return survey
+
+    @classmethod
+    def _arguments(cls, data: Mapping[str, Any]) -> dict[str, Any]:
         if not isinstance(data, Mapping):
             refuse("a survey must be a table", type(data).__name__, "see to_dict()", TypeError)
         known = list(inspect.signature(cls).parameters)
@@ -285,7 +300,7 @@ class Survey:
         if given.get("ceiling") == "inf":
             given["ceiling"] = math.inf
         given["questions"] = read_questions(data["questions"])
-        return cls(**given)
+        return given
 
     @classmethod
     def load(cls, path: str | Path) -> "Survey":
@@ -337,12 +352,12 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
         "practice": flag(given["practice"], "practice") and unsure(tried(asked)),
         "check": flag(given["check"], "check") and unsure([one for one in asked if one.randomized]),
         "access": choice(given["access"], "access", ACCESS),
-        "cap": None if given["cap"] is None else whole(given["cap"], "cap"),
+        "cap": None if given["cap"] is None else whole(given["cap"], "cap", most=MOST_REPORTS),
         "closes": read_day(given["closes"], "closes"),
         "ceiling": Pure(given["ceiling"]).amount,
-        "minimum": whole(given["minimum"], "minimum"),
+        "minimum": whole(given["minimum"], "minimum", most=MOST_REPORTS),
         "words": own_words(given["words"], codes),
-        "step": whole(given["step"], "step"),
+        "step": whole(given["step"], "step", most=MOST_REPORTS),
         "rehearsal": flag(given["rehearsal"], "rehearsal"),
         **stated_fields(given, codes[0]),
         **checked_waves(given["waves"], given["wave"]),

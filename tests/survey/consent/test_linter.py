@@ -10,8 +10,9 @@ from toolkit import Design, crosswise, k_ary, kuk, mangat, triangular, warner
 from toolkit.local.numeric import additive
 from toolkit.survey.consent.linter import LARGEST, RESERVED, check_size
 from toolkit.survey.language.phrases import languages, phrases
-from toolkit.survey.language.words import interface
+from toolkit.survey.language.words import ASKING, interface
 from toolkit.survey.question import Question
+from toolkit.survey.spec import Survey
 from toolkit.survey.writing.problem import SurveyError
 
 LAW = {"faculty": ["law"]}
@@ -317,3 +318,85 @@ def test_words_of_one_s_own_must_say_what_being_asked_again_means() -> None:
         ValueError, match="`words` must hold promise_new_draws where a survey has waves, got none"
     ):
         panel(cheated(design=MEMO), languages=["it"], words=lacking)
+
+
+@pytest.mark.parametrize(
+    ("label", "name"),
+    [
+        ("Yes\u202e", "U\\+202E \\(RIGHT-TO-LEFT OVERRIDE"),
+        ("Yes\u2066", "U\\+2066 \\(LEFT-TO-RIGHT ISOLATE"),
+        ("Yes\u200f", "U\\+200F \\(RIGHT-TO-LEFT MARK"),
+        ("Yes\u200b", "U\\+200B \\(ZERO WIDTH SPACE"),
+        ("Yes\u3164", "U\\+3164 \\(HANGUL FILLER"),
+        ("Yes\nNo", "U\\+000A"),
+        ("Yes\tNo", "U\\+0009"),
+        (
+            "Yes”, we receive “Yes” 1 time in 2. Or, if you say “Yes",
+            "U\\+201D \\(RIGHT DOUBLE QUOTATION MARK",
+        ),
+        *((f"Yes{mark}", f"U\\+{ord(mark):04X}") for mark in '"„«»‟「'),
+    ],
+)
+def test_no_label_can_make_the_promise_read_otherwise(label: str, name: str) -> None:
+    refused(f"question 'cheated': .*got {name}", cheated(labels={"yes": label}))
+    refused(f"question 'ways': .*got {name}", Question("ways", "How?", options=[label, "no"]))
+
+
+@pytest.mark.parametrize(
+    "label", ["Yes, I’ve", "l’État", "‘so’", "می\u200cخواهم", "👩\u200d🔬", "18–24 (a/b)", "نعم"]
+)
+def test_apostrophes_joined_letters_and_other_scripts_are_fine_in_labels(label: str) -> None:
+    survey(cheated(labels={"yes": label}))
+
+
+def test_the_quotation_marks_of_words_of_one_s_own_are_refused_in_labels_too() -> None:
+    own = {"en": {"quoted": "*{label}*"}}
+    survey(cheated(labels={"yes": "*Yes*"}))
+    refused("ASTERISK", cheated(labels={"yes": "*Yes*"}), words=own)
+
+
+def test_labels_that_look_the_same_are_the_same() -> None:
+    refused("different words in en", cheated(labels={"yes": "Maybe", "no": "May\u200dbe"}))
+
+
+def test_no_text_turns_round_what_stands_beside_it() -> None:
+    with pytest.raises(ValueError, match="`title` must not turn the writing round"):
+        Survey("a\u202eb", [cheated()], consent="Why.")
+    for changes in ({"consent": "a\u202eb"}, {"contact": "a\u202eb"}):
+        refused("must not turn the writing round", **changes)
+    refused("`help` must not turn the writing round", cheated(help="a\u202db"))
+    survey(cheated(help="\u2068نعم\u2069 \u200e(yes)"))
+
+
+@pytest.mark.parametrize(
+    "claim",
+    [
+        "Nothing ever leaves this phone: I take part",
+        "Nobody will find out: I take part",
+        "Your answer stays on this phone",
+        "I take part, completely anonymous",
+        "Nichts verlässt dieses Telefon",
+        "Rien ne quitte ce téléphone",
+        "Nada sale de este teléfono",
+        "لا شيء يغادر هذا الهاتف",
+    ],
+)
+def test_what_becomes_of_answers_is_said_by_the_page_and_by_no_button_or_title(claim: str) -> None:
+    refused("may ask, name or lead on", words={"en": {"take_part": claim}})
+    with pytest.raises(ValueError, match=r"`title.en` may ask, name or lead on"):
+        Survey(claim, [cheated()], consent="Why.")
+    with pytest.warns(UserWarning, match="`consent` says what becomes of answers"):
+        survey(consent=claim)
+    with pytest.warns(UserWarning, match="`cheated.help` says what becomes of answers"):
+        survey(cheated(help=claim))
+
+
+def test_what_asks_may_be_put_otherwise() -> None:
+    survey(words={"en": {"take_part": "Yes, I take part", "send": "Off it goes"}})
+    survey(consent="You can stop at any time before you send, and then nothing is sent.")
+    for language in languages():  # the page's own words that ask claim nothing
+        survey(
+            words={
+                "en": {name: text for name, text in interface([language])[language].items() if name in ASKING}
+            }
+        )

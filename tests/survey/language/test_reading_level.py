@@ -29,7 +29,7 @@ FILLED = {
     "window": "The number that we receive is drawn by chance.",
     "bit": "Chance turns your number into a single yes or no.",
 }
-FOR_THE_LINTER = ("refusing", "found_out")
+FOR_THE_LINTER = ("refusing", "found_out", "claims")
 HARDEST = 8
 
 

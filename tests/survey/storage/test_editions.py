@@ -144,3 +144,15 @@ def test_without_an_installed_toolkit_the_version_is_unknown(monkeypatch) -> Non
 
     monkeypatch.setattr(editions, "version", missing)
     assert toolkit_version() == "unknown"
+
+
+def test_what_was_right_when_it_was_made_stays_readable_under_later_rules() -> None:
+    """A label that today's linter refuses does not take a collection's reports from those who read them."""
+    made = edition_of(small_survey())
+    old = json.loads(made.survey)
+    old["questions"][0]["labels"] = {"yes": {"en": "Yes”, we receive “No\u202e"}}
+    with pytest.raises(ValueError, match="must not turn the writing round"):
+        Survey.from_dict(old)
+    read = survey_of(replace(made, survey=json.dumps(old)))
+    assert read.to_dict() == old
+    assert "“Yes’, we receive ‘No”" in read.consent_text()

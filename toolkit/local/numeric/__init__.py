@@ -9,7 +9,7 @@ import math
 from collections.abc import Mapping
 from fractions import Fraction
 
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, exact, positive, probability, refuse
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, exact, positive, probability, refuse, whole
 from toolkit.core.rounding import integer_rows
 from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.numeric.bounded import TURNS, Hybrid, OneBit, Piecewise
@@ -34,6 +34,7 @@ __all__ = [
     "square_wave",
 ]
 
+_MOST_CARDS = 5000  # of a deck
 _ONE_BIT_ALONE = 0.61  # up to this epsilon a window only adds variance
 
 
@@ -155,6 +156,7 @@ def _scrambled(
             "see the example",
             TypeError,
         )
+    whole(len(noise), "noise", most=_MOST_CARDS)
     values = tuple(exact(value, "noise") for value in noise)
     shares = [probability(share, "noise") for share in noise.values()]
     if sum(shares, Fraction(0)) != 1 or 0 in shares:

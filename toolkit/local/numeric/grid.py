@@ -16,17 +16,23 @@ from toolkit.core.checks import Number, exact, refuse, whole
 FINEST = 1 << 16
 """Steps of a grid that is not chosen otherwise: rounding moves an answer by at most 1/131072 of the range."""
 
+FARTHEST = 10**300
+"""How far from zero bounds may lie: estimates are floats."""
+
 
 def checked_bounds(bounds: Any) -> tuple[Fraction, Fraction]:
     """Two finite numbers in order, exact."""
-    if isinstance(bounds, str) or not hasattr(bounds, "__len__") or len(bounds) != 2:
+    if isinstance(bounds, str) or not hasattr(bounds, "__getitem__") or len(bounds) != 2:
+        counted = hasattr(bounds, "__getitem__") and not isinstance(bounds, str)
         refuse(
             "`bounds` must be two numbers, the lowest and the highest answer",
-            type(bounds).__name__,
-            "they are public",
+            f"{len(bounds)} of them" if counted else type(bounds).__name__,
+            "they are public; write [0, 80]",
             TypeError,
         )
     low, high = exact(bounds[0], "bounds"), exact(bounds[1], "bounds")
+    if max(abs(low), abs(high)) > FARTHEST:
+        refuse("`bounds` must lie between -1e300 and 1e300", "wider ones", "floats end there")
     if low >= high:
         refuse(
             "`bounds` must be in order, the lowest first",

@@ -20,7 +20,7 @@ from toolkit.local.calibration import checked_epsilon, odds
 from toolkit.local.matrix.encoding import checked_counts, checked_times, times_each
 from toolkit.local.matrix.likelihood import maximum_likelihoods
 from toolkit.local.numeric.bootstrap import SEED, Bootstrap, resampled
-from toolkit.local.numeric.grid import checked_bounds, checked_reports
+from toolkit.local.numeric.grid import FINEST, checked_bounds, checked_reports
 from toolkit.local.numeric.window import Windowed
 from toolkit.local.oracles.support import checked_shares, people_with
 from toolkit.local.protocol import Respondents
@@ -248,7 +248,9 @@ def square_wave(bounds: tuple[Number, Number], epsilon: Number, *, points: int |
     References: Z. Li et al., Estimating numerical distributions under local differential privacy (2020).
     """
     low, high = checked_bounds(bounds)
-    steps = _default_steps(low, high) if points is None else whole(points, "points", least=2) - 1
+    steps = (
+        _default_steps(low, high) if points is None else whole(points, "points", least=2, most=FINEST + 1) - 1
+    )
     width = 2 * int(_half_width(float(checked_epsilon(epsilon))) * (steps + 1)) + 1
     return SquareWave(low, high, steps, width, *odds(epsilon, inside=width, outside=steps))
 

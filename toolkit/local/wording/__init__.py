@@ -2,7 +2,7 @@
 
 from toolkit.local.wording.odds import USUAL, describe, epsilon_bound, sentences
 from toolkit.local.wording.phrases import LANGUAGES, odds_phrases
-from toolkit.local.wording.voice import Voice, frequency, times_in
+from toolkit.local.wording.voice import Voice, frequency, quotable, times_in
 
 __all__ = [
     "LANGUAGES",
@@ -12,6 +12,7 @@ __all__ = [
     "epsilon_bound",
     "frequency",
     "odds_phrases",
+    "quotable",
     "sentences",
     "times_in",
 ]

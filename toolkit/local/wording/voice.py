@@ -3,6 +3,7 @@ than it is.
 """
 
 import math
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_CEILING, Context, Decimal
@@ -15,6 +16,24 @@ _SLACK = Decimal(
     "1e-12"
 )  # an epsilon is rounded up in its last digit: without this, ln 5 would be told as 5.01 times
 _SCALES = (100, 1000, 10_000)  # how many guesses are counted; beyond the last a report as good as tells
+_SINGLE = str.maketrans('“”„‟«»"＂〝〞〟「」『』｢｣', "‘’‚‛‹›''‘’’‹›‹›‹›")
+_JOINING = "\u200c\u200d"  # within words of some languages
+
+
+def quotable(words: str, pattern: str = "") -> str:
+    r"""Words that stand in a sentence of ours without changing how it reads, whoever wrote them: in one line,
+    with single quotation marks, without what turns the writing round; set apart if they run from right to
+    left, unless the `pattern` that they are put into does so.
+
+    >>> quotable("Have you read “1984”?"), quotable("yes\u202e\nno")
+    ('Have you read ‘1984’?', 'yes no')
+    >>> quotable("نعم") == "\u2068نعم\u2069"
+    True
+    """
+    line = " ".join(words.translate(_SINGLE).splitlines())
+    plain = "".join(one for one in line if one in _JOINING or unicodedata.category(one) not in ("Cc", "Cf"))
+    turns = any(unicodedata.bidirectional(one) in ("R", "AL", "AN") for one in plain)
+    return f"\u2068{plain}\u2069" if turns and "\u2068" not in pattern else plain
 
 
 @dataclass(frozen=True)
@@ -29,7 +48,7 @@ class Voice:
         return self.phrases[name].format(**filled)
 
     def quoted(self, words: str) -> str:
-        return self.say("quote", words=words)
+        return self.say("quote", words=quotable(words, self.phrases["quote"]))
 
     def listed(self, parts: Sequence[str], word: str = "and") -> str:
         """One, two and three."""

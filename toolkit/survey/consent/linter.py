@@ -19,10 +19,23 @@ from toolkit.survey.consent.wheel import is_mixture
 from toolkit.survey.language.labels import speaks_for_itself
 from toolkit.survey.language.phrases import OWN, WAVES, Own, phrases
 from toolkit.survey.language.phrases import languages as known_languages
-from toolkit.survey.language.text import Text, in_language, missing
+from toolkit.survey.language.text import (
+    Text,
+    character_name,
+    in_language,
+    looks,
+    missing,
+    turning,
+    unquotable,
+)
+from toolkit.survey.language.words import ASKING, raw_words
 from toolkit.survey.question import LONGEST_ANSWER, Question
 from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.question_fields import LONGEST
 from toolkit.survey.writing.survey_fields import PERSON
+
+TEXTS = tuple(LONGEST)
+"""What people read of a question, besides its labels."""
 
 RESERVED = ("practice", "key", "survey", "understood", "token")
 """Names that the page or the results use themselves."""
@@ -65,7 +78,7 @@ def check_translations(
         _check_text(name, text, languages)
     for question in questions:
         with naming(f"question {question.name!r}"):
-            for name in ("text", "help", "instructions", "warning"):
+            for name in TEXTS:
                 text = getattr(question, name)
                 _check_text(name, None if text is None else in_language(text, languages[0]), languages)
             for option in dict.fromkeys((*question.options, *question.report_options)):
@@ -78,6 +91,9 @@ def _check_text(name: str, text: Text | None, languages: Sequence[str]) -> None:
     if absent:
         rule = f"`{name}` must be there in every language of the survey ({', '.join(languages)})"
         refuse(rule, f"none in {', '.join(absent)}", "those who chose that language could not read it")
+    if found := next(filter(None, map(turning, (text or {}).values())), None):
+        rule = f"`{name}` must not turn the writing round; isolates (U+2066 to U+2069) may set words apart"
+        refuse(rule, character_name(found), "what stands beside it would be read backwards")
 
 
 def _check_label(option: str | int, given: str | Text | None, languages: Sequence[str]) -> None:
@@ -90,10 +106,63 @@ def _check_label(option: str | int, given: str | Text | None, languages: Sequenc
         refuse(rule, "none", f'write labels={{{option!r}: {{"{one}": "…", "{other}": "…"}}}}, {in_file}')
 
 
+def check_labels(questions: Sequence[Question], languages: Sequence[str], own: Own | None = None) -> None:
+    """Nothing in a label can make the sentences read otherwise that quote it."""
+    quotes = {
+        code: phrases(code, own)["quote"] + raw_words(code, (own or {}).get(code, {}))["quoted"]
+        for code in languages
+    }
+    for question in questions:
+        for option in dict.fromkeys((*question.options, *question.report_options)):
+            for code, quote in quotes.items():
+                label = question.label(option, code, phrases(code, own))
+                theirs = option in question.labels or label == str(option)  # else it is a word of ours
+                if theirs and (found := unquotable(label, quote)) is not None:
+                    with naming(f"question {question.name!r}"):
+                        refuse(
+                            "a label must be one line of text without quotation marks, and without "
+                            "characters that are not seen or turn the writing round",
+                            f"{character_name(found)} in that of {ascii(option)[:60]}",
+                            "what people are promised quotes it, and would read otherwise",
+                        )
+
+
+def check_claims(
+    words: Mapping[str, Text | None], questions: Sequence[Question], own: Own | None = None
+) -> None:
+    """The page says itself what becomes of answers, because it must be true: no title and no word that leads
+    on may say more; of other texts it is warned.
+    """
+    known = re.compile("|".join(phrases(code)["claims"] for code in known_languages()))
+    short = {
+        f"words.{code}.{name}": text for code, said in (own or {}).items() for name, text in said.items()
+    }
+    asking = {name: text for name, text in short.items() if name.rpartition(".")[2] in ASKING}
+    titles = {f"title.{code}": text for code, text in (words["title"] or {}).items()}
+    for name, text in {**asking, **titles}.items():
+        if found := known.search(text.lower()):
+            refuse(
+                f"`{name}` may ask, name or lead on, not say what becomes of answers",
+                repr(found.group()),
+                "the page says it itself, from the designs, so that it is true",
+            )
+    texts = {name: text for name, text in words.items() if name != "title" and text is not None}
+    texts |= {f"{one.name}.help": one.help for one in questions if one.help is not None}
+    for name, given in texts.items():
+        told = [given] if isinstance(given, str) else given.values()
+        if found := next(filter(None, (known.search(text.lower()) for text in told)), None):
+            warnings.warn(
+                f"`{name}` says what becomes of answers ({found.group()!r}): the page says it itself, from "
+                "the designs. Leave it out, unless it is exactly true of every answer here.",
+                stacklevel=2,
+            )
+
+
 def _check_distinct(question: Question, languages: Sequence[str], own: Own | None) -> None:
     for language in languages:
+        said = phrases(language, own)
         for options in (question.options, question.report_options):
-            shown = Counter(question.label(option, language, phrases(language, own)) for option in options)
+            shown = Counter(looks(question.label(option, language, said)) for option in options)
             if twice := next((words for words, count in shown.items() if count > 1), None):
                 rule = f"options must be shown by different words in {language}"
                 refuse(rule, f"{twice!r} twice"[:80], "people could not choose between them")

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.local.design import Design
+from toolkit.local.wording import quotable
 
 _SLOT = re.compile(r"\{(\w+)\}")
 
@@ -100,9 +101,11 @@ def _order(
 
 
 def filled(text: str, **values: str) -> str:
-    """The text in one pass, so that braces in a label stay what they are.
+    """The text in one pass, so that braces in a label stay what they are; and nothing in a label changes how
+    the text reads.
 
-    >>> filled("Tap “{label}”.", label="{label}")
-    'Tap “{label}”.'
+    >>> filled("Tap “{label}”.", label="{label}"), filled("Tap “{label}”.", label="Yes”. Tap “No")
+    ('Tap “{label}”.', 'Tap “Yes’. Tap ‘No”.')
     """
-    return _SLOT.sub(lambda slot: values.get(slot[1], slot[0]), text)
+    safe = {name: quotable(value, text) for name, value in values.items()}
+    return _SLOT.sub(lambda slot: safe.get(slot[1], slot[0]), text)

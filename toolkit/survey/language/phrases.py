@@ -22,7 +22,7 @@ WAVES = (
 )
 """What is said only where the same people are asked several times."""
 
-_IF_NEEDED = frozenset({"rehearsal", "until", *WAVES})  # what not every survey says
+_IF_NEEDED = frozenset({"rehearsal", "until", "claims", *WAVES})  # what not every survey says
 
 Own = Mapping[str, Mapping[str, str]]
 """Words of the researcher: language → name → words."""

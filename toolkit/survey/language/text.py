@@ -5,6 +5,7 @@ are refused.
 """
 
 import re
+import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TypeAlias, TypeVar
 
@@ -15,6 +16,10 @@ V = TypeVar("V", covariant=True)
 
 _CODE = re.compile(r"[a-z]{2,3}(-[A-Za-z0-9]{2,8}){0,3}")
 _STRANGE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff\ufffe\uffff]")
+_JOINING = "\u200c\u200d"  # within words of some languages
+_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180e\u3164\uffa0")
+_QUOTES = frozenset('"“”„‟«»〝〞〟＂「」『』｢｣')
+_TURNING = re.compile(r"[\u202a-\u202e]")
 _SLOT = re.compile(r"\{\w+\}")
 _RIGHT_TO_LEFT = frozenset(
     ["ar", "arc", "ckb", "dv", "fa", "he", "iw", "nqo", "ps", "sd", "syr", "ug", "ur", "yi"]
@@ -104,10 +109,46 @@ def checked_string(words: object, name: str, longest: int) -> str:
     if found := _STRANGE.search(words):
         refuse(
             f"`{name}` must be plain text",
-            f"the character U+{ord(found.group()):04X}",
+            f"the character {character_name(found.group())}",
             "line breaks and tabs are allowed",
         )
     return words
+
+
+def character_name(character: str) -> str:
+    r"""A character for whoever cannot see it.
+
+    >>> character_name("\u202e"), character_name("\n")
+    ('U+202E (RIGHT-TO-LEFT OVERRIDE)', 'U+000A')
+    """
+    name = unicodedata.name(character, "")
+    return f"U+{ord(character):04X}" + (f" ({name})" if name else "")
+
+
+def turning(text: str) -> str | None:
+    """The first character that turns round how the text after it is written, whatever its letters are."""
+    return found.group() if (found := _TURNING.search(text)) else None
+
+
+def unquotable(label: str, quote: str = "") -> str | None:
+    r"""The first character of a label that could make the sentence around it read otherwise: a line break,
+    one that is not seen or turns the writing round, or a quotation mark, also of the pattern `quote`.
+
+    >>> unquotable("Yes, I’ve"), unquotable("Yes”, we receive “Yes"), unquotable("Yes\u202e")
+    (None, '”', '\u202e')
+    """
+    marks = _QUOTES | {mark for mark in _SLOT.sub("", quote) if not mark.isspace() and not _hidden(mark)}
+    return next((one for one in label if one in marks or _hidden(one)), None)
+
+
+def _hidden(character: str) -> bool:
+    kinds = ("Cc", "Cf", "Cs", "Co", "Zl", "Zp")
+    return character in _UNSEEN or (character not in _JOINING and unicodedata.category(character) in kinds)
+
+
+def looks(label: str) -> str:
+    """A label as it is seen: without what only joins letters."""
+    return label.translate(dict.fromkeys(map(ord, _JOINING)))
 
 
 def checked_language(code: object) -> str:

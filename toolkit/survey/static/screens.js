@@ -222,7 +222,7 @@ function boxes(item, before) {
     const none = target === inputs[end];
     if (many && target.checked) inputs.forEach((one, i) => (one.checked = one.checked && (i === end) === none));
   };
-  const choice = (input, i) => make("label", { class: "choice", change }, input, make("span", {}, say(item.labels[i])));
+  const choice = (input, i) => make("label", { class: "choice", change }, input, make("bdi", {}, say(item.labels[i])));
   return {
     elements: [item.hint && p(item.hint), ...inputs.map(choice)],
     read() {

@@ -42,7 +42,7 @@ def edition_of(survey: Survey) -> Edition:
 def survey_of(edition: Edition) -> Survey:
     """The survey of an edition, read by this code."""
     try:
-        return Survey.from_dict(json.loads(edition.survey))
+        return Survey.from_collection(json.loads(edition.survey))
     except (ValueError, TypeError, KeyError) as problem:
         refuse(
             "a collection's survey must be readable by this toolkit",

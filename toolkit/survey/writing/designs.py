@@ -1,6 +1,6 @@
 """Designs as people write them in a file, `{warner = {p = "2/3"}}`, and as `to_dict` writes them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sized
 from typing import Any
 
 from toolkit.core.checks import refuse
@@ -9,8 +9,11 @@ from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import Memo
 from toolkit.local.waves.memo import KIND as MEMO
 from toolkit.survey.writing.problem import naming
+from toolkit.survey.writing.question_fields import check_count
 
 _AS_A_MEMO = 'write design = {memo = {permanent = {warner = {p = "3/4"}}, fresh = {warner = {p = "3/4"}}}}'
+
+_MOST_CELLS = 10_000
 
 
 def read_design(data: Any, **question: Any) -> Randomizer | Memo:
@@ -70,6 +73,11 @@ def _made(name: str, maker: Maker, arguments: Mapping[str, Any], question: Mappi
         **{key: value for key, value in question.items() if key in known and value is not None},
         **arguments,
     }
+    check_count(filled.get("options"))
+    rows = filled.get("matrix")
+    cells = sum(len(row) for row in rows if isinstance(row, Sized)) if isinstance(rows, list) else 0
+    if cells > _MOST_CELLS:
+        refuse(f"`design.{name}` must have at most {_MOST_CELLS:,} probabilities", f"{cells:,}", "take k_ary")
     check_arguments(maker, filled, said=f"design.{name}", example=_example(name, maker))
     return maker(**filled)
 

@@ -1,12 +1,12 @@
 """What a question may be made of: its arguments, checked and brought to their final form."""
 
-from collections.abc import Mapping, Sequence
-from fractions import Fraction
+from collections.abc import Mapping, Sequence, Sized
 from typing import Any
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import choice, exact, labels, refuse
+from toolkit.core.checks import choice, labels, refuse
 from toolkit.local.design import Design
+from toolkit.local.numeric.grid import checked_bounds
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import Memo
 from toolkit.survey.language.text import Frozen, Text, checked_words
@@ -14,7 +14,9 @@ from toolkit.survey.language.text import Frozen, Text, checked_words
 LONGEST = {"text": 2000, "help": 4000, "instructions": 4000, "warning": 2000}
 """Characters of each text of a question."""
 
-_MOST_OPTIONS = 1000
+MOST_OPTIONS = 1000
+"""That a question may have, so that somebody finds an answer among them."""
+
 _LONGEST_OPTION = 100
 _LONGEST_LABEL = 300
 
@@ -78,7 +80,7 @@ def _randomized(given: dict[str, Any], design: Randomizer) -> dict[str, Any]:
         rule = f"a randomized question has the options of its design, in their order ({_said(options)})"
         refuse(rule, _said(given["options"]), hidden)
     bounds = design.bounds
-    if given["bounds"] is not None and _bounds(given["bounds"]) != bounds:
+    if given["bounds"] is not None and checked_bounds(given["bounds"]) != bounds:
         refuse("a randomized question has the bounds of its design", given["bounds"], hidden)
     if given["multiple"] or given["free_text"]:
         refuse(
@@ -123,41 +125,31 @@ def _plain(given: dict[str, Any]) -> dict[str, Any]:
     if given["instructions"] is not None:
         refuse("`instructions` are for randomized questions", "a plain one", "say it in `text` or `help`")
     choice(given["mode"], "mode", ("auto", "plain"))
+    check_count(given["options"])
     options = labels(given["options"], "options") if kinds == ["options"] else ()
     return {
         "options": options,
         "mode": "plain",
-        "bounds": _bounds(given["bounds"]) if kinds == ["bounds"] else None,
+        "bounds": checked_bounds(given["bounds"]) if kinds == ["bounds"] else None,
     }
 
 
-def _check_options(options: Labels) -> None:
-    if len(options) > _MOST_OPTIONS:
+def check_count(options: Any) -> None:
+    """Refuse too many options, or too large a number of them, before anything is made of them."""
+    count = options if isinstance(options, int) else len(options) if isinstance(options, Sized) else 0
+    if count > MOST_OPTIONS:
         refuse(
-            f"a question must have at most {_MOST_OPTIONS} options",
-            len(options),
+            f"a question must have at most {MOST_OPTIONS} options",
+            count if count < 10**20 else "a number of more than 20 digits",
             "nobody finds an answer among more",
         )
+
+
+def _check_options(options: Labels) -> None:
+    check_count(options)
     for option in options:
         if isinstance(option, str):
             checked_words(option, "options", _LONGEST_OPTION)
-
-
-def _bounds(bounds: Any) -> tuple[Fraction, Fraction]:
-    if isinstance(bounds, str) or not isinstance(bounds, Sequence) or len(bounds) != 2:
-        received = f"{len(bounds)} of them" if isinstance(bounds, Sequence) else type(bounds).__name__
-        refuse(
-            "`bounds` must be two numbers, the lowest and the highest answer",
-            received,
-            "write [0, 80]",
-            TypeError,
-        )
-    low, high = exact(bounds[0], "bounds"), exact(bounds[1], "bounds")
-    if low >= high:
-        refuse(
-            "`bounds` must be in order, the lowest first", f"{low} and {high}", "no answer lies between them"
-        )
-    return low, high
 
 
 def _labels(given: Any, options: Labels) -> Frozen[str | int, str | Text]:

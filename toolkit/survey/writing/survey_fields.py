@@ -30,6 +30,12 @@ STEP = 10
 MOST_WAVES = 24
 """How often the same people may be asked."""
 
+MOST_LANGUAGES = 100
+"""In which one survey may be read."""
+
+MOST_REPORTS = 10**9
+"""Reports that a collection may wait for."""
+
 PERSON = "person"
 """What a phone sends to join its reports over waves; only surveys of several waves have it."""
 
@@ -70,9 +76,7 @@ def as_data(survey: Any) -> dict[str, Any]:
 
 def checked_waves(waves: Any, wave: Any) -> dict[str, int]:
     """How often the same people are asked, and which time this is."""
-    of, this = whole(waves, "waves"), whole(wave, "wave")
-    if of > MOST_WAVES:
-        refuse(f"`waves` must be at most {MOST_WAVES}", of, "what more of them cost together is not computed")
+    of, this = whole(waves, "waves", most=MOST_WAVES), whole(wave, "wave")
     if this > of:
         refuse(f"`wave` must be at most `waves`, {of}", this, "people are told how often they are asked")
     return {"waves": of, "wave": this}
@@ -109,6 +113,7 @@ def _whole_if_it_is(ceiling: Any) -> int | str:
 def checked_languages(given: Sequence[str]) -> tuple[str, ...]:
     if isinstance(given, str) or not isinstance(given, Sequence) or not given:
         refuse("`languages` must be a list of codes", type(given).__name__, 'write ["en", "de"]', TypeError)
+    whole(len(given), "languages", most=MOST_LANGUAGES)
     codes = tuple(checked_language(code) for code in given)
     if len(set(codes)) < len(codes):
         refuse("`languages` must be distinct", ", ".join(codes), "people choose one of them")

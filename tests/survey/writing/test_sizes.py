@@ -1,0 +1,112 @@
+"""A survey file of somebody else: no number in it makes the reader work or allocate without end."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from toolkit.local.catalogue import CATALOGUE, parameters
+
+HUGE = (
+    10**8,
+    3 * 10**7,
+    10**18,
+    10**400,
+    1e9,
+    1e308,
+    "1e999999999",
+    "1e-999999999",
+    "1/1" + "0" * 4000,
+    -(10**18),
+)
+"""What may stand where a number is expected: none of it is one that a question needs."""
+
+ENOUGH = 2**30  # bytes of address space more than the program itself has
+PATIENCE = 300  # seconds for all cases together; they take a few, on a slow machine too
+
+PROGRAM = """
+import json, resource, sys, warnings
+from toolkit.survey.spec import Survey
+
+warnings.simplefilter("ignore")
+used = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (used + int(sys.argv[1]), -1))
+for line in sys.stdin:
+    data = json.loads(line)
+    try:
+        Survey.from_dict(data).consent_text()
+        told = "accepted"
+    except (ValueError, TypeError, KeyError) as problem:
+        told = f"refused {type(problem).__name__}: {str(problem)[:300]}"
+    except BaseException as problem:
+        told = f"broken by {type(problem).__name__}"
+    print(json.dumps(told), flush=True)
+"""
+
+
+def with_question(**given: Any) -> dict[str, Any]:
+    return {
+        "title": "t",
+        "consent": "c",
+        "ceiling": "inf",
+        "questions": [{"name": "q", "text": "?", **given}],
+    }
+
+
+def hostile() -> list[dict[str, Any]]:
+    """Every argument of every design, of a question and of a survey that takes a number, with huge ones."""
+    cases: list[dict[str, Any]] = [
+        with_question(design={name: {**listed.example, parameter: given}})
+        for name, listed in CATALOGUE.items()
+        for parameter in parameters(listed.maker)
+        for value in HUGE
+        for given in (value, [value, value], [0, value])
+    ]
+    for value in HUGE:
+        noise = {str(value): "1/2", "1": "1/2"}
+        cases += [
+            with_question(design={kind: {"bounds": [0, 9], "noise": noise}})
+            for kind in ("additive", "multiplicative")
+        ]
+        cases += [with_question(bounds=given) for given in ([0, value], [value, value], value)]
+        cases += [with_question(options=given) for given in (value, [value, 1])]
+        for field in ("cap", "minimum", "step", "waves", "wave", "ceiling", "closes", "languages"):
+            cases.append({**with_question(bounds=[0, 1]), field: value})
+    return cases
+
+
+def many() -> list[dict[str, Any]]:
+    """What is long itself, but not so long as to be hard to read."""
+    asked = {"text": "?", "bounds": [0, 1]}
+    cards = {str(value): "1/20000" for value in range(20_000)}
+    few = {str(value): "1/900" for value in range(900)}
+    rows = [["1/600"] * 600] * 600
+    return [
+        {**with_question(), "questions": [{"name": f"q{place}", **asked} for place in range(50_000)]},
+        {**with_question(bounds=[0, 1]), "languages": [f"de-{place:04}" for place in range(5000)]},
+        with_question(options=[f"o{place}" for place in range(200_000)]),
+        with_question(design={"k_ary": {"options": [f"o{place}" for place in range(200_000)], "epsilon": 1}}),
+        with_question(design={"best": {"options": [f"o{place}" for place in range(200_000)], "epsilon": 1}}),
+        with_question(design={"additive": {"bounds": [0, 60_000], "noise": cards}}),
+        with_question(design={"additive": {"bounds": [0, 60_000], "noise": few}}),
+        with_question(design={"matrix": {"matrix": rows, "options": [f"o{place}" for place in range(600)]}}),
+    ]
+
+
+@pytest.mark.slow
+def test_no_number_in_a_survey_s_file_makes_the_reader_hang_or_take_the_memory() -> None:
+    cases = [*hostile(), *many()]
+    lines = "\n".join(map(json.dumps, cases))
+    done = subprocess.run(  # our own program
+        [sys.executable, "-c", PROGRAM, str(ENOUGH)],
+        input=lines, capture_output=True, text=True, timeout=PATIENCE, cwd=Path(__file__).parents[3],
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"}, check=False,
+    )  # fmt: skip
+    told = list(map(json.loads, done.stdout.splitlines()))
+    assert len(told) == len(cases), (done.stderr[-2000:], cases[len(told)])
+    assert [one for one in zip(told, cases, strict=True) if one[0].startswith("broken")] == []
+    assert told.count("accepted") < len(cases) / 5
