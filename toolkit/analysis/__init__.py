@@ -2,6 +2,7 @@
 designs.
 """
 
+from toolkit.analysis import latent
 from toolkit.analysis.associations import Association, association
 from toolkit.analysis.equal_shares import homogeneity
 from toolkit.analysis.estimating import estimates
@@ -13,10 +14,12 @@ from toolkit.analysis.sampling.sample import Sample
 from toolkit.analysis.tipping import tipping_point
 from toolkit.analysis.twogroup import (
     cheater_detection,
+    double_list,
     extended_crosswise,
     item_sum,
     lie_detector,
     list_experiment,
+    list_with_direct,
     unknown_question,
 )
 
@@ -27,12 +30,15 @@ __all__ = [
     "Sample",
     "association",
     "cheater_detection",
+    "double_list",
     "estimates",
     "extended_crosswise",
     "homogeneity",
     "item_sum",
+    "latent",
     "lie_detector",
     "list_experiment",
+    "list_with_direct",
     "logistic",
     "multinomial",
     "plain",

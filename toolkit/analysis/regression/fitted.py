@@ -256,8 +256,11 @@ class Fitted:
 
     def _footing(self) -> str:
         made = self.coefficients
-        size = f"n = {made.n:,}; log-likelihood {self.log_likelihood:.3f}"
-        return f"{size}; covers {made.covers}; privacy loss {made.loss}; {made.method}"
+        size = f"n = {made.n:,}" + (
+            "" if np.isnan(self.log_likelihood) else f"; log-likelihood {self.log_likelihood:.3f}"
+        )
+        loss = "no privacy claim" if made.loss is None else f"privacy loss {made.loss}"
+        return f"{size}; covers {made.covers}; {loss}; {made.method}"
 
 
 def p_value(p: float) -> str:

@@ -4,15 +4,17 @@ follow the instructions, and lists with and without the sensitive item.
 
 from toolkit.analysis.twogroup.cheating import cheater_detection
 from toolkit.analysis.twogroup.crosswise import extended_crosswise
-from toolkit.analysis.twogroup.lists import item_sum, list_experiment
+from toolkit.analysis.twogroup.lists import double_list, item_sum, list_experiment, list_with_direct
 from toolkit.analysis.twogroup.lying import lie_detector
 from toolkit.analysis.twogroup.unknown import unknown_question
 
 __all__ = [
     "cheater_detection",
+    "double_list",
     "extended_crosswise",
     "item_sum",
     "lie_detector",
     "list_experiment",
+    "list_with_direct",
     "unknown_question",
 ]

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from toolkit.analysis.regression.reading.columns import floats
 from toolkit.analysis.twogroup.groups import Tested
@@ -60,7 +61,7 @@ def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
     se = np.sqrt(before * (1 - before) / len(one) + after * (1 - after) / len(two))
     z = np.where(se > 0, joint / np.where(se > 0, se, 1), np.where(joint < 0, -np.inf, 0.0))
     p = min(1.0, float(ndtr(z.min())) * len(joint))
-    estimate = _difference(one, two, "list experiment, difference of means")
+    estimate = mean_difference(one, two, "list experiment, difference of means")
     return ListExperiment(
         estimate,
         Tested(float(z.min()), p, "no combination has a negative share"),
@@ -77,10 +78,141 @@ def item_sum(short: Any, long: Any) -> Estimate:
     4.0
     """
     one, two = _numbers(short, "short"), _numbers(long, "long")
-    return _difference(one, two, "item sum, difference of means")
+    return mean_difference(one, two, "item sum, difference of means")
 
 
-def _difference(short: Array, long: Array, method: str) -> Estimate:
+@dataclass(frozen=True, eq=False)
+class CombinedList:
+    """What a list and a direct question found together, and whether what they assume can be true.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        The share of carriers.
+    confessed : float
+        The share who said yes to the direct question.
+    truthful : Estimate
+        The difference in means among those who confessed: 1 if nobody confesses falsely.
+    unmoved : Estimate
+        Confessions of the long list's group less those of the short one's: 0 if the list does not move them.
+    """
+
+    estimate: Estimate
+    confessed: float
+    truthful: Estimate
+    unmoved: Estimate
+
+
+def list_with_direct(counts: Any, treated: Any, direct: Any, *, items: int) -> CombinedList:
+    """The share of carriers from a list and a direct question to the same people (Aronow and others 2015).
+
+    Those who confess are carriers; among the others the list tells how many are. Less variance than the list
+    alone, if nobody confesses falsely and the list moves no direct answer; both are tested.
+
+    Parameters
+    ----------
+    counts : array
+        How many items each person told.
+    treated : array of bool
+        Who saw the long list.
+    direct : array of bool
+        Who said yes to the direct question.
+    items : int
+        How many items the short list has.
+
+    Returns
+    -------
+    CombinedList
+        The estimate, and two tests of what it assumes.
+
+    Examples
+    --------
+    >>> treated = np.arange(12) % 2 == 1
+    >>> counts = [1, 2, 2, 3, 0, 2, 1, 1, 2, 2, 1, 3]
+    >>> found = list_with_direct(counts, treated, np.arange(12) > 7, items=3)
+    >>> round(found.confessed, 3), round(found.estimate.value, 3)
+    (0.333, 1.0)
+    """
+    most, told, on = whole(items, "items"), _truths(direct, "direct"), _truths(treated, "treated")
+    found = _counts(counts, most + 1, "counts")
+    _same_length(found, told, on)
+    no = ~told
+    parts = [mean_difference(found[one & ~on], found[one & on], "difference in means") for one in (no, told)]
+    share, rest = float(told.mean()), float(parts[0])
+    value = share + (1 - share) * rest
+    variance = (1 - rest) ** 2 * share * (1 - share) / (len(told) - 1)
+    se = float(np.sqrt(variance + (1 - share) ** 2 * float(np.asarray(parts[0].se)) ** 2))
+    moved = mean_difference(told[~on].astype(float), told[on].astype(float), "confessions by list")
+    return CombinedList(_of_lists(value, se, len(found), "list and direct question"), share, parts[1], moved)
+
+
+def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[Estimate, Tested]:
+    """The share of carriers from two lists to the same people: one half sees the long form of the first, the
+    other half that of the second.
+
+    Parameters
+    ----------
+    first, second : array
+        How many items of each list a person told.
+    treated : array of bool
+        Who saw the long form of the first list; the others saw that of the second.
+    items : int
+        How many items each short list has.
+
+    Returns
+    -------
+    Estimate
+        The share of carriers, from both lists, with the correlation of a person's two answers counted.
+    Tested
+        Whether the sum of both answers is the same in both halves, as it is if carriers add one to each.
+
+    Examples
+    --------
+    >>> treated = np.arange(8) < 4
+    >>> share, test = double_list([2, 3, 2, 3, 2, 2, 2, 2], [1, 1, 1, 1, 2, 1, 2, 1], treated, items=3)
+    >>> share.value, round(test.p, 2)
+    (0.5, 1.0)
+    """
+    most, on = whole(items, "items"), _truths(treated, "treated")
+    one, two = _counts(first, most + 1, "first"), _counts(second, most + 1, "second")
+    _same_length(one, two, on)
+    half, both = (one - two) / 2, one + two
+    share = mean_difference(half[~on], half[on], "double list, difference of means")
+    total = mean_difference(both[~on], both[on], "")
+    se = float(np.asarray(total.se))
+    z = float(total) / se if se > 0 else 0.0 if float(total) == 0 else np.inf
+    return share, Tested(z, float(2 * ndtr(-abs(z))), "both halves tell the same sum")
+
+
+def _of_lists(value: float, se: float, n: int, method: str) -> Estimate:
+    return Estimate(
+        value=value,
+        se=se,
+        labels=("share",),
+        cov=np.array([[se**2]]),
+        n=n,
+        loss=None,
+        covers="sampling",
+        method=method,
+        notes=("no epsilon: who tells the least or the most possible has told the truth",),
+        basis=Student(value, se, n - 2),
+    )
+
+
+def _truths(values: Any, name: str) -> npt.NDArray[np.bool_]:
+    found = _numbers(values, name)
+    if np.any((found != 0) & (found != 1)):
+        refuse(f"`{name}` must be true or false", "something else", "it says who is in which group")
+    return np.asarray(found == 1)
+
+
+def _same_length(*columns: npt.NDArray[Any]) -> None:
+    if len({len(one) for one in columns}) > 1:
+        lengths = ", ".join(str(len(one)) for one in columns)
+        refuse("all columns must be of the same people", f"lengths {lengths}", "rows belong together")
+
+
+def mean_difference(short: Array, long: Array, method: str) -> Estimate:
     """The difference of two independent means, with Welch's degrees of freedom, rounded down."""
     parts = np.array([long.var(ddof=1) / len(long), short.var(ddof=1) / len(short)])
     value, se = float(long.mean() - short.mean()), float(np.sqrt(parts.sum()))

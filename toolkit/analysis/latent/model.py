@@ -1,0 +1,374 @@
+"""Latent classes: who belongs to one depends on covariates, and each answers by its own rule.
+
+A model is a law: for each person the probabilities of all answers as a function of a few linear predictors.
+Likelihood, scores and expected information follow from it.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.analysis.regression.coefficients import covered
+from toolkit.analysis.regression.errors import covariance, kind_of_error
+from toolkit.analysis.regression.fitted import Fitted, Footing
+from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
+from toolkit.analysis.regression.reading.columns import Column, as_frame, column, some_rows
+from toolkit.analysis.regression.reading.covariates import (
+    Covariates,
+    absent_in,
+    from_formula,
+    sides,
+    standardised,
+    variables,
+)
+from toolkit.analysis.regression.reading.people import People
+from toolkit.analysis.regression.reading.rows import complete, gaps_in, sampling_columns, who
+from toolkit.analysis.regression.scoring import Climb, Point, climb, curvature, inner_maximum, newton
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice, refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Mapped, Normal, Student
+
+Law = Callable[[Array], tuple[Array, Array]]
+"""Linear predictors (predictor, person) -> probabilities (person, answer) and their derivatives."""
+
+Share = Callable[[Array], tuple[Array, Array]]
+"""Linear predictors -> each person's probability of the trait, and its derivatives (predictor, person)."""
+
+Codes = npt.NDArray[np.intp]
+
+_TINY = 1e-300
+_UNIDENTIFIED = 1e-8
+_BY_FORM = 0.02
+FORM_ONLY = (
+    "identified by the shape of the curve only: without the assumed link, these answers would not tell the "
+    "parameters apart"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A law, the covariates of each linear predictor, and the answers.
+
+    Parameters
+    ----------
+    law : callable
+        Probabilities of all answers, and their derivatives by the linear predictors.
+    columns : tuple of arrays
+        The covariates of each linear predictor, one row per person.
+    answers : array of int
+        What each person answered.
+    people : People
+        Weights, strata and clusters.
+    """
+
+    law: Law
+    columns: tuple[Array, ...]
+    answers: Codes
+    people: People
+
+    def predictors(self, at: Array) -> Array:
+        """The linear predictors at these coefficients: (predictor, person)."""
+        ends = np.cumsum([one.shape[1] for one in self.columns])
+        return np.array([x @ b for x, b in zip(self.columns, np.split(at, ends[:-1]), strict=True)])
+
+    def log_likelihood(self, at: Array) -> float:
+        chances, _ = self.law(self.predictors(at))
+        return float(self.people.mass @ np.log(np.maximum(self._seen(chances), _TINY)))
+
+    def point(self, at: Array) -> Point:
+        """Height, gradient and expected information."""
+        chances, slopes = self.law(self.predictors(at))
+        height = float(self.people.mass @ np.log(np.maximum(self._seen(chances), _TINY)))
+        leans = self._leans(chances, slopes) * self.people.mass
+        gradient = np.concatenate([x.T @ one for x, one in zip(self.columns, leans, strict=True)])
+        weights = np.einsum("aij,bij->abi", slopes, slopes / np.maximum(chances, 1e-12)) * self.people.mass
+        blocks = [
+            [x.T @ (z * weights[a, b][:, None]) for b, z in enumerate(self.columns)]
+            for a, x in enumerate(self.columns)
+        ]
+        return Point(at, height, gradient, np.block(blocks))
+
+    def scores(self, at: Array) -> Array:
+        """The gradient of each person's log-likelihood, times the person's weight."""
+        leans = self._leans(*self.law(self.predictors(at)))
+        if self.people.weights is not None:
+            leans = leans * self.people.weights
+        return np.column_stack([x * one[:, None] for x, one in zip(self.columns, leans, strict=True)])
+
+    def observed(self, at: Array) -> Array:
+        """Minus the Hessian, by differences of the gradient."""
+        return curvature(self.point, self.point(at))
+
+    def _seen(self, table: Array) -> Array:
+        return np.asarray(np.take_along_axis(table, self.answers[:, None], axis=1)[:, 0])
+
+    def _leans(self, chances: Array, slopes: Array) -> Array:
+        seen = np.maximum(self._seen(chances), _TINY)
+        return np.array([self._seen(slope) / seen for slope in slopes])
+
+
+@dataclass(frozen=True, eq=False)
+class Answers:
+    """What a model with latent classes is fitted to: columns of a frame, and who stands behind its rows."""
+
+    covariates: Covariates
+    columns: Mapping[str, Column]
+    people: People
+    dropped: Mapping[str, int]
+    notes: tuple[str, ...]
+
+    def intercepts(self) -> Array:
+        return np.ones((len(self.covariates.matrix), 1))
+
+
+def read_answers(
+    formula: str, data: Any, named: Mapping[str, Any], sampling: Mapping[str, Any], missing: str
+) -> Answers:
+    """The answers on the left of a formula, its covariates, and further columns, by name or as arrays."""
+    left, right = sides(formula)
+    frame = as_frame(data)
+    columns = {"answers": column(frame, left, "answers")}
+    columns |= {name: column(frame, value, f"`{name}`") for name, value in named.items()}
+    columns |= sampling_columns(frame, sampling)
+    wanted = variables(right, frame)
+    gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, wanted)}
+    kept, dropped = complete(gaps, missing, columns.get("times"))
+    people, notes = who(columns, kept, sampling, dropped, finite=False)
+    cut = {what: values[kept] for what, values in columns.items()}
+    return Answers(from_formula(right, some_rows(frame, kept)), cut, people, dropped, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class Predictor:
+    """One linear predictor: its name (nothing for the trait), its covariates, and where the climb begins.
+
+    A predictor that `may_vanish` is the logit of a share; where that share goes to 0, the model without
+    it is fitted.
+    """
+
+    name: str
+    covariates: Covariates
+    start: Array
+    may_vanish: bool = False
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        prefix = f"{self.name}: " if self.name else ""
+        return tuple(f"{prefix}{label}" for label in self.covariates.labels)
+
+
+def constant(name: str, rows: int, start: float, may_vanish: bool = False) -> Predictor:
+    """A linear predictor without covariates."""
+    one = Covariates(np.ones((rows, 1)), ("Intercept",), lambda new: np.ones((len(new), 1)), None)
+    return Predictor(name, one, np.array([start]), may_vanish)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LatentFit(Fitted):
+    """A fitted model with latent classes.
+
+    The coefficients of the trait come first, under the names of the covariates; those of everything else
+    follow, with the name of what they belong to.
+    """
+
+    answers: Answers
+    predictors: tuple[Predictor, ...]
+    share: Share
+    model: Model
+
+    def predict(self, data: Any = None) -> Estimate:
+        """The prevalence of the trait among people with these covariates, one entry per row.
+
+        Parameters
+        ----------
+        data : frame, optional
+            New people; those of the fit without it.
+
+        Returns
+        -------
+        Estimate
+            One prevalence per row. The interval is that of its log odds, and lies inside 0 to 1.
+        """
+        matrices = [
+            one.covariates.matrix if data is None else self._matrix(one, data) for one in self.predictors
+        ]
+        value, gradient = self._shares_of(matrices)
+        cov = gradient @ self.cov @ gradient.T
+        spread = np.sqrt(np.diag(cov))
+        odds = np.maximum(value * (1 - value), _TINY)
+        eta = np.log(np.maximum(value, _TINY)) - np.log(np.maximum(1 - value, _TINY))
+        basis = self.coefficients.basis
+        inner = (
+            Student(eta, spread / odds, basis.df)
+            if isinstance(basis, Student)
+            else Normal(eta, spread / odds)
+        )
+        return Estimate(
+            value=value,
+            se=spread,
+            labels=tuple(range(len(value))),
+            cov=cov,
+            n=self.n,
+            loss=self.loss,
+            covers=self.covers,
+            method=f"prediction; {self.method}",
+            basis=Mapped(inner, _expit),
+        )
+
+    def margins(self, variable: str | None = None, *, levels: Sequence[Any] | None = None) -> Estimate:
+        """Prevalences and their differences, averaged over the people of the fit.
+
+        Parameters
+        ----------
+        variable : str, optional
+            Without it, the mean prevalence; with it, how the prevalence changes by one unit of it, or from
+            its first value to each other one.
+        levels : sequence, optional
+            The prevalence if everybody had each of these values of the variable.
+
+        Returns
+        -------
+        Estimate
+            With standard errors by the delta method, at the covariates of these people.
+        """
+        first, rest = self.predictors[0], self.predictors[1:]
+
+        def shares(matrix: Array) -> list[Effect]:
+            same = {id(first.covariates): matrix}
+            others = [same.get(id(one.covariates), one.covariates.matrix) for one in rest]
+            return [Effect("", *self._shares_of([matrix, *others]))]
+
+        found = effects(first.covariates, shares, variable, levels)
+        return margin_estimate(self.coefficients, self.answers.people, found, None)
+
+    def _matrix(self, predictor: Predictor, data: Any) -> Array:
+        rows = len(self.predictors[0].covariates.of(data))
+        return np.ones((rows, 1)) if predictor.covariates.data is None else predictor.covariates.of(data)
+
+    def _shares_of(self, matrices: Sequence[Array]) -> tuple[Array, Array]:
+        """Each person's probability of the trait, and its gradient by all coefficients."""
+        ends = np.cumsum([one.shape[1] for one in matrices])
+        eta = np.array([x @ b for x, b in zip(matrices, np.split(self.value, ends[:-1]), strict=True)])
+        value, slopes = self.share(eta)
+        return value, np.column_stack([x * one[:, None] for x, one in zip(matrices, slopes, strict=True)])
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a law is fitted with, and how the fit is described."""
+
+    title: str
+    method: str
+    form: tuple[Any, ...]
+    share: Share
+    error: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+def fit_latent(
+    answers: Answers, codes: Codes, law: Law, predictors: Sequence[Predictor], how: Fit
+) -> LatentFit:
+    """Climb the likelihood by Fisher scoring to an inner maximum; what is not identified is refused."""
+    kind = kind_of_error(how.error, answers.people, False)
+    scaled = [standardised(one.covariates) for one in predictors]
+    model = Model(law, tuple(columns for columns, _ in scaled), codes, answers.people)
+    back = _blocks([matrix for _, matrix in scaled])
+    start = np.linalg.solve(back, np.concatenate([one.start for one in predictors]))
+    point = _maximum(model, start)
+    note = _identified(point.information)
+    cov = covariance(model, point.at, kind, point.information)
+    value, cov = back @ point.at, back @ cov @ back.T
+    se = np.sqrt(np.diag(cov))
+    people = answers.people
+    estimate = Estimate(
+        value=value,
+        se=se,
+        labels=tuple(label for one in predictors for label in one.labels),
+        cov=cov,
+        n=people.n,
+        loss=None,
+        covers=covered(people),
+        method=f"{how.method}, maximum likelihood, {kind} errors",
+        notes=(*answers.notes, *how.notes, *note),
+        basis=Student(value, se, people.df) if people.complex else Normal(value, se),
+    )
+    columns = np.column_stack([one.covariates.matrix for one in predictors])
+    footing = Footing(
+        (*how.form, codes, people.mass), columns, kind, False, people.df if people.complex else None
+    )
+    used = {"used": people.n, **answers.dropped}
+    original = Model(law, tuple(one.covariates.matrix for one in predictors), codes, people)
+    return LatentFit(
+        estimate, point.height, used, how.title, footing, answers, tuple(predictors), how.share, original
+    )
+
+
+def _maximum(model: Model, start: Array) -> Point:
+    found = climb(model.point, start)
+    if not found.arrived:
+        point, arrived = newton(model.point, found.point)
+        found = Climb(point, arrived, found.start)
+    inner_maximum(model.observed, found, "use fewer covariates, or ask more people")
+    return found.point
+
+
+def vanished(model: Model, predictors: Sequence[Predictor], start: Array) -> str | None:
+    """The first share that goes to 0 on the way to the maximum, by name."""
+    found = climb(model.point, start, steps=60)
+    eta = model.predictors(found.point.at)
+    for one, value in zip(predictors, eta, strict=True):
+        if one.may_vanish and float(value[0]) < -7:
+            return one.name
+    return None
+
+
+def _identified(information: Array) -> tuple[str, ...]:
+    """The least eigenvalue of the expected information with a diagonal of 1: near 0 where nothing tells two
+    parameters apart.
+    """
+    scale = np.sqrt(np.diag(information))
+    least = float(np.linalg.eigvalsh(information / np.outer(scale, scale))[0])
+    if least < _UNIDENTIFIED:
+        refuse(
+            "the answers must tell the parameters apart",
+            f"a least eigenvalue of {least:.1g}",
+            "a second group with other odds, or a second list, identifies them",
+        )
+    return (FORM_ONLY,) if least < _BY_FORM else ()
+
+
+def group_codes(groups: Column, chances: Mapping[Any, float]) -> Array:
+    """The probability of each person's group."""
+    found = np.full(len(groups), np.nan)
+    for name, chance in chances.items():
+        found[groups == name] = chance
+    if unknown := int(np.count_nonzero(np.isnan(found))):
+        received = f"{unknown} of {len(found)} rows of another group"
+        refuse("every row must be of one of the groups in `p`", received, "its odds are not known")
+    return found
+
+
+def checked_missing(missing: str) -> str:
+    """Whether rows with missing values are refused or dropped."""
+    return choice(missing, "missing", ("refuse", "drop"))
+
+
+def _blocks(matrices: Sequence[Array]) -> Array:
+    width = sum(one.shape[1] for one in matrices)
+    found, place = np.zeros((width, width)), 0
+    for one in matrices:
+        found[place : place + len(one), place : place + len(one)] = one
+        place += len(one)
+    return found
+
+
+def _expit(eta: Array) -> Array:
+    return np.asarray(1 / (1 + np.exp(-np.clip(eta, -700, 700))))
+
+
+expit = _expit
+Errors = Literal["observed", "expected", "opg", "robust"]

@@ -1,0 +1,364 @@
+"""Two groups with other odds, and covariates: cheaters, liars, crosswise answers, unknown questions."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from toolkit.analysis.latent.model import (
+    Answers,
+    Codes,
+    Errors,
+    Fit,
+    LatentFit,
+    Predictor,
+    checked_missing,
+    constant,
+    expit,
+    fit_latent,
+    group_codes,
+    read_answers,
+)
+from toolkit.core.arrays import Array
+from toolkit.core.checks import probability, refuse
+from toolkit.local.matrix.encoding import encode
+
+Sampling = Mapping[str, Any]
+
+
+def cheater_detection(
+    formula: str,
+    data: Any,
+    *,
+    p: Mapping[Any, Any],
+    group: Any,
+    se: Errors | None = None,
+    sample: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    missing: str = "refuse",
+) -> LatentFit:
+    r"""Cheater detection with covariates: who has the trait, and who says no whatever the device demands.
+
+    Each group is told "say yes" with its own probability :math:`p_g`, else to tell the truth. Carriers say
+    yes, honest non-carriers say yes when told so, cheaters never do (Clark and Desharnais 1998). The log odds
+    of carriers and of cheaters against honest non-carriers are linear in the covariates, and
+    :math:`\Pr(yes) = \pi_{carrier}(x) + p_g\,\pi_{honest}(x)`.
+
+    Parameters
+    ----------
+    formula : str
+        "report ~ covariates".
+    data : frame
+        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    p : mapping
+        The probability of "say yes" in each group, {"a": 0.2, "b": 0.8}.
+    group : str or array
+        The column of groups.
+    se : {"observed", "expected", "opg", "robust"}, optional
+        How standard errors are computed; "robust" by default with weights, strata or clusters.
+    sample : Sample, optional
+        How people were drawn; or, in its place,
+    weights, strata, clusters : str or array, optional
+        Columns of a complex sample.
+    missing : {"refuse", "drop"}
+        What to do with rows that have a missing value.
+
+    Returns
+    -------
+    LatentFit
+        `predict` and `margins` are of carriers who follow the instructions; a cheater may be a carrier, too.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(1)
+    >>> version, u = rng.integers(2, size=3000), rng.random(3000)
+    >>> told = rng.random(3000) < np.where(version, 0.8, 0.2)
+    >>> yes = (u < 0.3) | ((u < 0.9) & told)
+    >>> frame = {"report": yes, "version": version, "x": rng.normal(size=3000)}
+    >>> fit = cheater_detection("report ~ x", frame, p={0: 0.2, 1: 0.8}, group="version")
+    >>> fit.labels
+    ('Intercept', 'x', 'cheater: Intercept', 'cheater: x')
+    """
+    answers, codes, odds = _read(
+        formula, data, p, group, _sampling(sample, weights, strata, clusters), missing
+    )
+    covariates = answers.covariates
+    start = np.zeros(len(covariates.labels))
+
+    def law(eta: Array) -> tuple[Array, Array]:
+        carrier, cheater = _three(eta)
+        honest = 1 - carrier - cheater
+        yes = carrier + odds * honest
+        by_carrier = carrier * (1 - carrier) - odds * carrier * honest
+        by_cheater = -carrier * cheater - odds * cheater * honest
+        return _two(yes, [by_carrier, by_cheater])
+
+    def share(eta: Array) -> tuple[Array, Array]:
+        carrier, cheater = _three(eta)
+        return carrier, np.array([carrier * (1 - carrier), -carrier * cheater])
+
+    first = Predictor("", covariates, _lean(start, covariates.labels, -1.0))
+    second = Predictor("cheater", covariates, _lean(start, covariates.labels, -2.0))
+    how = _how("cheater detection with covariates", "cheater detection", odds, share, se)
+    return fit_latent(answers, codes, law, (first, second), how)
+
+
+def lie_detector(
+    formula: str,
+    data: Any,
+    *,
+    p: Mapping[Any, Any],
+    group: Any,
+    se: Errors | None = None,
+    sample: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    missing: str = "refuse",
+) -> LatentFit:
+    r"""The stochastic lie detector with covariates: some carriers deny the trait.
+
+    Non-carriers tell the truth with the probability :math:`p_g` of their group, else lie; carriers say yes
+    with probability t, whatever the group (Moshagen, Musch and Erdfelder 2012):
+    :math:`\Pr(yes) = t\,\pi(x) + (1 - p_g)(1 - \pi(x))`.
+
+    Parameters
+    ----------
+    formula : str
+        "report ~ covariates".
+    data : frame
+        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    p : mapping
+        The probability that a non-carrier is told to say the truth in each group.
+    group : str or array
+        The column of groups.
+    se : {"observed", "expected", "opg", "robust"}, optional
+        How standard errors are computed; "robust" by default with weights, strata or clusters.
+    sample : Sample, optional
+        How people were drawn; or, in its place,
+    weights, strata, clusters : str or array, optional
+        Columns of a complex sample.
+    missing : {"refuse", "drop"}
+        What to do with rows that have a missing value.
+
+    Returns
+    -------
+    LatentFit
+        "honesty: Intercept" is the log odds that a carrier says yes.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(2)
+    >>> version, carrier = rng.integers(2, size=4000), rng.random(4000) < 0.3
+    >>> yes = np.where(carrier, rng.random(4000) < 0.7, rng.random(4000) < np.where(version, 0.2, 0.7))
+    >>> frame = {"report": yes.astype(bool), "version": version}
+    >>> fit = lie_detector("report ~ 1", frame, p={0: 0.3, 1: 0.8}, group="version")
+    >>> round(float(fit.margins().value), 2)
+    0.28
+    """
+
+    def curve(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
+        trait, honest = expit(eta[0]), expit(eta[1])
+        by_trait = trait * (1 - trait) * (honest - 1 + odds)
+        return trait * honest + (1 - trait) * (1 - odds), [by_trait, trait * honest * (1 - honest)]
+
+    read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing)
+    return _one_trait(read, curve, ("honesty", 1.0), "stochastic lie detector", se)
+
+
+def extended_crosswise(
+    formula: str,
+    data: Any,
+    *,
+    p: Mapping[Any, Any],
+    group: Any,
+    se: Errors | None = None,
+    sample: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    missing: str = "refuse",
+) -> LatentFit:
+    r"""The extended crosswise model with covariates, and a share who always answer "different".
+
+    Two groups with innocuous prevalences p and 1 - p (Heck, Hoffmann and Moshagen 2018). A share
+    :math:`\gamma` says "different" whatever is true; of the others
+    :math:`\Pr(same) = (1-\gamma)(p_g\,\pi(x) + (1-p_g)(1-\pi(x)))`.
+
+    Parameters
+    ----------
+    formula : str
+        "report ~ covariates"; reports are "different" and "same", or 0 and 1.
+    data : frame
+        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    p : mapping
+        The innocuous prevalence in each group, {"a": 0.15, "b": 0.85}.
+    group : str or array
+        The column of groups.
+    se : {"observed", "expected", "opg", "robust"}, optional
+        How standard errors are computed; "robust" by default with weights, strata or clusters.
+    sample : Sample, optional
+        How people were drawn; or, in its place,
+    weights, strata, clusters : str or array, optional
+        Columns of a complex sample.
+    missing : {"refuse", "drop"}
+        What to do with rows that have a missing value.
+
+    Returns
+    -------
+    LatentFit
+        "always different: Intercept" is the log odds of that share. People who answer at random are not seen.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(3)
+    >>> version, carrier = rng.integers(2, size=4000), rng.random(4000) < 0.2
+    >>> same = carrier == (rng.random(4000) < np.where(version, 0.85, 0.15))
+    >>> same &= rng.random(4000) > 0.1
+    >>> frame = {"report": np.where(same, "same", "different"), "version": version}
+    >>> fit = extended_crosswise("report ~ 1", frame, p={0: 0.15, 1: 0.85}, group="version")
+    >>> round(float(fit.margins().value), 1)
+    0.2
+    """
+
+    def curve(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
+        trait, never = expit(eta[0]), expit(eta[1])
+        same = trait * odds + (1 - trait) * (1 - odds)
+        by_trait = (1 - never) * trait * (1 - trait) * (2 * odds - 1)
+        return (1 - never) * same, [by_trait, -never * (1 - never) * same]
+
+    labels = ("different", "same")
+    read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing, labels)
+    return _one_trait(read, curve, ("always different", -2.0), "extended crosswise model", se)
+
+
+def unknown_question(
+    formula: str,
+    data: Any,
+    *,
+    p: Mapping[Any, Any],
+    group: Any,
+    se: Errors | None = None,
+    sample: Any = None,
+    weights: Any = None,
+    strata: Any = None,
+    clusters: Any = None,
+    missing: str = "refuse",
+) -> LatentFit:
+    r"""An unrelated question of unknown prevalence, with covariates of the trait.
+
+    With the probability :math:`p_g` of the group the sensitive question is answered, else an innocuous one
+    (Greenberg and others 1969): :math:`\Pr(yes) = p_g\,\pi(x) + (1 - p_g)\,q`.
+
+    Parameters
+    ----------
+    formula : str
+        "report ~ covariates".
+    data : frame
+        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    p : mapping
+        The probability of the sensitive question in each group, {"a": 0.75, "b": 0.2}.
+    group : str or array
+        The column of groups.
+    se : {"observed", "expected", "opg", "robust"}, optional
+        How standard errors are computed; "robust" by default with weights, strata or clusters.
+    sample : Sample, optional
+        How people were drawn; or, in its place,
+    weights, strata, clusters : str or array, optional
+        Columns of a complex sample.
+    missing : {"refuse", "drop"}
+        What to do with rows that have a missing value.
+
+    Returns
+    -------
+    LatentFit
+        "innocuous: Intercept" is the log odds of yes to the innocuous question.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(4)
+    >>> version, carrier = rng.integers(2, size=4000), rng.random(4000) < 0.3
+    >>> asked = rng.random(4000) < np.where(version, 0.2, 0.75)
+    >>> frame = {"report": np.where(asked, carrier, rng.random(4000) < 0.4).astype(bool), "version": version}
+    >>> fit = unknown_question("report ~ 1", frame, p={0: 0.75, 1: 0.2}, group="version")
+    >>> fit.labels
+    ('Intercept', 'innocuous: Intercept')
+    """
+
+    def curve(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
+        trait, other = expit(eta[0]), expit(eta[1])
+        slopes = [odds * trait * (1 - trait), (1 - odds) * other * (1 - other)]
+        return odds * trait + (1 - odds) * other, slopes
+
+    read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing)
+    return _one_trait(read, curve, ("innocuous", 0.0), "unrelated question of unknown prevalence", se)
+
+
+Curve = Callable[[Array, Array], tuple[Array, list[Array]]]
+
+
+def _one_trait(
+    read: tuple[Answers, Codes, Array], curve: Curve, other: tuple[str, float], name: str, se: Errors | None
+) -> LatentFit:
+    """A trait with a logit, and one more share without covariates."""
+    answers, codes, odds = read
+    labels = answers.covariates.labels
+
+    def law(eta: Array) -> tuple[Array, Array]:
+        return _two(*curve(eta, odds))
+
+    def share(eta: Array) -> tuple[Array, Array]:
+        trait = expit(eta[0])
+        return trait, np.array([trait * (1 - trait), np.zeros_like(trait)])
+
+    first = Predictor("", answers.covariates, _lean(np.zeros(len(labels)), labels, -1.0))
+    second = constant(other[0], len(codes), other[1])
+    how = _how(f"{name} with covariates", name, odds, share, se)
+    return fit_latent(answers, codes, law, (first, second), how)
+
+
+def _how(title: str, method: str, odds: Array, share: Any, se: Errors | None) -> Fit:
+    return Fit(title, method, (method, odds), share, se)
+
+
+def _sampling(sample: Any, weights: Any, strata: Any, clusters: Any) -> Sampling:
+    return {"sample": sample, "weights": weights, "strata": strata, "clusters": clusters}
+
+
+def _read(
+    formula: str,
+    data: Any,
+    p: Any,
+    group: Any,
+    sampling: Sampling,
+    missing: str,
+    labels: tuple[str, str] = ("no", "yes"),
+) -> tuple[Answers, Codes, Array]:
+    """Covariates and people; the answers as 0 and 1; and the odds of each person's group."""
+    if not isinstance(p, Mapping):
+        rule = "`p` must be a mapping, {group: probability}"
+        refuse(rule, type(p).__name__, "it says which group is which", TypeError)
+    odds = {name: float(probability(value, "p")) for name, value in p.items()}
+    answers = read_answers(formula, data, {"group": group}, sampling, checked_missing(missing))
+    codes = encode(answers.columns["answers"], labels, "answers").codes
+    return answers, np.asarray(codes, dtype=np.intp), group_codes(answers.columns["group"], odds)
+
+
+def _lean(start: Array, labels: tuple[str, ...], value: float) -> Array:
+    """All coefficients 0 but the intercept, where there is one."""
+    return np.where(np.array(labels) == "Intercept", value, start)
+
+
+def _two(yes: Array, slopes: list[Array]) -> tuple[Array, Array]:
+    by = np.array(slopes)
+    return np.column_stack([1 - yes, yes]), np.stack([-by, by], axis=2)
+
+
+def _three(eta: Array) -> tuple[Array, Array]:
+    """Shares of two classes against a third."""
+    top = np.maximum(np.maximum(eta[0], eta[1]), 0.0)
+    one, two, rest = np.exp(eta[0] - top), np.exp(eta[1] - top), np.exp(-top)
+    total = one + two + rest
+    return one / total, two / total
