@@ -137,7 +137,7 @@ def read_answers(
     wanted = variables(right, frame)
     gaps = gaps_in(columns, sampling) | {"covariates": absent_in(frame, wanted)}
     kept, dropped = complete(gaps, missing, columns.get("times"))
-    people, notes = who(columns, kept, sampling, dropped, finite=False)
+    people, notes = who(columns, kept, sampling, dropped, frame, finite=False)
     cut = {what: values[kept] for what, values in columns.items()}
     return Answers(from_formula(right, some_rows(frame, kept)), cut, people, dropped, notes)
 
