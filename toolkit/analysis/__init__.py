@@ -7,6 +7,7 @@ from toolkit.analysis.associations import Association, association
 from toolkit.analysis.equal_shares import homogeneity
 from toolkit.analysis.estimating import estimates
 from toolkit.analysis.findings import Findings
+from toolkit.analysis.mixed import mixed_logistic
 from toolkit.analysis.plain import plain
 from toolkit.analysis.regression import logistic, multinomial, predictor
 from toolkit.analysis.sampling.replicates import Replicates
@@ -40,6 +41,7 @@ __all__ = [
     "list_experiment",
     "list_with_direct",
     "logistic",
+    "mixed_logistic",
     "multinomial",
     "plain",
     "predictor",

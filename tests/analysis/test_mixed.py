@@ -1,0 +1,128 @@
+"""Random intercepts through devices, against brute integration on a grid of 401 points, and against lme4."""
+
+import numpy as np
+import pytest
+
+from toolkit import Design, forced, warner
+from toolkit.analysis import mixed_logistic
+
+DESIGNS = {"d": forced("1/6", "1/6"), "w": warner("3/4")}
+DIRECT = Design(np.eye(2, dtype=int), 1, ("no", "yes"), name="direct")
+
+
+def people(groups=40, size=30, seed=31):
+    n = groups * size
+    rng = np.random.default_rng(seed)
+    group = np.repeat(np.arange(groups), size)
+    x = rng.normal(size=n)
+    u = 0.8 * rng.normal(size=groups)
+    z = rng.random(n) < 1 / (1 + np.exp(0.8 - 0.6 * x - u[group]))
+    way = np.arange(n) % 2
+    y = rng.random(n) < np.where(z, np.where(way, 0.75, 5 / 6), np.where(way, 0.25, 1 / 6))
+    return {"y": y * 1, "z": z * 1, "x": x, "g": group, "d": np.where(way, "w", "d")}
+
+
+@pytest.fixture(scope="module")
+def frame():
+    return people()
+
+
+@pytest.fixture(scope="module")
+def fit(frame):
+    return mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d")
+
+
+def test_all_parameters_are_those_of_brute_integration(fit) -> None:
+    assert fit.everything.value == pytest.approx([-0.666365, 0.567606, -0.313635], abs=2e-6)
+    assert fit.everything.se == pytest.approx([0.171359, 0.126453, 0.271311], rel=1e-4)
+    assert fit.log_likelihood == pytest.approx(-798.910063, abs=2e-6)
+    assert fit.group_sd == pytest.approx(0.730786, abs=2e-6)
+
+
+def test_the_null_of_no_groups_lies_on_the_edge(fit) -> None:
+    """The likelihood ratio is 10.339561; half of chi-squared with one degree of freedom is above it."""
+    assert fit.no_groups.statistic == pytest.approx(10.339561, abs=1e-5)
+    assert fit.no_groups.p == pytest.approx(0.000651, abs=1e-6)
+
+
+def test_plain_answers_are_those_of_lme4(frame) -> None:
+    """glmer(z ~ x + (1 | g), binomial, nAGQ = 25), lme4 1.1-31."""
+    found = mixed_logistic("z ~ x", frame, DIRECT, group="g")
+    assert found.value == pytest.approx([-0.729039, 0.595601], abs=3e-6)
+    assert found.group_sd == pytest.approx(0.902824, abs=3e-6)
+    assert found.log_likelihood == pytest.approx(-697.406485, abs=2e-6)
+
+
+def test_three_kinds_of_prediction_are_told_apart(fit) -> None:
+    assert float(fit.predict({"x": [0.0]}, at="typical").value) == pytest.approx(0.339311, abs=1e-6)
+    assert float(fit.predict({"x": [0.0]}).value) == pytest.approx(0.355171, abs=1e-6)
+    own = fit.predict({"x": [0.0] * 3, "g": [0, 1, 2]}, at="group")
+    assert own.value == pytest.approx([0.477501, 0.403818, 0.535412], abs=2e-6)
+    low, high = own.interval()
+    assert np.all((np.asarray(low) > 0) & (np.asarray(high) < 1))
+    unseen = fit.predict({"x": [0.0], "g": [99]}, at="group")
+    assert float(unseen.value) == pytest.approx(0.355171, abs=1e-6)
+
+
+def test_poststratification_counts_both_errors(fit) -> None:
+    """Total .356032 with variance 3.390e-4 + 3.071e-4; by draws .3556 (.0263)."""
+    groups = np.arange(40)
+    census = {
+        "g": np.repeat(groups, 2),
+        "x": np.tile([-0.5, 0.5], 40),
+        "N": np.repeat(100 * (1 + groups % 4) / 2, 2),
+    }
+    total = fit.poststratify(census, count="N")
+    assert float(total.value) == pytest.approx(0.356032, abs=1e-6)
+    assert float(total.se) == pytest.approx(0.025419, abs=1e-6)
+    areas = fit.poststratify(census, count="N", by="g")
+    assert areas.value[:3] == pytest.approx([0.477880, 0.405341, 0.534816], abs=2e-6)
+    assert areas.se[:3] == pytest.approx([0.117218, 0.122523, 0.127705], abs=2e-6)
+
+
+def test_groups_may_weigh_but_not_their_rows(frame) -> None:
+    by_group = frame | {"w": 1 + 0.5 * (frame["g"] % 3)}
+    found = mixed_logistic("y ~ x", by_group, DESIGNS, group="g", design_by="d", weights="w")
+    assert found.everything.value == pytest.approx([-0.657011, 0.570432, -0.293485], abs=3e-6)
+    assert found.everything.se == pytest.approx([0.185087, 0.109781, 0.237256], rel=1e-4)
+    within = frame | {"w": 0.5 + 0.5 * (np.arange(1200) % 5)}
+    with pytest.raises(ValueError, match="must be the same for all rows of a group"):
+        mixed_logistic("y ~ x", within, DESIGNS, group="g", design_by="d", weights="w")
+
+
+@pytest.mark.slow
+def test_five_hundred_groups_and_the_order_of_rows_does_not_matter() -> None:
+    frame = people(500, 20, 32)
+    found = mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d")
+    assert found.everything.value == pytest.approx([-0.891131, 0.643486, 0.012362], abs=5e-5)
+    assert found.everything.se == pytest.approx([0.069442, 0.052436, 0.079424], rel=1e-3)
+    order = np.random.default_rng(1).permutation(10_000)
+    mixed_up = mixed_logistic(
+        "y ~ x", {name: values[order] for name, values in frame.items()}, DESIGNS, group="g", design_by="d"
+    )
+    assert mixed_up.everything.value == pytest.approx(found.everything.value, abs=1e-6)
+
+
+def test_groups_that_do_not_differ_have_a_standard_deviation_of_zero_without_an_error() -> None:
+    rng = np.random.default_rng(4)
+    x = rng.normal(size=600)
+    z = rng.random(600) < 1 / (1 + np.exp(0.5 - x))
+    # Groups that are filled up evenly differ less than by chance.
+    order = np.argsort(z, kind="stable")
+    group = np.empty(600, dtype=int)
+    group[order] = np.arange(600) % 20
+    found = mixed_logistic("z ~ 1", {"z": z * 1, "x": x, "g": group}, DIRECT, group="g")
+    assert found.group_sd == 0
+    assert np.isnan(found.everything.se[-1])
+    assert found.no_groups.p == 1
+    assert any("estimated as 0" in note for note in found.notes)
+    share = z.mean()
+    assert float(found.predict({"x": [0.0]}).value) == pytest.approx(share, abs=1e-6)
+    assert found.se[0] == pytest.approx(1 / np.sqrt(600 * share * (1 - share)), rel=1e-6)
+
+
+def test_what_cannot_be_is_refused(frame) -> None:
+    with pytest.raises(ValueError, match="at least 9"):
+        mixed_logistic("y ~ x", frame, DESIGNS, group="g", design_by="d", nodes=5)
+    with pytest.raises(ValueError, match="column of the data"):
+        mixed_logistic("y ~ x", frame, DESIGNS, group="school", design_by="d")

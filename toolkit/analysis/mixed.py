@@ -1,0 +1,474 @@
+"""`mixed_logistic`: a random intercept per group, through randomized answers; and poststratification."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from toolkit.analysis.regression.fitted import Comparison, Fitted, Footing
+from toolkit.analysis.regression.reading.columns import as_frame, column, floats
+from toolkit.analysis.regression.reading.covariates import Covariates, standardised
+from toolkit.analysis.regression.reading.rows import Rows, read_rows
+from toolkit.analysis.regression.scoring import Point, climb, curvature, newton
+from toolkit.core.arrays import Array
+from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Mapped, Normal
+from toolkit.core.inference.special import chdtrc, expit
+
+_LEAST = 1e-150
+# Below it the curvature at a mode is replaced by an upper bound: the likelihood is not log-concave.
+_FLATTEST = 0.1
+# Of the logarithm of the standard deviation: there the likelihood is flat.
+_ZERO = -6.0
+_POPULATION = 51
+
+Codes = npt.NDArray[np.intp]
+
+
+@dataclass(frozen=True, eq=False)
+class GroupModel:
+    """The likelihood with one normal intercept per group, by adaptive Gauss–Hermite quadrature.
+
+    Parameters
+    ----------
+    columns : array
+        Covariates, rows sorted by group.
+    seen : array
+        Pr(the report that was seen | truth), one row per truth.
+    starts : array of int
+        Where the rows of each group begin.
+    weights : array
+        How much each group weighs.
+    nodes : int
+        How many points a group's integral is summed over.
+    """
+
+    columns: Array
+    seen: Array
+    starts: Codes
+    weights: Array
+    nodes: int
+
+    @cached_property
+    def _rule(self) -> tuple[Array, Array]:
+        points, weights = np.polynomial.hermite.hermgauss(self.nodes)
+        return points, np.log(weights) + points**2
+
+    @cached_property
+    def sizes(self) -> Codes:
+        return np.diff(np.append(self.starts, len(self.columns)))
+
+    def logs(self, eta: Array) -> tuple[Array, Array, Array]:
+        """Of each row the logarithm of its likelihood, and its first two derivatives by the predictor."""
+        share = expit(eta)
+        slope = share * (1 - share)
+        none, some = (one if eta.ndim == 1 else one[:, None] for one in self.seen)
+        chance = np.maximum(none * (1 - share) + some * share, _LEAST)
+        lean = slope * (some - none) / chance
+        return np.log(chance), lean, lean * (1 - 2 * share) - lean**2
+
+    def _sum(self, rows: Array) -> Array:
+        return np.asarray(np.add.reduceat(rows, self.starts, axis=0))
+
+    def modes(self, eta: Array, sd: float) -> tuple[Array, Array]:
+        """The likeliest intercept of each group, in standard deviations, and how wide its curve is there."""
+        u = np.zeros(len(self.starts))
+        height = self._height(eta, sd, u)
+        for _ in range(60):
+            _, lean, bend = self.logs(eta + sd * np.repeat(u, self.sizes))
+            slope = sd * self._sum(lean) - u
+            step = slope / self._curved(sd, lean, bend)
+            for _ in range(20):
+                higher = self._height(eta, sd, u + step)
+                worse = higher < height - 1e-12
+                if not worse.any():
+                    break
+                step = np.where(worse, step / 2, step)
+            u, height = u + step, higher
+            if np.abs(step).max() < 1e-9:
+                break
+        _, lean, bend = self.logs(eta + sd * np.repeat(u, self.sizes))
+        return u, 1 / np.sqrt(self._curved(sd, lean, bend))
+
+    def _curved(self, sd: float, lean: Array, bend: Array) -> Array:
+        found = 1 - sd**2 * self._sum(bend)
+        return np.where(found < _FLATTEST, 1 + sd**2 * self._sum(lean**2), found)
+
+    def _height(self, eta: Array, sd: float, u: Array) -> Array:
+        return self._sum(self.logs(eta + sd * np.repeat(u, self.sizes))[0]) - u**2 / 2
+
+    def integrate(self, at: Array) -> tuple[Array, Array, Array, Array]:
+        """Of each group its log-likelihood, nodes and their posterior probabilities; the rows' leans."""
+        beta, sd = at[:-1], float(np.exp(at[-1]))
+        eta = self.columns @ beta
+        mode, width = self.modes(eta, sd)
+        points, logs = self._rule
+        nodes = mode[:, None] + np.sqrt(2) * width[:, None] * points
+        chance, lean, _ = self.logs(eta[:, None] + sd * np.repeat(nodes, self.sizes, axis=0))
+        heights = self._sum(chance) - nodes**2 / 2 + logs
+        top = heights.max(axis=1, keepdims=True)
+        parts = np.exp(heights - top)
+        total = parts.sum(axis=1, keepdims=True)
+        found = (top + np.log(total))[:, 0] + np.log(width) - np.log(np.pi) / 2
+        return found, nodes, parts / total, lean
+
+    def group_scores(self, at: Array) -> tuple[Array, Array]:
+        """The log-likelihood of each group, and the gradient of the exact integral."""
+        found, nodes, posterior, lean = self.integrate(at)
+        each = np.repeat(posterior, self.sizes, axis=0)
+        rows = (lean * each).sum(axis=1)
+        by_sd = float(np.exp(at[-1])) * (self._sum(lean) * posterior * nodes).sum(axis=1)
+        return found, np.column_stack([self._sum(self.columns * rows[:, None]), by_sd])
+
+    def point(self, at: Array) -> Point:
+        """Height, gradient, and the sum of the scores' squares for the information."""
+        found, scores = self.group_scores(at)
+        gradient = self.weights @ scores
+        information = scores.T @ (scores * self.weights[:, None]) + 1e-9 * np.eye(len(at))
+        return Point(at, float(self.weights @ found), gradient, information)
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MixedFit(Fitted):
+    """A fitted `mixed_logistic` model; `value`, `se` and `labels` are of the covariates' coefficients.
+
+    Parameters
+    ----------
+    group_sd : float
+        The standard deviation of the groups' intercepts.
+    everything : Estimate
+        All parameters with their covariance; the last is the logarithm of `group_sd`.
+    no_groups : Comparison
+        Whether groups differ at all: the likelihood ratio against a standard deviation of 0, on the edge.
+    """
+
+    group_sd: float
+    everything: Estimate
+    no_groups: Comparison
+    covariates: Covariates
+    group: str
+    groups: Mapping[Any, int]
+    model: GroupModel
+    ratios = "odds ratio"
+
+    def predict(self, data: Any, *, at: Literal["population", "typical", "group"] = "population") -> Estimate:
+        """The prevalence among people with these covariates, one entry per row.
+
+        Parameters
+        ----------
+        data : frame
+            People; with the column of groups for at="group".
+        at : {"population", "typical", "group"}
+            Averaged over all groups that there could be; in a group whose intercept is 0; or in the row's own
+            group, given its reports (a group that the fit has not seen is averaged over).
+
+        Returns
+        -------
+        Estimate
+            The interval is that of the log odds, and lies inside 0 to 1.
+        """
+        way = choice(at, "at", ("population", "typical", "group"))
+        matrix = self.covariates.of(data)
+        places = self._places(data) if way == "group" else np.full(len(matrix), -1)
+        weights = np.eye(len(matrix))
+        labels = tuple(range(len(matrix)))
+        return self._averages(matrix, places, weights, labels, f"prediction, {way}", way == "typical")
+
+    def poststratify(self, census: Any, *, count: str, by: str | None = None) -> Estimate:
+        """The prevalence in a population of counted cells: multilevel regression and poststratification.
+
+        Each cell has the prevalence of its covariates and of its group, given the reports of that group;
+        cells are weighted by how many people they have.
+
+        Parameters
+        ----------
+        census : frame
+            One row per cell: the covariates, the column of groups, and
+        count : str
+            the column that says how many people are in the cell.
+        by : str, optional
+            A column of the census: one prevalence for each of its values instead of one in all.
+
+        Returns
+        -------
+        Estimate
+            With errors of the coefficients and of the groups' intercepts.
+        """
+        frame = as_frame(census)
+        sizes = floats(column(frame, count, "`count`"))
+        if sizes is None or np.any(~np.isfinite(sizes) | (sizes < 0)) or sizes.sum() <= 0:
+            refuse("`count` must be numbers of people", "others", "cells are weighted by them")
+        values = np.zeros(len(sizes)) if by is None else column(frame, by, "`by`")
+        labels = list(dict.fromkeys(values.tolist()))
+        weights = np.array([np.where(values == label, sizes, 0.0) for label in labels])
+        if np.any(weights.sum(axis=1) <= 0):
+            refuse("every part of the population must have people", "one without", "it has no prevalence")
+        shown = ("population",) if by is None else tuple(map(str, labels))
+        return self._averages(
+            self.covariates.of(frame),
+            self._places(frame),
+            weights / weights.sum(axis=1, keepdims=True),
+            shown,
+            "poststratification",
+        )
+
+    def _places(self, data: Any) -> Codes:
+        values = column(as_frame(data), self.group, "the groups")
+        return np.array([self.groups.get(value, -1) for value in values.tolist()], dtype=np.intp)
+
+    def _averages(
+        self,
+        matrix: Array,
+        places: Codes,
+        weights: Array,
+        labels: tuple[Any, ...],
+        method: str,
+        typical: bool = False,
+    ) -> Estimate:
+        """Weighted prevalences, with the variance of intercepts and, by derivatives, of parameters."""
+        at = np.asarray(self.everything.value)
+        value, spread = self._posterior(at, matrix, places, weights, typical)
+        width = 1e-5
+        slopes = np.array(
+            [
+                (
+                    self._posterior(at + width * axis, matrix, places, weights, typical)[0]
+                    - self._posterior(at - width * axis, matrix, places, weights, typical)[0]
+                )
+                / (2 * width)
+                for axis in np.eye(len(at))
+            ]
+        )
+        cov = spread + slopes.T @ np.nan_to_num(np.asarray(self.everything.cov)) @ slopes
+        se = np.sqrt(np.diag(cov))
+        odds = np.maximum(value * (1 - value), _LEAST)
+        logit, spread, one = np.log(value / (1 - value)), se / odds, len(labels) == 1
+        inner = Normal(float(logit[0]), float(spread[0])) if one else Normal(logit, spread)
+        return Estimate(
+            value=float(value[0]) if one else value,
+            se=float(se[0]) if one else se,
+            labels=labels,
+            cov=cov,
+            n=self.n,
+            loss=self.loss,
+            covers=self.covers,
+            method=f"{method}; {self.method}",
+            basis=Mapped(inner, expit),
+        )
+
+    def _posterior(
+        self, at: Array, matrix: Array, places: Codes, weights: Array, typical: bool
+    ) -> tuple[Array, Array]:
+        """Means of weighted prevalences, and the covariance that the unknown intercepts leave them."""
+        beta, sd = at[:-1], float(np.exp(at[-1]))
+        eta = matrix @ beta
+        if typical or self.group_sd == 0:
+            return np.asarray(weights @ expit(eta)), np.zeros((len(weights),) * 2)
+        _, nodes, chances, _ = self.model.integrate(at)
+        points, logs = np.polynomial.hermite.hermgauss(_POPULATION)
+        unseen = np.sqrt(2) * points, logs / np.sqrt(np.pi)
+        total, spread = np.zeros(len(weights)), np.zeros((len(weights),) * 2)
+        for place in np.unique(places):
+            mine = np.flatnonzero(places == place)
+            u, chance = unseen if place < 0 else (nodes[place], chances[place])
+            shares = weights[:, mine] @ expit(eta[mine, None] + sd * u)
+            mean = shares @ chance
+            total += mean
+            if place >= 0:
+                spread += (shares * chance) @ shares.T - np.outer(mean, mean)
+        return total, spread
+
+
+def mixed_logistic(
+    formula: str,
+    data: Any,
+    design: Any,
+    *,
+    group: str,
+    design_by: Any = None,
+    weights: str | None = None,
+    nodes: int = 15,
+    missing: Any = "refuse",
+) -> MixedFit:
+    r"""Regression of a yes/no truth behind randomized reports, with a random intercept per group.
+
+    Groups are schools, interviewers, or people with several items. The log odds are
+    :math:`x'\beta + \sigma u_j` with standard normal :math:`u_j`; a group's likelihood is the integral over
+    its intercept, by adaptive Gauss–Hermite quadrature around its mode. Through a device it is not
+    log-concave, so modes are found by damped steps, and the maximum is compared with that of
+    :math:`\sigma = 0`.
+
+    Parameters
+    ----------
+    formula : str
+        "report ~ covariates".
+    data : frame
+        Of pandas, polars or pyarrow, or a mapping of names to arrays.
+    design : Design or mapping
+        The design; or several by name, and `design_by` says which is whose.
+    group : str
+        The column of groups.
+    design_by : str or array, optional
+        The column that names each row's design.
+    weights : str, optional
+        Weights of groups, the same for all rows of a group. Weights that differ within a group are refused:
+        the standard deviation would depend on how they are scaled.
+    nodes : int
+        Points of the quadrature, at least 9.
+    missing : {"refuse", "drop"} or tuple
+        What to do with rows that have a missing value, or what stands for no answer.
+
+    Returns
+    -------
+    MixedFit
+        Coefficients with observed errors, with weights clustered ones; `group_sd`, `predict`, `poststratify`.
+
+    Examples
+    --------
+    >>> from toolkit import forced
+    >>> rng, die = np.random.default_rng(1), forced("1/6", "1/6")
+    >>> school = np.repeat(np.arange(40), 30)
+    >>> truth = rng.random(1200) < expit(-0.5 + 0.8 * rng.normal(size=40)[school])
+    >>> frame = {"report": die.randomize(truth, rng=rng), "school": school}
+    >>> fit = mixed_logistic("report ~ 1", frame, die, group="school")
+    >>> fit.labels, 0.4 < fit.group_sd < 1.3
+    (('Intercept',), True)
+    """
+    if whole(nodes, "nodes") < 9:
+        refuse("`nodes` must be at least 9", nodes, "with fewer the gradient is not that of the sum")
+    rows = read_rows(formula, data, design, design_by, {"clusters": group, "weights": weights}, missing)
+    if len(rows.channel.options) != 2:
+        refuse("`design` must have two options", len(rows.channel.options), "the truth is yes or no")
+    labels = column(rows.covariates.data, group, "the groups").tolist()
+    places = {label: place for place, label in enumerate(dict.fromkeys(labels))}
+    codes = np.array([places[label] for label in labels], dtype=np.intp)
+    order = np.argsort(codes, kind="stable")
+    starts = np.searchsorted(codes[order], np.arange(len(places)))
+    mass = _group_weights(rows, order, starts)
+    columns, back = standardised(rows.covariates)
+    model = GroupModel(columns[order], rows.channel.seen[:, order], starts, mass, nodes)
+    plain = _without_groups(model)
+    point = _maximum(model, plain)
+    return _as_fit(rows, model, point, plain, back, (group, places, weights is not None))
+
+
+def _group_weights(rows: Rows, order: Codes, starts: Codes) -> Array:
+    """One weight per group; weights within groups have no agreed scaling, and are refused."""
+    given = rows.people.weights
+    if given is None:
+        return np.ones(len(starts))
+    sorted_weights = given[order]
+    first = sorted_weights[starts]
+    if not np.array_equal(np.repeat(first, np.diff(np.append(starts, len(order)))), sorted_weights):
+        refuse(
+            "weights must be the same for all rows of a group",
+            "others",
+            "weights within groups must be scaled, and the standard deviation depends on how",
+        )
+    return np.asarray(first / first.mean())
+
+
+def _without_groups(model: GroupModel) -> Point:
+    """The maximum with a standard deviation of 0: plain logistic regression through the designs."""
+
+    def evaluate(at: Array) -> Point:
+        log, lean, _ = model.logs(model.columns @ at)
+        each = np.repeat(model.weights, model.sizes)
+        share = expit(model.columns @ at)
+        # The information of the truths is above that of the reports: steps by it are short, and sure.
+        weight = each * share * (1 - share) * (model.seen[1] - model.seen[0]) ** 2
+        expected = model.columns.T @ (model.columns * (weight + 1e-12)[:, None])
+        return Point(at, float(each @ log), model.columns.T @ (each * lean), expected)
+
+    found = climb(evaluate, np.zeros(model.columns.shape[1]), steps=400)
+    point, _ = newton(evaluate, found.point)
+    return point
+
+
+def _maximum(model: GroupModel, plain: Point) -> Point:
+    start = np.append(plain.at, np.log(0.5))
+    found = climb(model.point, start, steps=60)
+    point, arrived = newton(model.point, found.point, steps=20)
+    if point.at[-1] > _ZERO and not arrived:
+        rule = "the likelihood must have its maximum at finite coefficients"
+        refuse(rule, "none within 80 steps", "use fewer covariates, or more groups")
+    return point
+
+
+def _as_fit(
+    rows: Rows,
+    model: GroupModel,
+    point: Point,
+    plain: Point,
+    back: Array,
+    named: tuple[str, Mapping[Any, int], bool],
+) -> MixedFit:
+    group, places, weighted = named
+    zero = point.at[-1] <= _ZERO or point.height <= plain.height + 1e-9
+    wide = np.block([[back, np.zeros((len(back), 1))], [np.zeros((1, len(back))), np.ones((1, 1))]])
+    at = np.append(plain.at, -np.inf) if zero else point.at
+    cov = _covariance(model, plain if zero else point, zero, weighted)
+    value = wide @ np.where(np.isinf(at), 0.0, at)
+    value[-1] = at[-1]
+    cov = wide @ cov @ wide.T
+    notes = (*rows.notes, f"{len(places):,} groups")
+    if zero:
+        cov[-1, :] = cov[:, -1] = np.nan
+        notes = (*notes, "groups differ no more than by chance: their standard deviation is estimated as 0")
+    ratio = max(2 * (point.height - plain.height), 0.0)
+    p = 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2)
+    how = "clustered" if weighted else "observed"
+    method = f"{rows.channel.described}, logit link, intercepts by {group}, {model.nodes} nodes, {how} errors"
+    common: dict[str, Any] = {"n": rows.people.n, "loss": rows.channel.loss, "method": method}
+    common["covers"] = "sampling and randomization"
+    labels = rows.covariates.labels
+    se = np.sqrt(np.diag(cov))
+    shown = (*labels, "log sd")
+    everything = Estimate(value=value, se=se, labels=shown, cov=cov, basis=Normal(value, se), **common)
+    first = Estimate(
+        value=value[:-1],
+        se=se[:-1],
+        labels=labels,
+        cov=cov[:-1, :-1],
+        notes=notes,
+        basis=Normal(value[:-1], se[:-1]),
+        **common,
+    )
+    footing = Footing((rows.channel.codes, places), rows.covariates.matrix, how, False, None)
+    model = replace(model, columns=model.columns @ np.linalg.inv(back))
+    return MixedFit(
+        first,
+        plain.height if zero else point.height,
+        {"used": rows.people.n, **rows.dropped},
+        f"logistic regression through a randomized answer, with intercepts by {group}",
+        footing,
+        0.0 if zero else float(np.exp(point.at[-1])),
+        everything,
+        Comparison(ratio, 1, p, "likelihood ratio, on the edge"),
+        rows.covariates,
+        group,
+        places,
+        model,
+    )
+
+
+def _covariance(model: GroupModel, point: Point, zero: bool, weighted: bool) -> Array:
+    """The inverse of minus the Hessian, with weights around the groups' scores; of an sd of 0 zeros."""
+    width = model.columns.shape[1]
+    if zero:
+        found = np.zeros((width + 1,) * 2)
+        bend = model.logs(model.columns @ point.at)[2]
+        each = np.repeat(model.weights, model.sizes)
+        found[:width, :width] = np.linalg.inv(-model.columns.T @ (model.columns * (each * bend)[:, None]))
+        return found
+    bread = np.linalg.inv(curvature(model.point, point))
+    if not weighted:
+        return np.asarray(bread)
+    scores = model.group_scores(point.at)[1] * model.weights[:, None]
+    centred = scores - scores.mean(axis=0)
+    many = len(model.starts)
+    return np.asarray(bread @ (centred.T @ centred * many / (many - 1)) @ bread)
