@@ -83,7 +83,9 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         source = check_rng(self.rng)
         if self.ledger is not None:
             source = self.ledger.source(self.rng)
-            self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors)
+            self.ledger.charge(
+                cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors, unit="row"
+            )
         return source
 
     def _seen(self, x: Any) -> Table:
