@@ -5,6 +5,7 @@ from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -21,7 +22,8 @@ def spent(path: Path) -> Ledger:
     """Five charges of different sizes."""
     ledger = Ledger(Pure(1), path)
     for number in range(1, 6):
-        ledger.charge(Pure(f"{number}/100"), f"question {number}", mechanism="Laplace", neighbors="replace")
+        more: dict[str, Any] = {"mechanism": "Laplace", "neighbors": "replace", "unit": "row", "terms": "all"}
+        ledger.charge(Pure(f"{number}/100"), f"question {number}", **more)
     return ledger
 
 
@@ -48,6 +50,10 @@ def by_hand(path: Path, *statements: str) -> None:
         "charged = 'pure 1/10', total = 'pure 1/10'",
         "link = ''",
         "label = x'00'",
+        "unit = 'person'",
+        "unit = NULL",
+        "terms = ''",
+        "unit = NULL, terms = NULL",
     ],
 )
 def test_a_row_that_was_edited_is_noticed(change: str, number: int, tmp_path: Path) -> None:
@@ -73,12 +79,13 @@ def test_a_row_that_was_edited_is_noticed(change: str, number: int, tmp_path: Pa
         ["UPDATE head SET ceiling = 'pure 100'"],
         ["UPDATE head SET neighbors = 'replace'"],
         ["UPDATE head SET mark = ''"],
+        ["UPDATE head SET unit = 'event'"],
         ["UPDATE entries SET number = 9 WHERE number = 2", "UPDATE entries SET number = 2 WHERE number = 3"],
-        ["INSERT INTO entries VALUES (6, '', '', NULL, 'pure 0', 'pure 0', 'pure 15/100', '')"],
+        ["INSERT INTO entries VALUES (6, '', '', NULL, 'pure 0', 'pure 0', 'pure 15/100', '', NULL, NULL)"],
         [
             (
-                "INSERT INTO entries SELECT 6, label, mechanism, neighbors, loss, charged, total, link FROM "
-                "entries WHERE number = 5"
+                "INSERT INTO entries SELECT 6, label, mechanism, neighbors, loss, charged, total, link, "
+                "unit, terms FROM entries WHERE number = 5"
             )
         ],
     ],
@@ -155,7 +162,9 @@ def test_two_files_with_the_same_charges_have_no_link_in_common(tmp_path: Path) 
 @pytest.mark.parametrize("loss", [Pure("1/3"), Approx("1/3", "1e-9"), Zcdp(0)])
 def test_entries_are_written_and_read_without_loss(loss: Loss) -> None:
     entry = Entry(7, "a ε label", "Laplace", "replace", loss, loss, loss)
-    assert entry_of(row_of(entry)) == entry
+    assert entry_of(row_of(entry)) == entry_of(row_of(entry)[:7]) == entry
+    said = replace(entry, unit="person", terms="at most 3 rows")
+    assert entry_of(row_of(said)) == said
     assert read(written(loss)) == loss
 
 

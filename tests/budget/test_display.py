@@ -45,6 +45,7 @@ def test_frame_has_one_row_a_charge(ceiling: Loss, columns: list[str], opener: O
     assert list(ledger.to_frame().columns) == [
         "label",
         "mechanism",
+        "unit",
         "loss",
         *columns,
         *(f"total {name}" for name in columns),

@@ -102,7 +102,18 @@ def test_values_are_never_written_down(tmp_path: Path) -> None:
     with sqlite3.connect(path) as database:
         columns = [row[1] for row in database.execute("PRAGMA table_info(entries)")]
     database.close()
-    assert columns == ["number", "label", "mechanism", "neighbors", "loss", "charged", "total", "link"]
+    assert columns == [
+        "number",
+        "label",
+        "mechanism",
+        "neighbors",
+        "loss",
+        "charged",
+        "total",
+        "link",
+        "unit",
+        "terms",
+    ]
 
 
 def test_one_neighbor_relation_for_life(opener: Opener) -> None:

@@ -27,11 +27,11 @@ from toolkit.core.loss import Pure
         "UPDATE entries SET total = 'pure 0'",
         "DELETE FROM entries",
         "DELETE FROM entries WHERE number = 1",
-        "INSERT OR REPLACE INTO entries VALUES (1, '', '', NULL, 'pure 0', 'pure 0', 'pure 0', '')",
-        "INSERT INTO entries VALUES (9, '', '', NULL, 'pure 0', 'pure 0', 'pure 0', '')",
+        "INSERT OR REPLACE INTO entries VALUES (1, '', '', NULL, '', 'pure 0', 'pure 0', '', NULL, NULL)",
+        "INSERT INTO entries VALUES (9, '', '', NULL, 'pure 0', 'pure 0', 'pure 0', '', NULL, NULL)",
         "UPDATE head SET ceiling = 'pure 100'",
         "DELETE FROM head",
-        "INSERT OR REPLACE INTO head VALUES (1, 'pure 100', NULL, '')",
+        "INSERT OR REPLACE INTO head VALUES (1, 'pure 100', NULL, '', NULL)",
     ],
 )
 def test_record_refuses_to_be_rewritten(statement: str, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from toolkit.budget import record
 from toolkit.budget.ledger import BudgetError, Ledger
+from toolkit.budget.note import write_note
 from toolkit.budget.record import RecordError
 from toolkit.budget.schema import APPLICATION, VERSION, create, marks, take_over
 from toolkit.core.loss import Approx, Pure
@@ -90,7 +91,7 @@ def test_a_file_of_the_first_version_is_the_same_table_afterwards(first: Path, t
 def test_a_process_of_the_first_version_that_has_the_file_open_can_no_longer_charge(first: Path) -> None:
     with closing(sqlite3.connect(first)) as old:
         Ledger.open(first)
-        with pytest.raises(sqlite3.OperationalError, match="8 columns"):
+        with pytest.raises(sqlite3.OperationalError, match="10 columns"):
             old.execute(
                 "INSERT INTO entries VALUES (3, '', '', NULL, 'pure 0', 'approx 0 0', 'approx 7/12 "
                 "1/10000000')"
@@ -154,3 +155,38 @@ def test_whoever_takes_a_file_over_second_changes_nothing(first: Path) -> None:
         before = list(database.iterdump())
         take_over(database)
         assert list(database.iterdump()) == before
+
+
+# As version 2 wrote them, with the note beside the file.
+SECOND = """
+CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), ceiling TEXT NOT NULL, neighbors TEXT, mark TEXT NOT NULL);
+CREATE TABLE entries (
+  number INTEGER PRIMARY KEY, label TEXT NOT NULL, mechanism TEXT NOT NULL, neighbors TEXT,
+  loss TEXT NOT NULL, charged TEXT NOT NULL, total TEXT NOT NULL, link TEXT NOT NULL);
+PRAGMA application_id = 1279607879;
+PRAGMA user_version = 2;
+INSERT INTO entries VALUES(1,'mean of age','Laplace','replace','pure 1/4','pure 1/4','pure 1/4','59962f99d0264d8743a778c6851030407b974e4e93258c3e1ee3ed66fefdeb7a');
+INSERT INTO entries VALUES(2,'wages','','replace','pure 1/4','pure 1/4','pure 1/2','f8c728a068cb1c6bdc3bc054498ca0c52cf533412fa2bc84927872e49d0677dd');
+INSERT INTO head VALUES(1,'pure 1',NULL,'7875993031e4fc057f423ff833bc8368');
+"""  # noqa: E501
+
+
+def test_a_file_of_the_second_version_keeps_its_rows_links_and_name_and_says_no_unit(tmp_path: Path) -> None:
+    path = tmp_path / "budget.db"
+    with closing(sqlite3.connect(path)) as database:
+        database.executescript(SECOND)
+    before = rows(path)
+    write_note(path, 2, str(before[-1][-1]))
+    with closing(sqlite3.connect(path)) as old:
+        ledger = Ledger.open(path)
+        with pytest.raises(sqlite3.OperationalError, match="10 columns"):
+            old.execute("INSERT INTO entries VALUES (3, '', '', NULL, '', '', '', '')")
+    assert [row[:8] for row in rows(path)] == before
+    assert ledger.id == "1ec405cb52001f3d"  # by which documents that were published before name it
+    assert ledger.unit is None
+    assert [line.split(" | ")[3] for line in ledger.report().splitlines()[-2:]] == ["not said"] * 2
+    ledger.charge(Pure("1/4"), "third", unit="person")
+    again = Ledger.open(path)
+    assert [entry.unit for entry in again.entries()] == [None, None, "person"]
+    with pytest.raises(BudgetError, match="a ledger counts what one unit loses"):
+        again.charge(Pure("1/4"), "fourth", unit="row")

@@ -12,13 +12,15 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NoReturn, TypeAlias
+from typing import Any, NoReturn, TypeAlias
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 
-Row: TypeAlias = tuple[int, str, str, str | None, str, str, str]
-"""An entry as it is written down: number, label, mechanism, neighbors, loss, charged, total."""
+Row: TypeAlias = tuple[int, str, str, str | None, str, str, str, str | None, str | None]
+"""An entry as it is written down: number, label, mechanism, neighbors, loss, charged, total, unit, terms; the
+last two were not there before version 3.
+"""
 
 _KINDS: dict[str, Callable[..., Loss]] = {"pure": Pure, "approx": Approx, "zcdp": Zcdp}
 _UNKNOWN = "what was spent is not known; put back an undamaged copy that is no older"
@@ -32,6 +34,9 @@ class RecordError(OSError):
 class Entry:
     """One charge: the loss as it was asked for, what was charged in the ceiling's currency, and the total
     after it.
+
+    `unit` is who the totals are about, None where nobody said it. `terms` says on which terms the charge is
+    about that unit: what is used of a person, or how many events one has, who is charged so many times.
     """
 
     number: int
@@ -41,6 +46,8 @@ class Entry:
     loss: Loss
     charged: Loss
     total: Loss
+    unit: str | None = None
+    terms: str = ""
 
 
 @dataclass(frozen=True)
@@ -54,14 +61,22 @@ class Place:
     total: Loss
 
 
-def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss) -> Place:
+def begin(ceiling: str, neighbors: str | None, mark: str, total: Loss, unit: str | None = None) -> Place:
     """The place before the first row; `mark` is random, so that no two files have a link in common."""
-    return Place(0, _hash([ceiling, neighbors, mark]), total)
+    return Place(0, _hash(_without_end((ceiling, neighbors, mark, unit))), total)
 
 
 def link_of(before: str, row: Row) -> str:
     """What a row adds to the chain."""
-    return _hash([before, *row])
+    return _hash([before, *_without_end(row)])
+
+
+def _without_end(row: tuple[Any, ...]) -> list[object]:
+    """All but the empty columns at the end: rows of older versions have none, and keep their links."""
+    listed = list(row)
+    while listed and listed[-1] is None:
+        listed.pop()
+    return listed
 
 
 def follow(place: Place, rows: Iterable[tuple[Row, str]]) -> Iterator[tuple[Place, Entry]]:
@@ -88,12 +103,15 @@ def broken(received: str) -> NoReturn:
 
 def row_of(entry: Entry) -> Row:
     losses = written(entry.loss), written(entry.charged), written(entry.total)
-    return (entry.number, entry.label, entry.mechanism, entry.neighbors, *losses)
+    said = entry.unit, entry.terms or None
+    return (entry.number, entry.label, entry.mechanism, entry.neighbors, *losses, *said)
 
 
-def entry_of(row: Row) -> Entry:
-    number, label, mechanism, neighbors, *losses = row
-    return Entry(number, label, mechanism, neighbors, *map(read, losses))
+def entry_of(row: tuple[Any, ...]) -> Entry:
+    number, label, mechanism, neighbors, loss, charged, total, *said = row
+    unit, terms = said or (None, None)  # a stream's file may hold a row of an older version
+    losses = read(loss), read(charged), read(total)
+    return Entry(number, label, mechanism, neighbors, *losses, unit, terms or "")
 
 
 def written(loss: Loss) -> str:

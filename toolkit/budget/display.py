@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 _NAMES = {"ε": "epsilon", "δ": "delta", "ρ": "rho"}
 _ROWS, _SEGMENTS = 20, 12
+NOT_SAID = "not said"
 _COLORS = ("#33648c", "#7fa8c9")  # neighbouring segments differ in lightness, not only in hue
 
 
@@ -29,13 +30,14 @@ def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
         (
             entry.label,
             entry.mechanism,
+            entry.unit or NOT_SAID,
             str(entry.loss),
             *map(float, parts(entry.charged)),
             *map(float, parts(entry.total)),
         )
         for entry in entries
     ]
-    columns = ["label", "mechanism", "loss", *names, *(f"total {name}" for name in names)]
+    columns = ["label", "mechanism", "unit", "loss", *names, *(f"total {name}" for name in names)]
     return pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(1, len(rows) + 1, name="number"))
 
 
@@ -49,14 +51,15 @@ def report_of(entries: Sequence[Entry], summary: str, name: str, publications: S
         "",
         f"{summary[0].upper()}{summary[1:]}.",
         "",
-        "| | released | mechanism | loss | charged | total | published in |",
-        "|---|---|---|---|---|---|---|",
+        "| | released | mechanism | unit | loss | charged | total | published in |",
+        "|---|---|---|---|---|---|---|---|",
     ]
     for entry in entries:
         cells = (
             str(entry.number),
             entry.label,
             entry.mechanism,
+            f"{entry.unit or NOT_SAID}{f': {entry.terms}' if entry.terms else ''}",
             *(str(loss) for loss in (entry.loss, entry.charged, entry.total)),
             "; ".join(made[entry.number]),
         )
@@ -68,7 +71,7 @@ def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
     """A bar for each measure of the ceiling, and a table of the latest charges."""
     bars = "".join(_bar(entries, ceiling, place) for place in range(len(parts(ceiling))))
     columns = "".join(f"<th>{symbol} charged</th>" for symbol in symbols(ceiling))
-    head = f"<tr><th></th><th>label</th><th>mechanism</th><th>loss</th>{columns}</tr>"
+    head = f"<tr><th></th><th>label</th><th>mechanism</th><th>unit</th><th>loss</th>{columns}</tr>"
     earlier = len(entries) - _ROWS
     more = (
         f"<tr><td></td><td colspan='9' style='text-align:left'>… {earlier:,} earlier</td></tr>"
@@ -83,7 +86,7 @@ def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
 def _row(entry: Entry) -> str:
     texts = "".join(
         f"<td style='text-align:left'>{html.escape(text)}</td>"
-        for text in (entry.label, entry.mechanism, str(entry.loss))
+        for text in (entry.label, entry.mechanism, entry.unit or NOT_SAID, str(entry.loss))
     )
     numbers = "".join(f"<td>{shown(part)}</td>" for part in parts(entry.charged))
     return f"<tr><th>{entry.number}</th>{texts}{numbers}</tr>"

@@ -2,15 +2,13 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
-from toolkit.budget.chain import written
+from toolkit.budget.chain import Entry, written
 from toolkit.budget.charges import left
 from toolkit.budget.frames.rows import Rows
-from toolkit.budget.ledger import Ledger
-from toolkit.budget.record import Entry
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.laws import GeometricLaw, NoiseBasis, RoundedNormalLaw
@@ -24,13 +22,29 @@ from toolkit.central.steps import Bounds
 from toolkit.central.tables.parts import Composed
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Affine
-from toolkit.core.loss import shown
-from toolkit.core.publishing.facts import Release
+from toolkit.core.loss import Loss, shown
+from toolkit.core.publishing.facts import Register, Release
+
+
+class Account(Protocol):
+    """What a document says of the ledger that paid."""
+
+    @property
+    def id(self) -> str: ...
+
+    @property
+    def ceiling(self) -> Loss: ...
+
+    @property
+    def simulated(self) -> bool: ...
+
+    @property
+    def register(self) -> Register: ...
 
 
 def documented(
     estimate: Estimate,
-    ledger: Ledger,
+    ledger: Account,
     entry: Entry,
     mechanism: Any,
     unit: Mapping[str, Any],
@@ -65,7 +79,7 @@ def query_facts(
     return told | ({"missing": missing.removeprefix("missing ")} if missing else {})
 
 
-def ledger_facts(ledger: Ledger, entry: Entry) -> dict[str, Any]:
+def ledger_facts(ledger: Account, entry: Entry) -> dict[str, Any]:
     """Which entry paid, and what was spent before and after it."""
     return {
         "id": ledger.id,
@@ -77,6 +91,8 @@ def ledger_facts(ledger: Ledger, entry: Entry) -> dict[str, Any]:
         "before": str(left(entry.charged, entry.total)),
         "after": str(entry.total),
         "ceiling": str(ledger.ceiling),
+        "unit": entry.unit,
+        **({"terms": entry.terms} if entry.terms else {}),
         "simulated": ledger.simulated,
     }
 

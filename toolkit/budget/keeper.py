@@ -91,6 +91,13 @@ class Keeper:
         whom = "each row is a person" if self._people is None else self._people.sentence
         return {"neighbors": self.neighbors, "person": whom}
 
+    @property
+    def _about(self) -> dict[str, str]:
+        """The unit of what is charged, and what is used of one."""
+        if self._people is None:
+            return {"unit": "row"}
+        return {"unit": "person", "terms": self._people.words}
+
     def _documented(
         self,
         estimate: Estimate,
@@ -118,7 +125,7 @@ class Keeper:
         The noise is said for previews, which stop here; `receipt` gets the entry of the charge, for a
         document.
         """
-        entry = self.ledger.charge(mechanism, shortened(label), neighbors=self.neighbors)
+        entry = self.ledger.charge(mechanism, shortened(label), neighbors=self.neighbors, **self._about)
         if receipt is not None:
             receipt.append(entry)
         try:

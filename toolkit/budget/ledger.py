@@ -6,8 +6,9 @@ never the reverse.
 """
 
 import os
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
 from toolkit.budget.charges import (
     BudgetError,
@@ -20,9 +21,10 @@ from toolkit.budget.charges import (
     recorded,
 )
 from toolkit.budget.display import frame_of, html_of, report_of
-from toolkit.budget.record import Entry, FileRecord, MemoryRecord, Record
+from toolkit.budget.record import Decision, Entry, FileRecord, MemoryRecord, Record
 from toolkit.budget.register import FileRegister, MemoryRegister, Register
-from toolkit.core.checks import explains, refuse
+from toolkit.budget.units import agreed_unit, check_unit
+from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
 from toolkit.core.loss import Loss, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
@@ -35,6 +37,16 @@ if TYPE_CHECKING:
 
 Result_co = TypeVar("Result_co", covariant=True)
 _LONGEST_LABEL = 200
+
+
+@dataclass(frozen=True)
+class Charge:
+    """What a charge says beside its loss: see `Ledger.charge`."""
+
+    neighbors: str | None = None
+    unit: str | None = None
+    times: int | None = None
+    terms: str = ""
 
 
 @runtime_checkable
@@ -70,6 +82,8 @@ class Ledger:
         are not noticed.
     neighbors : "replace" or "add_remove": whom the promise is about. Once said, here or with a charge, it
     never changes.
+    unit : "person", "row" or "event": who the totals are about. Once said, here or with a charge, it never
+    changes; a charge about another is refused, or counted as often as one of the unit has it.
     simulated : whether it is for teaching or tests. Only then may a generator draw, and the ledger, its file
     and every estimate say so.
 
@@ -78,7 +92,7 @@ class Ledger:
     >>> ledger.charge(Pure(0.1), "mean of age").number, ledger.charge(Pure(0.2), "campus survey").number
     (1, 2)
     >>> ledger
-    <Ledger: spent ε = 0.3 of ε = 0.3, remaining ε = 0; 2 charges; neighbors not said; in memory>
+    <Ledger: spent ε = 0.3 of ε = 0.3, remaining ε = 0; 2 charges; neighbors not said; unit not said; ...>
     """
 
     def __init__(
@@ -87,16 +101,19 @@ class Ledger:
         path: str | os.PathLike[str] | None = None,
         *,
         neighbors: str | None = None,
+        unit: str | None = None,
         simulated: bool = False,
     ) -> None:
         self._ceiling, self._neighbors = check_ceiling(ceiling), _relation(neighbors)
+        self._unit = check_unit(unit)
         self._record: Record = MemoryRecord()
         self._register: Register = MemoryRegister()
         self._simulated = bool(simulated)
         if path is not None:
-            self._record = record = FileRecord(Path(path), (self._ceiling, self._neighbors, self._simulated))
+            made = self._ceiling, self._neighbors, self._simulated, self._unit
+            self._record = record = FileRecord(Path(path), made)
             self._register = FileRegister(record.path)
-            before, relation, simulation = record.head
+            before, relation, simulation, counted = record.head
             if simulation != self._simulated:
                 refuse(
                     "a ledger of a simulation stays one, and no other becomes one",
@@ -111,13 +128,16 @@ class Ledger:
                     "a budget that can be raised is none; see `Ledger.open(path)`",
                 )
             self._neighbors = _agreed(relation, self.neighbors, self._neighbors)
+            last = record.last()
+            self._unit, _ = agreed_unit(counted or (last.unit if last else None), self._unit, None)
 
     @classmethod
     def open(cls, path: str | os.PathLike[str]) -> "Ledger":
         """The ledger in a file that exists already, with its ceiling."""
         record = FileRecord(Path(path), None)
         ledger = cls.__new__(cls)
-        ledger._record, (ledger._ceiling, ledger._neighbors, ledger._simulated) = record, record.head
+        ledger._record = record
+        ledger._ceiling, ledger._neighbors, ledger._simulated, ledger._unit = record.head
         ledger._register = FileRegister(record.path)
         return ledger
 
@@ -146,6 +166,12 @@ class Ledger:
         return (last.neighbors if last else None) or self._neighbors
 
     @property
+    def unit(self) -> str | None:
+        """Who the totals are about: a person, a row or an event; None as long as nobody said it."""
+        last = self._record.last()
+        return (last.unit if last else None) or self._unit
+
+    @property
     def spent(self) -> Loss:
         last = self._record.last()
         return last.total if last else nothing(self._ceiling)
@@ -161,6 +187,9 @@ class Ledger:
         *,
         mechanism: str | None = None,
         neighbors: str | None = None,
+        unit: str | None = None,
+        times: int | None = None,
+        terms: str = "",
     ) -> Entry:
         """Spend `loss`, or raise `BudgetError` and spend nothing. There is no way to take a charge back; but
         whoever deletes the file, or opens a second ledger for the same data, spends anew.
@@ -169,30 +198,59 @@ class Ledger:
         and a ceiling in Zcdp counts its `zcdp`, where it has one. A loss of local randomization
         (`design.loss`) is one about "replace".
 
+        `unit` is who the loss is about: without one, the ledger's. A finer one than the ledger's is counted
+        if `times` says how many of them one of the ledger's has at most: `loss.group(times)` is charged. The
+        entry and the report say so, and also `terms`, what else the promise rests on.
+
         >>> from toolkit.central.selection import Exponential
         >>> from toolkit.core.loss import Zcdp
         >>> entry = Ledger(Zcdp(1)).charge(Exponential.for_epsilon(1), "a choice", neighbors="replace")
         >>> entry.mechanism, entry.loss, entry.charged
         ('Exponential', Pure(1.0), Zcdp(0.125))
         """
+        about = Charge(neighbors, unit, times, terms)
+        return self._record.append(self._decision(loss, label, mechanism, about))
+
+    def fits(self, loss: Loss | Priced, **about: Any) -> bool:
+        """Whether such a charge would be taken now; `about` is what `charge` takes beside. It charges none.
+
+        >>> from toolkit.core.loss import Pure
+        >>> ledger = Ledger(Pure(1), unit="person")
+        >>> ledger.fits(Pure(1), unit="person"), ledger.fits(Pure(2)), ledger.fits(Pure(1), unit="row")
+        (True, False, False)
+        """
+        try:
+            self._decision(loss, None, None, Charge(**about))(self._record.last())
+        except BudgetError:
+            return False
+        return True
+
+    def _decision(
+        self, loss: Loss | Priced, label: str | None, mechanism: str | None, about: "Charge"
+    ) -> Decision:
         asked, price = price_of(loss, self._ceiling)
         named = "" if asked is loss else type(loss).__name__[:_LONGEST_LABEL]
         name, kind, stated = (
             _label(label),
             _label(named if mechanism is None else mechanism),
-            _relation(neighbors),
+            _relation(about.neighbors),
         )
-        asked = recorded(asked)
+        asked, unit = recorded(asked), check_unit(about.unit)
+        price = price if about.times is None else price.group(whole(about.times, "times"))
         if not self._simulated:
             warn_if_weak(asked)
 
         def decide(last: Entry | None) -> Entry:
             spent = last.total if last else nothing(self._ceiling)
             relation = _agreed(last.neighbors if last else None, self._neighbors, stated)
+            known = (last.unit if last else None) or self._unit
+            counted, converted = agreed_unit(known, unit, about.times)
             charged, total = fitted(spent, price, self._ceiling)
-            return Entry(last.number + 1 if last else 1, name, kind, relation, asked, charged, total)
+            losses = asked, charged, total
+            said = "; ".join(part for part in (about.terms, converted) if part)
+            return Entry(last.number + 1 if last else 1, name, kind, relation, *losses, counted, said)
 
-        return self._record.append(decide)
+        return decide
 
     def release(
         self,
@@ -202,6 +260,8 @@ class Ledger:
         *,
         rng: Rng = None,
         neighbors: str | None = None,
+        unit: str | None = None,
+        times: int | None = None,
     ) -> Result_co:
         """Charge the mechanism, then let it draw. If drawing fails, the charge remains: a failure tells
         something, too. `rng` is for a ledger of a simulation.
@@ -214,16 +274,26 @@ class Ledger:
                 TypeError,
             )
         source = self.source(rng)
-        self.charge(mechanism, label, neighbors=neighbors)
+        self.charge(mechanism, label, neighbors=neighbors, unit=unit, times=times)
         return mechanism.release(value, rng=source)
 
     def every(
-        self, total: "RunningTotal", label: str | None = None, *, path: str | os.PathLike[str] | None = None
+        self,
+        total: "RunningTotal",
+        label: str | None = None,
+        *,
+        events: int | None = None,
+        path: str | os.PathLike[str] | None = None,
     ) -> "Stream":
         """Open a total that is published every period: all its periods are charged now, before the first.
 
-        What stops early is not refunded. `path` keeps it in a file, which is as confidential as the data, so
-        that `resume` can go on with it; without one it ends with this process.
+        What stops early is not refunded. A ledger with a file keeps the stream in another one beside it, or
+        in that of `path`, which is as confidential as the data: next week, in another process,
+        `resume(label)` goes on with it. A ledger in memory keeps none, unless it is given a path: then the
+        stream ends with this process.
+
+        A total at event level is about one event. Under a ledger about persons, or rows, `events` says how
+        many one of them has at most, in all periods, and `total.group(events)` is charged.
 
         >>> from toolkit.central.stream import RunningTotal
         >>> from toolkit.core.loss import Pure
@@ -235,17 +305,36 @@ class Ledger:
         from toolkit.budget.streams.stream import check_openable, opened
 
         place = None if path is None else Path(path).expanduser().absolute()
+        if place is None and isinstance(self._record, FileRecord):
+            place = self._stream_file(_label(label))
         check_openable(total, place, self._simulated)
-        return opened(total, self.charge(total, label, neighbors=total.neighbors), place)
+        unit, terms = ("event", "") if total.per_person is None else ("person", total.level)
+        about: dict[str, Any] = {"unit": unit, "times": events, "terms": terms}
+        return opened(total, self, self.charge(total, label, neighbors=total.neighbors, **about), place)
 
-    def resume(self, path: str | os.PathLike[str], *, rng: Rng = None) -> "Stream":
-        """The stream of a file that `every` made under this ledger, after its last period: no further charge.
+    def resume(self, label: str | os.PathLike[str], *, rng: Rng = None) -> "Stream":
+        """The stream that `every` opened under this ledger, by its label or by the path of its file, after
+        its last period: no further charge.
 
-        Its `last` is the number of that period once more, which may not have been handed out.
+        Its `last` is the number of that period once more, which may not have been handed out. Of a stream at
+        user level whose people were counted elsewhere, a warning says that the file does not know them.
         """
         from toolkit.budget.streams.stream import resumed
 
-        return resumed(Path(path).expanduser().absolute(), self.entries(), self.source(rng))
+        place = Path(label).expanduser().absolute()
+        if isinstance(label, str) and isinstance(self._record, FileRecord):
+            beside = self._stream_file(_label(label))
+            place = place if place.is_file() and not beside.is_file() else beside
+        return resumed(place, self, self.entries(), self.source(rng))
+
+    def _stream_file(self, label: str) -> Path:
+        from toolkit.budget.streams.kept import file_of
+
+        if not label:
+            refuse(
+                "a stream of a ledger with a file needs a label", "none", "`resume(label)` goes on with it"
+            )
+        return file_of(cast("FileRecord", self._record).path, label)
 
     def entries(self) -> tuple[Entry, ...]:
         """Every charge, the oldest first."""
@@ -274,7 +363,7 @@ class Ledger:
         >>> ledger = Ledger(Pure(1), neighbors="replace")
         >>> entry = ledger.charge(Pure(0.25), "a survey")
         >>> print(ledger.report().splitlines()[-1])
-        | 1 | a survey |  | ε = 0.25 | ε = 0.25 | ε = 0.25 |  |
+        | 1 | a survey |  | not said | ε = 0.25 | ε = 0.25 | ε = 0.25 |  |
         """
         entries = self.entries()
         summary = self._summary(entries[-1] if entries else None)
@@ -292,10 +381,12 @@ class Ledger:
         state = f"spent {spent} of {self._ceiling}, remaining {left(spent, self._ceiling)}"
         relation = (last.neighbors if last else None) or self._neighbors
         neighbors = f"neighbors: {relation}" if relation else "neighbors not said"
+        counted = (last.unit if last else None) or self._unit
+        unit = f"unit: {counted}" if counted else "unit not said"
         where = self._record.path.name if isinstance(self._record, FileRecord) else "in memory"
         charges = f"{count:,} {'charge' if count == 1 else 'charges'}"
         mark = "simulated, no privacy claim; " if self._simulated else ""
-        return f"{mark}{state}; {charges}; {neighbors}; {where}"
+        return f"{mark}{state}; {charges}; {neighbors}; {unit}; {where}"
 
 
 def _relation(neighbors: str | None) -> str | None:

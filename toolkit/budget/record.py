@@ -21,7 +21,17 @@ from toolkit.budget.chain import Place, Row, begin, entry_of, follow, link_of, r
 from toolkit.budget.chain import RecordError as RecordError
 from toolkit.budget.charges import nothing
 from toolkit.budget.note import note_of, read_note, write_note
-from toolkit.budget.schema import APPLICATION, VERSION, create, is_empty, is_simulated, marks, one, take_over
+from toolkit.budget.schema import (
+    APPLICATION,
+    HEAD,
+    VERSION,
+    create,
+    is_empty,
+    is_simulated,
+    marks,
+    one,
+    take_over,
+)
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss
 
@@ -47,6 +57,8 @@ if hasattr(os, "register_at_fork"):
     )
 
 
+Head: TypeAlias = tuple[Loss, str | None, bool, str | None]
+"""Ceiling, neighbors, whether it is a simulation's, and the unit."""
 Decision: TypeAlias = Callable[[Entry | None], Entry]
 """From the last entry, if any, to the next one; raises to refuse it."""
 
@@ -112,14 +124,14 @@ class MemoryRecord:
 
 class FileRecord:
     """A record in a SQLite file, created if it is not there; `head` is the ceiling and the relation that the
-    file was made with, and whether it is a simulation's.
+    file was made with, whether it is a simulation's, and the unit.
 
     Opening and listing follow the whole chain of rows; every other use follows what was added since the last
     one, and sees that the row before is still the same, and that the file holds what the note beside it knows
     of.
     """
 
-    def __init__(self, path: Path, make: tuple[Loss, str | None, bool] | None) -> None:
+    def __init__(self, path: Path, make: Head | None) -> None:
         self.path = path.expanduser().absolute()  # a later change of directory must not lead to a fresh file
         noted = read_note(self.path)  # before the file, as it is written after it
         if make and noted and not self.path.exists():
@@ -129,15 +141,15 @@ class FileRecord:
                 if noted:
                     self._refuse_older("an empty file")
                 create(database, *make)
-            if marks(database) == (APPLICATION, 1):
+            if marks(database) in ((APPLICATION, 1), (APPLICATION, 2)):
                 take_over(database)
             if marks(database) != (APPLICATION, VERSION):
                 refuse(
                     _RULES["NOTADB"], self.path.name, "something else or a later version made it", RecordError
                 )
-            self._made = ceiling, neighbors, mark = one(database, "SELECT ceiling, neighbors, mark FROM head")
-            self.head: tuple[Loss, str | None, bool] = read(ceiling), neighbors, is_simulated(mark)
-            self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]))
+            self._made = ceiling, neighbors, mark, unit = one(database, HEAD)
+            self.head: Head = read(ceiling), neighbors, is_simulated(mark), unit
+            self._start = self._place = begin(ceiling, neighbors, mark, nothing(self.head[0]), unit)
             self._row: Row | None = None
             self._last(database, noted)
 
@@ -151,7 +163,9 @@ class FileRecord:
             entry = decide(self._last(database, read_note(self.path)))
             row = row_of(entry)
             link = link_of(self._place.link, row)
-            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, link))
+            database.execute(
+                "INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", (*row[:7], link, *row[7:])
+            )
             database.execute(
                 "PRAGMA locking_mode = EXCLUSIVE"
             )  # nobody else until the note is written and the file closed
@@ -175,7 +189,7 @@ class FileRecord:
         """The last entry, after all that was added since the last time was checked, and that nothing is
         gone.
         """
-        if one(database, "SELECT ceiling, neighbors, mark FROM head") != self._made:
+        if one(database, HEAD) != self._made:
             self._refuse_older("another file")
         rows = _rows(database, max(self._place.number, 1))
         if self._row is not None and next(rows, None) != (self._row, self._place.link):
@@ -228,5 +242,7 @@ def _connect(path: Path, mode: str) -> sqlite3.Connection:
 
 def _rows(database: sqlite3.Connection, first: int) -> Iterator[tuple[Row, str]]:
     """The rows from this number on, each with its link."""
-    for *row, link in database.execute("SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)):
-        yield tuple(row), link
+    for *row, link, unit, terms in database.execute(
+        "SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)
+    ):
+        yield (*row, unit, terms), link  # type: ignore[misc]

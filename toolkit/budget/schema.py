@@ -1,4 +1,4 @@
-"""The tables of a ledger's file: how they are made, and how those of the first version are taken over."""
+"""The tables of a ledger's file: how they are made, and how those of older versions are taken over."""
 
 import os
 import sqlite3
@@ -8,7 +8,7 @@ from toolkit.budget.chain import begin, follow, link_of, read, written
 from toolkit.budget.charges import nothing
 from toolkit.core.loss import Loss
 
-APPLICATION, VERSION = 0x4C454447, 2  # "LEDG"
+APPLICATION, VERSION = 0x4C454447, 3  # "LEDG"
 _SIMULATED = "simulated-"
 _KEPT = """
 CREATE TRIGGER head_keep BEFORE UPDATE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
@@ -16,11 +16,11 @@ CREATE TRIGGER head_keep BEFORE UPDATE ON head BEGIN SELECT RAISE(ABORT, 'a ceil
 CREATE TRIGGER entries_keep BEFORE UPDATE ON entries BEGIN SELECT RAISE(ABORT, 'a charge is never taken back'); END
 """  # noqa: E501
 _SCHEMA = """
-CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), ceiling TEXT NOT NULL, neighbors TEXT, mark TEXT NOT NULL)
+CREATE TABLE head (id INTEGER PRIMARY KEY CHECK (id = 1), ceiling TEXT NOT NULL, neighbors TEXT, mark TEXT NOT NULL, unit TEXT)
 
 CREATE TABLE entries (
   number INTEGER PRIMARY KEY, label TEXT NOT NULL, mechanism TEXT NOT NULL, neighbors TEXT,
-  loss TEXT NOT NULL, charged TEXT NOT NULL, total TEXT NOT NULL, link TEXT NOT NULL)
+  loss TEXT NOT NULL, charged TEXT NOT NULL, total TEXT NOT NULL, link TEXT NOT NULL, unit TEXT, terms TEXT)
 
 CREATE TRIGGER head_stay BEFORE DELETE ON head BEGIN SELECT RAISE(ABORT, 'a ceiling never changes'); END
 
@@ -41,10 +41,22 @@ DROP TRIGGER head_keep
 
 DROP TRIGGER entries_keep
 """
+_SECOND_VERSION = """
+ALTER TABLE head ADD COLUMN unit TEXT
+
+ALTER TABLE entries ADD COLUMN unit TEXT
+
+ALTER TABLE entries ADD COLUMN terms TEXT
+"""
+HEAD = "SELECT ceiling, neighbors, mark, unit FROM head"
 
 
 def create(
-    database: sqlite3.Connection, ceiling: Loss, neighbors: str | None, simulated: bool = False
+    database: sqlite3.Connection,
+    ceiling: Loss,
+    neighbors: str | None,
+    simulated: bool = False,
+    unit: str | None = None,
 ) -> None:
     database.execute("BEGIN IMMEDIATE")
     if is_empty(database):  # still, now that nobody else writes
@@ -53,16 +65,17 @@ def create(
         database.execute(f"PRAGMA application_id = {APPLICATION}")
         database.execute(f"PRAGMA user_version = {VERSION}")
         database.execute(
-            "INSERT INTO head VALUES (1, ?, ?, ?)", (written(ceiling), neighbors, _mark(simulated))
+            "INSERT INTO head VALUES (1, ?, ?, ?, ?)", (written(ceiling), neighbors, _mark(simulated), unit)
         )
     database.execute("COMMIT")
 
 
 def take_over(database: sqlite3.Connection) -> None:
-    """Chain the rows of a file of version 1, if its totals are the sums of its charges; no charge is changed.
+    """Chain the rows of a file of version 1, if its totals are the sums of its charges, and make room for the
+    unit in one of version 1 or 2, whose rows and links stay as they are; no charge is changed.
 
-    All happens in one transaction. A process with the first version that has the file open can then no longer
-    charge, because its rows have no link.
+    All happens in one transaction. A process with an older version that has the file open can then no longer
+    charge, because its rows are shorter.
     """
     database.execute("BEGIN IMMEDIATE")
     if marks(database) == (APPLICATION, 1):  # still, now that nobody else writes
@@ -70,12 +83,16 @@ def take_over(database: sqlite3.Connection) -> None:
         place = begin(ceiling, neighbors, mark, nothing(read(ceiling)))
         links = []
         for row in database.execute("SELECT * FROM entries ORDER BY number"):
-            ((place, entry),) = follow(place, [(row, link_of(place.link, row))])
+            longer = (*row, None, None)
+            ((place, entry),) = follow(place, [(longer, link_of(place.link, longer))])
             links.append((place.link, entry.number))
         _run(database, _FIRST_VERSION)
         database.execute("UPDATE head SET mark = ?", (mark,))
         database.executemany("UPDATE entries SET link = ? WHERE number = ?", links)
         _run(database, _KEPT)
+        database.execute("PRAGMA user_version = 2")
+    if marks(database) == (APPLICATION, 2):
+        _run(database, _SECOND_VERSION)
         database.execute(f"PRAGMA user_version = {VERSION}")
     database.execute("COMMIT")
 

@@ -57,7 +57,7 @@ def choose_classifier(
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
     if ledger is not None:
         source = allowed(ledger, rng)
-        ledger.charge(mechanism, "choice of a classifier", neighbors=relation)
+        ledger.charge(mechanism, "choice of a classifier", neighbors=relation, unit="row")
     scores = [_right(one, X, truth) for one in listed]
     place: int = mechanism.choose(range(len(listed)), scores, rng=source)
     return listed[place]
@@ -150,7 +150,9 @@ def best_of(
     relation, source = check_neighbors(neighbors), check_rng(rng)
     if ledger is not None:
         source = allowed(ledger, rng)
-        ledger.charge(Pure(3 * each), "best of several runs", mechanism="best_of", neighbors=relation)
+        ledger.charge(
+            Pure(3 * each), "best of several runs", mechanism="best_of", neighbors=relation, unit="row"
+        )
     best = run()
     while big_below(chance.denominator, source) >= chance.numerator:
         other = run()

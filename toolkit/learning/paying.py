@@ -91,7 +91,9 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         source = check_rng(self.rng)
         if self.ledger is not None:
             source = allowed(self.ledger, self.rng)
-            self.ledger.charge(cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors)
+            self.ledger.charge(
+                cost, kind, mechanism=type(self).__name__, neighbors=self.neighbors, unit="row"
+            )
         elif source is None:
             warn_if_weak(self._asked())
         return source

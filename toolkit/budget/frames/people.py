@@ -51,10 +51,8 @@ class People:
 
     @classmethod
     def of(cls, frame: Frame, label: Any, caps: Caps) -> "People":
-        kind, name = frame.column(label).kind, frame.name(label)
-        if kind.name == "other":
-            refuse(f"column {name} must say whose a row is", kind.words, "they cannot be compared", TypeError)
-        return cls(label, name, caps)
+        check_names(frame, label)
+        return cls(label, frame.name(label), caps)
 
     @property
     def words(self) -> str:
@@ -94,7 +92,7 @@ class People:
     def _owned(self, frame: Frame) -> Owned:
         """Read once: a frame does not change."""
         if frame not in self._known:
-            person, names = _identities(frame.column(self.label))
+            person, names = identities(frame.column(self.label))
             tags = np.array([self._tag(name) for name in names] + [0], dtype=np.uint64)[person]
             place = _ranks(np.arange(len(person), dtype=np.uint64), person)
             self._known[frame] = Owned(
@@ -103,10 +101,10 @@ class People:
         return self._known[frame]
 
     def _tag(self, name: Hashable) -> int:
-        return int.from_bytes(hashlib.blake2b(_spelled(name), key=self.key, digest_size=8).digest())
+        return int.from_bytes(hashed(name, self.key, 8))
 
 
-def _identities(column: Column) -> tuple[Codes, list[Hashable]]:
+def identities(column: Column) -> tuple[Codes, list[Hashable]]:
     """The place of each row's person in a list of them, -1 where none is named. 1 and 1.0 are one person, "1"
     another.
     """
@@ -122,6 +120,18 @@ def _identities(column: Column) -> tuple[Codes, list[Hashable]]:
     person = np.full(len(values), -1, dtype=np.int64)
     person[~missing] = places_of
     return person, distinct.tolist()
+
+
+def check_names(frame: Frame, label: Any) -> None:
+    """Refuses a column whose type cannot say whose a row is."""
+    kind, name = frame.column(label).kind, frame.name(label)
+    if kind.name == "other":
+        refuse(f"column {name} must say whose a row is", kind.words, "they cannot be compared", TypeError)
+
+
+def hashed(name: Hashable, key: bytes, size: int) -> bytes:
+    """A hash of a name, equal for equal names."""
+    return hashlib.blake2b(_spelled(name), key=key, digest_size=size).digest()
 
 
 def _spelled(name: Hashable) -> bytes:

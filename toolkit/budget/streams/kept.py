@@ -1,15 +1,17 @@
-"""`KeptStream`: the file of a stream: what it was opened with, and each period's count and noisy numbers.
+"""`KeptStream`: the file of a stream: what it was opened with, each period's count and noisy numbers, and how
+often each person was counted.
 
 A period is on the disk before its number is handed out. Of two processes that add to one file the second is
 refused: a period is written only after the one before it. The rows are chained by their noisy numbers, and a
-note beside the file knows the last one, as for a ledger.
+note beside the file knows the last one, as for a ledger. A file appears whole, or not at all.
 """
 
 import hashlib
 import json
 import os
+import re
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
@@ -20,8 +22,20 @@ from toolkit.central.stream import RunningTotal, SquareRoot, Tree
 from toolkit.core.checks import refuse
 from toolkit.core.randomness import Rng
 
-_APPLICATION, _VERSION = 0x5354524D, 1  # "STRM"
+_APPLICATION, _VERSION = 0x5354524D, 2  # "STRM"
 _WAIT = 60.0
+_PEOPLE = """
+ALTER TABLE periods ADD COLUMN people INTEGER
+
+CREATE TABLE visits (name BLOB PRIMARY KEY, times INTEGER NOT NULL)
+"""  # `people` : 1 if the stream counted them itself, so that `visits` knows of them
+
+
+def file_of(ledger: Path, label: str) -> Path:
+    """Where a ledger with a file keeps the stream of a label: beside it, budget.db-stream-claims."""
+    plain = re.sub(r"[^A-Za-z0-9_-]", "_", label)[:40]
+    mark = "" if plain == label else f"-{hashlib.sha256(label.encode()).hexdigest()[:12]}"
+    return ledger.with_name(f"{ledger.name}-stream-{plain}{mark}")
 
 
 class KeptStream:
@@ -31,11 +45,15 @@ class KeptStream:
         self.path = path.expanduser().absolute()
         noted = read_note(self.path)
         with self._connected() as database:
-            mine = (_APPLICATION,), (_VERSION,)
-            if (_one(database, "PRAGMA application_id"), _one(database, "PRAGMA user_version")) != mine:
+            version = _marks(database)
+            if version == (_APPLICATION, 1):
+                _take_over(database)
+            elif version != (_APPLICATION, _VERSION):
                 self._refuse("something else or a later version")
             (text,) = _one(database, "SELECT content FROM head")
             rows = database.execute("SELECT number, count, noisy FROM periods ORDER BY number").fetchall()
+            self.own = [own for (own,) in database.execute("SELECT people FROM periods ORDER BY number")]
+            self.visits = dict(database.execute("SELECT name, times FROM visits"))
         self._head: dict[str, Any] = json.loads(text)
         self._rows, links = rows, [_hash([text])]
         for place, (number, _, noisy) in enumerate(rows, start=1):
@@ -51,18 +69,28 @@ class KeptStream:
         """A new file for a total that an entry has paid for."""
         parts = {"entry": row_of(entry), "total": _described(total), "seeded": total.seeded}
         text = json.dumps({**parts, "mark": os.urandom(16).hex()})
-        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # it will hold the counts
-        with closing(sqlite3.connect(path, timeout=_WAIT, isolation_level=None)) as database:
-            database.execute("PRAGMA synchronous = FULL")
-            database.execute("BEGIN EXCLUSIVE")
-            database.execute(f"PRAGMA application_id = {_APPLICATION}")
-            database.execute(f"PRAGMA user_version = {_VERSION}")
-            database.execute("CREATE TABLE head (content TEXT NOT NULL)")
-            database.execute(
-                "CREATE TABLE periods (number INTEGER PRIMARY KEY, count TEXT NOT NULL, noisy TEXT NOT NULL)"
+        begun = path.with_name(f"{path.name}-new-{os.urandom(6).hex()}")
+        os.close(os.open(begun, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600))  # it will hold the counts
+        try:
+            with closing(sqlite3.connect(begun, timeout=_WAIT, isolation_level=None)) as database:
+                database.execute("PRAGMA synchronous = FULL")
+                database.execute("BEGIN EXCLUSIVE")
+                database.execute(f"PRAGMA application_id = {_APPLICATION}")
+                database.execute("CREATE TABLE head (content TEXT NOT NULL)")
+                database.execute(
+                    "CREATE TABLE periods (number INTEGER PRIMARY KEY, count TEXT NOT NULL, noisy TEXT NOT "
+                    "NULL)"
+                )
+                database.execute("INSERT INTO head VALUES (?)", (text,))
+                _make_room(database)
+                database.execute("COMMIT")
+            os.link(begun, path)  # refused where another process was first
+        except FileExistsError:
+            refuse(
+                "a new stream needs a new file", path.name, "another process was first; its stream goes on"
             )
-            database.execute("INSERT INTO head VALUES (?)", (text,))
-            database.execute("COMMIT")
+        finally:
+            begun.unlink()
         return cls(path)
 
     @property
@@ -93,13 +121,23 @@ class KeptStream:
         with self._connected() as database:
             self._at(database, period)
 
-    def append(self, period: int, count: int, noisy: tuple[int, ...]) -> None:
-        """Write one more period; it is on the disk when this returns."""
-        text = " ".join(map(str, noisy))
+    @property
+    def key(self) -> bytes:
+        """By which names are hashed: no two files hold the same."""
+        return str(self._head["mark"]).encode()
+
+    def append(
+        self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[bytes, int] | None = None
+    ) -> None:
+        """Write one more period, and how often those were counted who came in it; it is on the disk when this
+        returns.
+        """
+        text, own = " ".join(map(str, noisy)), None if visits is None else 1
         with self._connected() as database:
             database.execute("BEGIN IMMEDIATE")
             self._at(database, period - 1)
-            database.execute("INSERT INTO periods VALUES (?, ?, ?)", (period, str(count), text))
+            database.execute("INSERT INTO periods VALUES (?, ?, ?, ?)", (period, str(count), text, own))
+            database.executemany("INSERT OR REPLACE INTO visits VALUES (?, ?)", (visits or {}).items())
             database.execute("COMMIT")
         self._link = _hash([self._link, period, text])
         write_note(self.path, period, self._link)
@@ -149,6 +187,24 @@ def _described(total: RunningTotal) -> dict[str, Any]:
         "per_person": total.per_person,
         "way": form,
     }
+
+
+def _take_over(database: sqlite3.Connection) -> None:
+    """Make room for people in a file of version 1; nothing that it holds is changed."""
+    database.execute("BEGIN IMMEDIATE")
+    if _marks(database) == (_APPLICATION, 1):  # still, now that nobody else writes
+        _make_room(database)
+    database.execute("COMMIT")
+
+
+def _make_room(database: sqlite3.Connection) -> None:
+    for statement in _PEOPLE.strip().split("\n\n"):
+        database.execute(statement)
+    database.execute(f"PRAGMA user_version = {_VERSION}")
+
+
+def _marks(database: sqlite3.Connection) -> tuple[int, int]:
+    return (*_one(database, "PRAGMA application_id"), *_one(database, "PRAGMA user_version"))
 
 
 def _one(database: sqlite3.Connection, query: str) -> Any:

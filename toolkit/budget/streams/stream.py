@@ -1,49 +1,78 @@
 """`Stream`: a running total that a ledger has paid for, all periods at once, kept in a file if wanted."""
 
 import contextlib
+import os
 import threading
 import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from toolkit.budget.chain import Entry
+from toolkit.budget.facts import Account, ledger_facts
 from toolkit.budget.frames.conditions import Where
+from toolkit.budget.frames.people import check_names, hashed, identities
 from toolkit.budget.frames.rows import Rows, rows_of
 from toolkit.budget.frames.summing import counted
 from toolkit.budget.note import note_of
 from toolkit.budget.streams.kept import KeptStream
-from toolkit.central.stream import RunningTotal
+from toolkit.central.stream import RunningTotal, Visits
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.frames.frame import Frame
+from toolkit.core.loss import Pure
+from toolkit.core.publishing.facts import Release
 from toolkit.core.randomness import Rng
+
+NOT_KEPT = (
+    "how often each person was counted is not in the stream's file, because another `Visits` counted them: "
+    "go on with Visits(per_person, seen) of what that had seen, or people are counted too often"
+)
 
 
 class Stream:
     """One number a period, paid for when it was opened; made by `Ledger.every` and `Ledger.resume`.
 
-    With a path, each period is on the disk before its number is handed out: a process that ends in between
+    With a file, each period is on the disk before its number is handed out: a process that ends in between
     has told nothing, and the next one goes on from the period before, or tells the same number again
-    (`last`). Without a path the stream ends with its process, and its charge remains.
+    (`last`). Without a file the stream ends with its process, and its charge remains.
 
-    The file holds the counts: it is as confidential as the data. A note beside it (weekly.db-last) tells an
-    older copy in its place. Who puts back both, and adds again what was added before, publishes a period
-    twice with new noise, which the loss does not cover; nothing here could notice.
+    The file holds the counts, and a hash of each person that a stream at user level counted: it is as
+    confidential as the data. A note beside it (weekly.db-last) tells an older copy in its place. Who puts
+    back both, and adds again what was added before, publishes a period twice with new noise, which the loss
+    does not cover; nothing here could notice.
     """
 
-    def __init__(self, total: RunningTotal, label: str, kept: KeptStream | None = None) -> None:
-        self.total, self.label, self._kept = total, label, kept
+    def __init__(
+        self, total: RunningTotal, ledger: Account, entry: Entry, kept: KeptStream | None = None
+    ) -> None:
+        self.total, self.label, self._kept = total, entry.label, kept
+        self._ledger, self._entry = ledger, entry
         self.last: Estimate | None = None
         self._lock, self._whole = threading.Lock(), True
+        self._key = os.urandom(16) if kept is None else kept.key
+        self._own: bool | None = None  # whether the stream itself counts people; None before the first period
+        self._visits = Visits(total.per_person or 1)
 
     def add(self, count: int) -> Estimate:
-        """The next period's count; returns the published number.
+        """The next period's count, at least 0; returns the published number.
 
         Late data belong into the count of the period in which they arrive.
         """
+        return self._next(count, None)
+
+    def _next(self, count: int, visits: Visits | None) -> Estimate:
+        """One more period, of people whom the stream counted itself if `visits` are given."""
         with self._lock:
+            if self._own is not None and self._own != (visits is not None):
+                refuse(
+                    "people must be counted by the stream in all periods, or in none",
+                    "both",
+                    "who was counted elsewhere would be counted too often",
+                )
             if not self._whole:
                 refuse(
                     "a stream must be resumed after its file could not be written",
@@ -57,37 +86,71 @@ class Stream:
             if self._kept is not None:
                 self._whole = False
                 counts, noisy = self.total.kept
-                self._kept.append(self.total.period, counts[-1], noisy[-1])
+                self._kept.append(self.total.period, counts[-1], noisy[-1], visits and self._more(visits))
                 self._whole = True
-            self.last = estimate
-            return estimate
+            self._own, self._visits = visits is not None, visits or self._visits
+            self.last = self._documented(estimate)
+            return self.last
 
-    def count(self, frame: Any, where: Where | None = None) -> Estimate:
+    def _more(self, visits: Visits) -> dict[bytes, int]:
+        """How often those were counted who are counted in this period."""
+        return {name: times for name, times in visits.seen.items() if self._visits.seen.get(name) != times}
+
+    def count(self, frame: Any, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
         """The next period's count is that of the rows of a frame that meet a condition, as `Curator.count`
         has it: each row is a record.
 
-        For a promise about people count them with `Visits`, and `add` what it says.
+        At user level `person` names the column that says whose a row is: each person is counted once, and in
+        the first `per_person` periods in which they come. The stream's file remembers how often, by a hash of
+        their name; people may also be counted elsewhere, with `Visits`, and then that must be kept there.
         """
-        if self.total.per_person is not None:
+        if (self.total.per_person is None) != (person is None):
             refuse(
-                "`count` takes each row for a record, so the stream must be at event level",
-                self.total.level,
-                "add(visits.count(frame[person])) counts people; see `toolkit.central.stream.Visits`",
+                "`count` takes each row for a record at event level, and `person` at user level",
+                f"{'no' if person is None else 'a'} `person`, {self.total.level}",
+                "the promise is about what is counted",
             )
         table = Frame(frame)
         rows = rows_of(table, where)
-        return self.add(_read(table, rows))
+        if person is None:
+            return self.add(_untold(lambda: int(counted(table, rows)[0])))
+        check_names(table, person)
+        visits = Visits(self._visits.per_person, self._visits.seen)
+        return self._next(_untold(lambda: visits.count(self._present(table, rows, person))), visits)
+
+    def _present(self, table: Frame, rows: Rows, person: str | int) -> Iterator[bytes]:
+        """Hashes of those who have a row that counts."""
+        for part in table.parts((*rows.columns, person), whole=True):
+            place, names = identities(part.column(person))
+            present = np.unique(place[(rows.codes(part) >= 0) & (place >= 0)])
+            yield from (hashed(names[one], self._key, 16) for one in present.tolist())
+
+    def _documented(self, estimate: Estimate) -> Estimate:
+        """With all that is public about it, for `publish`."""
+        total, record = self.total, self.total.per_person is None
+        law = "Laplace" if isinstance(total.loss, Pure) else "Gaussian"
+        query = {"statistic": f"{self.label or 'count'}: {estimate.labels[0]}", "periods": total.periods}
+        unit = {"neighbors": total.neighbors, "one": "record" if record else "person", "person": total.level}
+        noise = {
+            "mechanism": "RunningTotal",
+            "words": f"{law} noise for all periods together, {total.way.words}",
+            "sensitivity": str(total.sensitivity),
+            "sd": float(np.ravel(estimate.se)[0]),
+        }
+        ledger = self._ledger
+        facts = Release(query, unit, noise, ledger_facts(ledger, self._entry), register=ledger.register)
+        return replace(estimate, release=facts)
 
     def __repr__(self) -> str:
         where = "in memory: it ends with its process" if self._kept is None else self._kept.path.name
         return f"<Stream {self.label!r}: {self.total!r}; {where}>"
 
 
-def _read(table: Frame, rows: Rows) -> int:
-    """How many rows count. Nothing that happens then comes out, but that it failed."""
+def _untold(read: Callable[[], int]) -> int:
+    """How many count. Nothing that happens then comes out, but that it failed."""
     with contextlib.suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        return int(counted(table, rows)[0])
+        return read()
     # here the error, which may quote data, is gone and not chained
     refuse(
         "a frame must be readable by its engine",
@@ -115,17 +178,17 @@ def check_openable(total: RunningTotal, path: Path | None, simulated: bool) -> N
         )
     if path is not None and (path.exists() or note_of(path).exists()):
         received = path.name if path.exists() else f"{note_of(path).name}, the note of an older one"
-        refuse("a new stream needs a new file", received, "`Ledger.resume(path)` goes on with an old one")
+        refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
     if path is not None and not path.parent.is_dir():
         refuse("the folder of a stream's file must exist", path.parent.name, "nothing was charged")
 
 
-def opened(total: RunningTotal, entry: Entry, path: Path | None) -> Stream:
+def opened(total: RunningTotal, ledger: Account, entry: Entry, path: Path | None) -> Stream:
     """The stream that an entry of a ledger has paid for."""
-    return Stream(total, entry.label, None if path is None else KeptStream.create(path, total, entry))
+    return Stream(total, ledger, entry, None if path is None else KeptStream.create(path, total, entry))
 
 
-def resumed(path: Path, entries: tuple[Entry, ...], rng: Rng) -> Stream:
+def resumed(path: Path, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -> Stream:
     """The stream of a file, if these entries paid for it; nothing is charged and nothing drawn."""
     kept = KeptStream(path)
     number = kept.entry.number
@@ -142,7 +205,12 @@ def resumed(path: Path, entries: tuple[Entry, ...], rng: Rng) -> Stream:
             "a generator" if total.seeded else "none",
             "its numbers would be taken for those of the other kind",
         )
-    stream = Stream(total, kept.entry.label, kept)
+    stream = Stream(total, ledger, kept.entry, kept)
     counts, noisy = kept.periods()
-    stream.last = total.continued(counts, noisy)
+    last = total.continued(counts, noisy)
+    stream.last = last and stream._documented(last)
+    if kept.own and total.per_person is not None:
+        stream._own, stream._visits = bool(kept.own[0]), Visits(total.per_person, kept.visits)
+        if not stream._own:
+            warnings.warn(NOT_KEPT, stacklevel=3)
     return stream

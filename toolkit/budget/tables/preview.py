@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from toolkit.budget.charges import BudgetError, Priced, fitted, price_of
+from toolkit.budget.charges import Priced, price_of
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Loss
 
@@ -125,11 +125,7 @@ class Previews:
     ) -> NoReturn:
         ledger = self._keeper.ledger
         loss, charged = price_of(mechanism, ledger.ceiling)
-        try:
-            fitted(ledger.spent, charged, ledger.ceiling)
-            fits = True
-        except BudgetError:
-            fits = False
+        fits = ledger.fits(mechanism, neighbors=self._keeper.neighbors, **self._keeper._about)
         raise _Reached(
             Preview(label, type(mechanism).__name__, loss, charged, fits, noise() if noise else None)
         )

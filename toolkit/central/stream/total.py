@@ -164,7 +164,8 @@ class RunningTotal:
     def add(self, count: int) -> Estimate:
         """The next period's count; returns the total so far (or of the window), with noise.
 
-        The count is a whole number, and may be negative where more went than came.
+        The count is a whole number, at least 0. Where some go as well as come, those who come and those who
+        go are two totals.
         """
         if os.getpid() != self._process:
             refuse(
@@ -272,7 +273,11 @@ def _times(value: int, periods: int) -> int:
 
 
 def _count(value: object) -> int:
-    """A whole number by its type, cut to 64 bits, which moves no two further apart; it is never told."""
+    """A whole number by its type, at least 0, cut to 64 bits, which moves no two further apart; it is never
+    told.
+    """
     if isinstance(value, bool | np.bool_) or not isinstance(value, int | np.integer):
         refuse("a count must be a whole number", type(value).__name__, "whole noise is added", TypeError)
-    return min(max(int(value), -(2**63)), 2**63 - 1)
+    if value < 0:
+        refuse("a count must be at least 0", "a negative number", "it is of what came in the period")
+    return min(int(value), 2**63 - 1)

@@ -80,7 +80,7 @@ class Publishable:
         facts = self._document(release, files["csv"].name, hashlib.sha256(table).hexdigest(), level)
         name = release.query["statistic"] if title is None else title
         files["csv"].write_bytes(table)
-        page = page_text(name, facts, promise_of(self.loss))
+        page = page_text(name, facts, promise_of(self.loss, release.unit.get("one", "person")))
         files["md"].write_bytes(page.encode("utf-8", "backslashreplace"))
         files["json"].write_bytes(json_text({"title": name, **facts}).encode("utf-8", "backslashreplace"))
         if release.register is not None:
@@ -151,17 +151,17 @@ class Publishable:
         }
 
 
-def promise_of(loss: Loss | None) -> str:
+def promise_of(loss: Loss | None, one: str = "person") -> str:
     """What a loss says, in a sentence.
 
     >>> promise_of(Pure(1))
     'Through one person no outcome becomes more than 2.72 times as probable.'
     """
     if isinstance(loss, Pure):
-        return f"Through one person no outcome becomes more than {_factor(loss.epsilon)} times as probable."
+        return f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable."
     if isinstance(loss, Approx):
         return (
-            f"Through one person no outcome becomes more than {_factor(loss.epsilon)} times as probable, "
+            f"Through one {one} no outcome becomes more than {_factor(loss.epsilon)} times as probable, "
             f"but for a chance of {loss.delta:g}."
         )
     if isinstance(loss, Zcdp):

@@ -22,8 +22,10 @@ COUNTS = {
 _WHOLE = 2**53
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNITS = {
-    "replace": "one person, whose record is exchanged for another",
-    "add_remove": "one person, who comes or goes",
+    ("person", "replace"): "one person, whose record is exchanged for another",
+    ("person", "add_remove"): "one person, who comes or goes",
+    ("record", "replace"): "one record, which is exchanged for another",
+    ("record", "add_remove"): "one record, which comes or goes",
 }
 
 
@@ -89,8 +91,9 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
         *([f"- Missing values: {query['missing']}."] if query.get("missing") else []),
         f"- Noise: {noise.get('words', noise['mechanism'])}{_scale(noise)}; no number here is exact.",
         f"- Error: {_error_words(told['covers'], level, clamped=bool(query.get('bounds')))}.",
-        f"- Whom it protects: {_UNITS[unit['neighbors']]}; {unit['person']}.",
+        f"- Whom it protects: {_UNITS[unit.get('one', 'person'), unit['neighbors']]}; {unit['person']}.",
         f"- Cost: {ledger['loss']}. {promise}",
+        *([f"- Charged: {ledger['charged']}; {ledger['terms']}."] if ledger.get("terms") else []),
         f"- Ledger {ledger['id']}, entry {ledger['entry']}: {spent}.",
         *(f"- Afterwards: {step}." for step in facts["post_processing"]),
         *(f"- Note: {note}." for note in told["notes"]),
