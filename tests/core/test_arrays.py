@@ -3,7 +3,18 @@ from decimal import Decimal
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask, Steps, as_float, number, numeric
+from toolkit.core.arrays import (
+    Array,
+    Codes,
+    Counts,
+    Labels,
+    Mask,
+    Steps,
+    as_float,
+    first_largest,
+    number,
+    numeric,
+)
 
 
 def test_types_of_arrays_say_what_numpy_calls_them():
@@ -31,3 +42,13 @@ def test_a_cell_is_a_number_by_its_type_and_its_own_methods_are_never_called() -
     assert math.isnan(number(Decimal("sNaN")))
     assert (as_float(10**400), number(Decimal("-1E+999999")), number(True)) == (math.inf, -math.inf, 1.0)
     assert numeric("3") is numeric(3j) is None
+
+
+def test_of_values_that_are_equal_but_for_rounding_the_first_is_the_largest() -> None:
+    for values, place in (
+        ([1.0, 1 + 1e-15, 0.5], 0),
+        ([1.0, 1.001], 1),
+        ([-1.0, -1 - 1e-15], 0),
+        ([0.0, 0.0], 0),
+    ):
+        assert first_largest(np.array(values)) == place

@@ -256,7 +256,7 @@ class Fitted:
 
     def _footing(self) -> str:
         made = self.coefficients
-        size = f"n = {made.n:,}; log-likelihood {self.log_likelihood:.3f}"
+        size = f"n = {made.n:,}; log-likelihood {self.log_likelihood:.2f}"
         return f"{size}; covers {made.covers}; privacy loss {made.loss}; {made.method}"
 
 

@@ -21,6 +21,7 @@ from toolkit.budget.frames.pandas import pandas_column
 from toolkit.budget.frames.polars import polars_column
 from toolkit.budget.frames.streams import SOURCES, Source, Streamed
 from toolkit.core.checks import refuse
+from toolkit.core.extras import check_engine
 
 _FRAMES = {
     "pandas": ("pandas", "DataFrame"),
@@ -188,6 +189,7 @@ def _recognised(table: Any) -> str:
     for engine, (module, name) in _FRAMES.items():
         known = getattr(sys.modules.get(module), name, None)
         if known is not None and issubclass(kind, known):
+            check_engine(table)
             return engine
     _refuse_frame(kind)
 
