@@ -1,6 +1,6 @@
 # Two commands matter: `make lab` opens the notebooks, `make test` checks everything. Both set up what they need.
 .DEFAULT_GOAL := help
-.PHONY: help install lab app class test compiled quick lint notebooks answers student teacher slides cards seeds rooms bench clean
+.PHONY: help install lab app class test elsewhere lowest compiled quick lint notebooks answers student teacher slides cards seeds rooms bench clean
 
 unexport PYTHONDONTWRITEBYTECODE  # hundreds of processes start in the tests, and compile once what they import
 
@@ -40,7 +40,20 @@ PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist
 test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
 	@$(MAKE) --no-print-directory -j 3 lint compiled $(VENV)/.spark
 	@$(PYTEST) $(PYTEST_OPTIONS) $(T)
-	@test -n "$(T)" || PYTHONPATH=.make $(BIN)/python -m pytest -p nbval_strict -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 notebooks
+	@test -n "$(T)" || PYTHONPATH=.make:.make/ties $(NBVAL)
+
+# Saved outputs hold on every processor: once with equals in random order (above), once as an old one adds up and sorts (CI runs both).
+NBVAL := $(BIN)/python -m pytest -p nbval_strict -n 2 --dist loadscope --max-worker-restart 0 --nbval --nbval-sanitize-with .make/sanitize.cfg --nbval-current-env --nbval-cell-timeout=120 $(or $(NOTEBOOKS),notebooks)
+
+elsewhere: $(READY)  ## the notebooks as on an old processor
+	@OPENBLAS_CORETYPE=$(or $(CORE),Prescott) NPY_DISABLE_CPU_FEATURES="$$($(BIN)/python .make/features.py)" PYTHONPATH=.make $(NBVAL)
+
+lowest: .venv-lowest/.ready  ## the fast tests on the lowest versions that pyproject.toml allows
+	@T="$(T)" sh .make/quick.sh .venv-lowest/bin/python
+
+.venv-lowest/.ready: pyproject.toml .make/install.sh
+	@VERSIONS=--resolution=lowest-direct sh .make/install.sh .venv-lowest
+	@touch $@
 
 # Beside the types, which take one core: what three processes would else each compile, on a fresh clone for half a minute.
 compiled: $(READY)
@@ -88,5 +101,5 @@ bench: $(READY)  ## measure, as ratios within one run
 	@for file in benchmarks/[a-z]*.py; do $(BIN)/python $$file || exit 1; done
 
 clean:  ## remove everything that was made
-	@rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
+	@rm -rf $(VENV) .venv-lowest .pytest_cache .mypy_cache .ruff_cache .hypothesis build *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,9 +1,10 @@
 #!/bin/sh
 # Make a virtual environment with this checkout and all its extras but Spark in it, or add one package to it: with uv, five times as
-# fast, or else with pip.
+# fast, or else with pip. VERSIONS=--resolution=lowest-direct asks for the lowest versions that pyproject.toml allows (uv only).
 set -eu
 venv=$1
 package=${2:-}
+versions=${VERSIONS:---constraint=constraints.txt}
 
 say() { printf '%s\n' "$*" >&2; }
 
@@ -28,7 +29,7 @@ wanted() { if [ -n "$package" ]; then "$@" "$package"; else "$@" --editable "$ex
 if command -v uv >/dev/null 2>&1; then
     [ -n "$package" ] || say "Setting up $venv with uv ..."
     uv venv --quiet --allow-existing --python "$python" "$venv"
-    wanted env VIRTUAL_ENV="$venv" uv pip install --quiet --constraint constraints.txt
+    wanted env VIRTUAL_ENV="$venv" uv pip install --quiet "$versions"
     exit
 fi
 if ! "$python" -c 'import venv, ensurepip' 2>/dev/null; then
@@ -43,8 +44,8 @@ fi
 pip() { "$venv/bin/python" -m pip install --quiet --no-compile --disable-pip-version-check "$@"; }
 # uv does not read pip's settings: where these are needed to reach a registry, pip does it alone.
 if { [ -x "$venv/bin/uv" ] || pip uv 2>/dev/null; } &&
-    wanted env VIRTUAL_ENV="$venv" "$venv/bin/uv" pip install --quiet --constraint constraints.txt 2>/dev/null; then
+    wanted env VIRTUAL_ENV="$venv" "$venv/bin/uv" pip install --quiet "$versions" 2>/dev/null; then
     exit
 fi
 say "... with pip, which takes another minute ..."
-wanted pip --constraint constraints.txt
+wanted pip "$versions"

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import json
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -164,3 +165,33 @@ def test_the_table_of_files_is_made_from_their_first_lines() -> None:
 def test_a_folder_can_be_seen_at_a_glance() -> None:
     rooms = {one: [path for path in one.glob("*.py") if path.name != "__init__.py"] for one in FOLDERS}
     assert [str(one.relative_to(ROOT)) for one, files in rooms.items() if len(files) > 20] == []
+
+
+# What puts equals into an order that depends on the processor unless it is told to be stable.
+SORTS = {"argsort", "sort_values", "argpartition", "sort_index", "nlargest", "nsmallest"}
+
+
+def unstable(source: str) -> list[int]:
+    """Lines with a sort that is not said to be stable."""
+    calls = [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call)]
+    sorts = [call for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in SORTS]
+    stable = {"kind": "stable", "keep": "first"}
+    return [
+        call.lineno
+        for call in sorts
+        if not any(
+            isinstance(word.value, ast.Constant) and stable.get(word.arg or "") == word.value.value
+            for word in call.keywords
+        )
+    ]
+
+
+def test_no_order_of_equals_is_left_to_the_processor() -> None:
+    """NumPy's sort for AVX-512 puts equals in another order than that for AVX2."""
+    assert unstable("np.argsort(x)") == unstable("x.argsort(axis=1)") == unstable("f.sort_values('a')") == [1]
+    assert unstable("np.argsort(x, kind='stable')") == []
+    assert {path.name: lines for path in FILES if (lines := unstable(path.read_text()))} == {}
+    for path in sorted((ROOT / "notebooks").glob("*.ipynb")):
+        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+        code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+        assert [source for source in code if unstable(source)] == [], path.name

@@ -252,6 +252,22 @@ def test_outputs_tell_nothing_of_the_machine_the_time_or_the_run(path, cells):
     assert metadata.language_info == {"name": "python"}
 
 
+def digits_of(number):
+    """How many significant digits a number with a point or an exponent is written with."""
+    return len(re.sub(r"[eE].*", "", number).replace(",", "").replace(".", "").strip("-0"))
+
+
+def test_outputs_have_no_digits_that_another_processor_would_write_otherwise(cells):
+    """About six significant digits, none of more than seven; whole numbers are exact."""
+    numbers = ("-0.00123", "22,026.47", "3.53e-12", "3519750.0")
+    assert [digits_of(number) for number in numbers] == [3, 7, 3, 6]
+    for data in bundles_of(cells):
+        for text in data.values():
+            words = BITS.sub("", str(text))
+            numbers = re.findall(r"(?<![\w.#/])-?\d[\d,]*(?:\.\d+(?:[eE][+-]?\d+)?|[eE][+-]?\d+)", words)
+            assert [number for number in numbers if digits_of(number) > 7] == []
+
+
 def test_tags_that_switch_the_comparison_off_are_absent(cells):
     assert [
         cell.id for cell in cells if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", []))

@@ -3,7 +3,19 @@ from decimal import Decimal
 
 import numpy as np
 
-from toolkit.core.arrays import Array, Codes, Counts, Labels, Mask, Steps, as_float, number, numeric, objects
+from toolkit.core.arrays import (
+    Array,
+    Codes,
+    Counts,
+    Labels,
+    Mask,
+    Steps,
+    as_float,
+    first_largest,
+    number,
+    numeric,
+    objects,
+)
 
 
 def test_types_of_arrays_say_what_numpy_calls_them():
@@ -38,3 +50,13 @@ def test_objects_are_one_entry_a_cell() -> None:
     assert (found.shape, found.dtype) == ((4,), np.dtype(object))
     assert found[0] == [1]
     assert objects([]).shape == (0,)
+
+
+def test_of_values_that_are_equal_but_for_rounding_the_first_is_the_largest() -> None:
+    for values, place in (
+        ([1.0, 1 + 1e-15, 0.5], 0),
+        ([1.0, 1.001], 1),
+        ([-1.0, -1 - 1e-15], 0),
+        ([0.0, 0.0], 0),
+    ):
+        assert first_largest(np.array(values)) == place

@@ -3,10 +3,14 @@ import re
 import tomllib
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
+from toolkit import Curator, Ledger, Pure
 from toolkit.core import extras
-from toolkit.core.extras import MissingExtraError, check_extras, extra
+from toolkit.core.extras import MissingExtraError, check_engine, check_extras, extra
+from toolkit.learning import PrivateLinearRegression
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 
@@ -38,3 +42,37 @@ def test_what_is_there_is_imported():
     check_extras("numpy", "scipy.special")
     with pytest.raises(MissingExtraError, match="run pip install no_such_thing"):
         extra("no_such_thing")
+
+
+def test_an_engine_is_as_new_as_the_metadata_asks_for():
+    lines = [line for lines in PROJECT["optional-dependencies"].values() for line in lines]
+    for package, least in extras._LEAST.items():
+        asked = {line for line in lines if re.match(rf"{package}\b", line)}
+        assert asked == {f"{package}>={'.'.join(map(str, least))}"}
+
+
+@pytest.mark.parametrize("version", ["2.3.3", "2.9", "0.1.0.dev0+7"])
+def test_a_frame_of_an_older_engine_is_refused_when_a_curator_is_made_and_when_a_learner_is_fitted(
+    version, monkeypatch
+):
+    """pandas 2 holds text as objects: its mean was 0.0, and the budget was gone."""
+    ledger, frame = Ledger(Pure(1)), pd.DataFrame({"x": [1.0, 2.0]})
+    learner = PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1), ledger=ledger)
+    monkeypatch.setattr(pd, "__version__", version)
+    for call in (lambda: Curator(frame, ledger, "replace"), lambda: learner.fit(frame, [0.0, 1.0])):
+        with pytest.raises(MissingExtraError, match=rf"must be of pandas>=3.0, got {re.escape(version)}: "):
+            call()
+    assert ledger.entries() == ()
+
+
+@pytest.mark.parametrize("version", ["3.0.0", "3.10.1", "4.0rc1"])
+def test_a_frame_of_a_newer_engine_and_what_is_made_of_one_are_taken(version, monkeypatch):
+    class Special(pd.DataFrame):
+        pass
+
+    monkeypatch.setattr(pd, "__version__", version)
+    check_engine(pd.DataFrame())
+    check_engine(np.ones(3))
+    monkeypatch.setattr(pd, "__version__", "2.2")
+    with pytest.raises(MissingExtraError):
+        check_engine(Special())

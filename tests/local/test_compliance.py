@@ -140,3 +140,12 @@ def test_shares_must_be_shares_and_somebody_must_follow():
         Compliance(random=1.5)
     with pytest.raises(ValueError, match="some people must follow"):
         Compliance(self_protective=0.5, random=0.5)
+
+
+def test_of_two_options_that_are_equally_far_off_the_first_is_told_whatever_rounding_says():
+    """Who answers at random moves 1/2 and 1/6 equally far towards 1/3: a millionth of a millionth more or
+    less does not turn the sign.
+    """
+    design = k_ary(["a", "b", "c"], epsilon=1.5)
+    for more in (0, 1e-12, -1e-12):
+        assert Compliance(random=0.3).bias(design, [1 / 2 + more, 1 / 3 - more, 1 / 6]) < -0.04

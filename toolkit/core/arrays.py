@@ -38,6 +38,15 @@ _INTEGERS = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint
 _FLOATS = (np.float16, np.float32, np.float64, np.longdouble, Decimal, Fraction)
 
 
+def first_largest(values: Array) -> int:
+    """Where the largest is; of values that are equal but for rounding, the first.
+
+    >>> first_largest(np.array([0.1, 0.3, 0.1 + 0.2]))
+    1
+    """
+    return int(np.argmax(values >= values.max() - 1e-9 * abs(values.max())))
+
+
 def number(cell: object) -> float:
     """A cell as a float, NaN if it is no number; never an error.
 

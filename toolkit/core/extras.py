@@ -2,6 +2,8 @@
 missing.
 """
 
+import re
+import sys
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
@@ -16,6 +18,10 @@ _EXTRAS = {
     "accounting": ("dp_accounting",),
     "learning": ("sklearn",),
 }
+
+# Below these an engine reads otherwise than promised: pandas 2 holds text as objects, which would be added up
+# as numbers; polars below 1.37 fails on a lazy frame after the charge, or prints a value of one that fails.
+_LEAST = {"pandas": (3, 0), "polars": (1, 37), "pyarrow": (16, 0), "duckdb": (1, 1), "pyspark": (4, 0)}
 
 
 class MissingExtraError(ImportError):
@@ -42,3 +48,18 @@ def check_extras(*names: str) -> None:
                 f"pip install 'privacy-survey-toolkit[{wanted}]'" if wanted else f"pip install {package}"
             )
             refuse(f"{package} must be installed for this", "none", f"run {command}", MissingExtraError)
+
+
+def check_engine(frame: Any) -> None:
+    """Refuse, before anything is charged or read, a frame of an engine that is older than what was tried."""
+    origins = {kind.__module__.partition(".")[0].lstrip("_") for kind in type(frame).__mro__}
+    for package in origins & set(_LEAST):
+        found = str(getattr(sys.modules.get(package), "__version__", "none that is told"))
+        if tuple(map(int, re.findall(r"\d+", found)[:2])) < _LEAST[package]:
+            wanted = f"{package}>={'.'.join(map(str, _LEAST[package]))}"
+            refuse(
+                f"frames must be of {wanted}",
+                found,
+                f"older ones are read otherwise than promised; run pip install '{wanted}'",
+                MissingExtraError,
+            )

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, first_largest
 from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.randomness import Rng
 from toolkit.learning.fitting.moments import Moments
@@ -76,7 +76,7 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         mean = matrix[:-1, -1] / people * unit * math.sqrt(features + 1)
         covariance = matrix[:-1, :-1] / people * unit**2 - np.outer(mean, mean)
         values, vectors = np.linalg.eigh(covariance)
-        best = np.argsort(values)[::-1][:kept]
+        best = np.argsort(-values, kind="stable")[:kept]
         spread = np.maximum(values, 0.0)
         self.components_, self.explained_variance_ = _signed(vectors[:, best].T), spread[best]
         self.explained_variance_ratio_ = spread[best] / max(float(spread.sum()), 1e-300)
@@ -108,6 +108,6 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
 
 
 def _signed(components: Array) -> Array:
-    """The largest entry of each is positive, so that two fits can be compared."""
-    largest = components[np.arange(len(components)), np.abs(components).argmax(axis=1)]
+    """The largest entry of each, of equal ones the first, is positive, so that two fits can be compared."""
+    largest = np.array([row[first_largest(np.abs(row))] for row in components])
     return components * np.where(largest < 0, -1.0, 1.0)[:, None]

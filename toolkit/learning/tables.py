@@ -17,6 +17,7 @@ from scipy.sparse import issparse
 
 from toolkit.core.arrays import Array, Codes, number
 from toolkit.core.checks import refuse
+from toolkit.core.extras import check_engine
 
 _NUMBERS = ("int", "uint", "float", "double", "half", "bool", "decimal", "object", "null")
 _CELLS = (int, float, bool, np.bool_, Decimal, Fraction)
@@ -140,6 +141,7 @@ def _from_lists(rows: list[Any]) -> npt.NDArray[Any]:
 
 
 def _frame(frame: Any, names: list[Any]) -> Table:
+    check_engine(frame)
     columns = [_column(frame, place, name) for place, name in enumerate(names)]
     for column in columns:
         kind = str(getattr(column, "dtype", getattr(column, "type", ""))).lower()

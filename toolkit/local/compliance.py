@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, first_largest
 from toolkit.core.checks import Number, exact, probability, refuse
 from toolkit.local.design import Design
 from toolkit.local.matrix.moments import forced_form, scores
@@ -78,7 +78,7 @@ class Compliance:
         """How far the design's own estimate is off on average: of yes, or the farthest of k options."""
         shares = _shares(prevalence)
         off = shares @ (self._mixed(design) - design.matrix) @ report_scores(design)
-        return float(off[1] if len(shares) == 2 else off[np.argmax(np.abs(off))])
+        return float(off[1] if len(shares) == 2 else off[first_largest(np.abs(off))])
 
     def _mixed(self, design: Design) -> Array:
         told, kinds = _telling(design), np.eye(len(design.report_options))

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.core.arrays import first_largest
 from toolkit.core.checks import refuse
 from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Accuracy, Case, Precision
@@ -58,7 +59,7 @@ def _way(
     name: str, accuracy: Accuracy | Curated, n: int, losses: tuple[float, float, float], needed: float
 ) -> Way:
     variance = accuracy.variance(n)
-    widest = int(np.argmax(variance))
+    widest = first_largest(variance)
     noise = max(float(variance[widest] - accuracy.without_noise().variance(n)[widest]), 0)
     return Way(
         name,

@@ -230,7 +230,12 @@ def _better(case: Case, goal: _Goal) -> Plan:
             failure = error
     if not found:
         raise failure
-    found.sort(key=lambda plan: -(plan.power or 0) if solved == "power" else getattr(plan, solved))
+
+    def cost(plan: Plan) -> float:
+        # Nine digits: of two plans that need the same, rounding does not choose one.
+        return float(f"{-(plan.power or 0) if solved == 'power' else getattr(plan, solved):.9g}")
+
+    found.sort(key=cost)
     if len(found) == 1:
         return replace(
             found[0], notes=(*found[0].notes, "the other way to ask several questions cannot reach this")

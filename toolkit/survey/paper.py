@@ -2,6 +2,7 @@
 
 import html
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
 from toolkit.core.checks import choice, refuse
 from toolkit.local.design import Design, has_matrix
@@ -48,6 +49,23 @@ def paper(survey: Survey, language: str | None = None) -> str:
     return (
         f"<!doctype html><html lang='{code}' dir='{direction}'><head>{head}</head><body>{body}</body></html>"
     )
+
+
+def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
+    """The survey with what can be asked on paper, and the names of the questions that only phones can ask."""
+    left_out = tuple(question.name for question in survey.questions if not _by_hand(question))
+    kept = [question for question in survey.questions if question.name not in left_out]
+    return (replace(survey, questions=kept) if left_out and kept else survey), left_out
+
+
+def _by_hand(question: Question) -> bool:
+    if question.design is None or question.instructions is not None:
+        return True
+    return has_matrix(question.design) and bool(_exact(question.design))
+
+
+def _exact(design: Design) -> list[Device[Design]]:
+    return [device for device in design.devices() if device.exact and device.name in _DEVICES]
 
 
 def _interviewer(voice: Voice) -> str:
@@ -100,7 +118,7 @@ def _device(question: Question) -> Device[Design]:
             question.name,
             "its report cannot be drawn by hand",
         )
-    exact = [device for device in question.design.devices() if device.exact and device.name in _DEVICES]
+    exact = _exact(question.design)
     if not exact:
         refuse(
             "a question on paper must have a design that a coin, die, slips or cards realise exactly",

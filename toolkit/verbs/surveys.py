@@ -34,7 +34,7 @@ def add(verbs: Verbs) -> None:
         verbs, "paper", _paper, "write a form for paper, where people throw their own dice", database=False
     )
     paper.add_argument("survey", help="a .toml or .json file")
-    paper.add_argument("path", help="an .html file, to print")
+    paper.add_argument("path", nargs="?", help="an .html file, to print; named like the survey if left out")
     paper.add_argument("--language", help="the first of the survey if left out")
 
 
@@ -94,8 +94,12 @@ def _columns(rows: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _paper(options: Options) -> None:
-    from toolkit.survey.paper import paper
+    from toolkit.survey.paper import on_paper, paper
     from toolkit.survey.spec import Survey
 
-    Path(options.path).write_text(paper(Survey.load(options.survey), options.language), encoding="utf-8")
-    say(f"wrote {options.path}")
+    survey, left_out = on_paper(Survey.load(options.survey))
+    path = Path(options.path or Path(options.survey).with_suffix(".html").name)
+    path.write_text(paper(survey, options.language), encoding="utf-8")
+    if left_out:
+        say(f"left out, as no coin, die, slips or cards draw the report: {', '.join(left_out)}")
+    say(f"wrote {path}")

@@ -1,5 +1,8 @@
 """What all fits share: tables, single coefficients, and comparisons."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 
@@ -7,6 +10,7 @@ from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
 from toolkit.analysis import logistic
 from toolkit.analysis.regression.coefficients import covered
 from toolkit.analysis.regression.fitted import part_of
+from toolkit.analysis.regression.links import LINKS
 
 DATA = survey()
 FIT = logistic("forced" + COVARIATES, DATA, DIE)
@@ -30,7 +34,7 @@ def test_the_summary_says_what_the_errors_cover_and_what_it_cost() -> None:
     text, page = repr(FIT), FIT._repr_html_()
     for shown in (text, page):
         assert "logistic regression through a randomized answer (logit link)" in shown
-        assert "n = 2,400; log-likelihood -1544.587" in shown
+        assert "n = 2,400; log-likelihood -1544.59" in shown
         assert "covers sampling and randomization; privacy loss ε = 1.61" in shown
         assert "observed errors" in shown
         assert "age10" in shown
@@ -120,3 +124,19 @@ def test_models_of_other_rows_designs_or_columns_are_not_compared() -> None:
         FIT.compare(FIT)
     with pytest.raises(ValueError, match="must not be penalised"):
         FIT.compare(logistic("forced ~ female", DATA, DIE, penalty="jeffreys"))
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_a_fit_from_a_formula_or_from_columns_comes_back_from_a_pickle_and_predicts_the_same(
+    link: str,
+) -> None:
+    for fit in (
+        logistic("forced ~ female + np.log(age10 + 9)", DATA, DIE, link=link),
+        logistic(DATA["forced"], DATA[["female", "age10"]], DIE, link=link),
+    ):
+        again, copied = pickle.loads(pickle.dumps(fit)), copy.deepcopy(fit)  # noqa: S301
+        new = DATA[["female", "age10"]][:7]
+        for other in (again, copied):
+            assert np.array_equal(other.value, fit.value)
+            assert np.array_equal(other.predict(new).value, fit.predict(new).value)
+            assert repr(other) == repr(fit)

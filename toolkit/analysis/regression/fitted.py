@@ -257,7 +257,7 @@ class Fitted:
     def _footing(self) -> str:
         made = self.coefficients
         size = f"n = {made.n:,}" + (
-            "" if np.isnan(self.log_likelihood) else f"; log-likelihood {self.log_likelihood:.3f}"
+            "" if np.isnan(self.log_likelihood) else f"; log-likelihood {self.log_likelihood:.2f}"
         )
         loss = "no privacy claim" if made.loss is None else f"privacy loss {made.loss}"
         return f"{size}; covers {made.covers}; {loss}; {made.method}"

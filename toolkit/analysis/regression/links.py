@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -25,6 +26,10 @@ class Link:
     rest: Callable[[Array], Array]
     slope: Callable[[Array], Array]
     bend: Callable[[Array], Array]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """By its name: functions without one cannot be pickled."""
+        return link_named, (self.name,)
 
 
 def _hazard(eta: Array) -> Array:

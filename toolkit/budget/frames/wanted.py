@@ -327,7 +327,7 @@ def _places(values: npt.NDArray[Any], targets: npt.NDArray[Any]) -> Codes:
         table[targets - low] = np.arange(len(targets))
         inside = (values >= low) & (values <= high)
         return np.asarray(table[np.where(inside, values - low, -1)])
-    order = np.argsort(targets)
+    order = np.argsort(targets, kind="stable")
     near = order[np.minimum(np.searchsorted(targets[order], values), len(targets) - 1)]
     return np.where(targets[near] == values, near, -1)
 

@@ -15,6 +15,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from toolkit.core.checks import refuse
+from toolkit.core.extras import check_engine
 from toolkit.core.frames import streams
 from toolkit.core.frames.arrow import arrow_column
 from toolkit.core.frames.columns import Column
@@ -188,6 +189,7 @@ def _recognised(table: Any) -> str:
     for engine, (module, name) in _FRAMES.items():
         known = getattr(sys.modules.get(module), name, None)
         if known is not None and issubclass(kind, known):
+            check_engine(table)
             return engine
     _refuse_frame(kind)
 

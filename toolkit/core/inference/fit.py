@@ -82,7 +82,7 @@ def edge_fit(shares: Shares, *, together: bool, of: str = "share") -> Fit:
     if not together:
         return Fit(_edge_tails(shares), "exact binomial tail of each option", of)
     beyond = np.maximum(-shares.score(0.0), shares.score(1.0))
-    farthest = np.argpartition(beyond, -_CANDIDATES)[-_CANDIDATES:] if k > _CANDIDATES else np.arange(k)
+    farthest = np.argsort(-beyond, kind="stable")[:_CANDIDATES]
     least = float(_edge_tails(shares.rows(farthest)).min())
     return Fit(min(1.0, 2 * k * least), "exact binomial tails of all options (Bonferroni)", of)
 

@@ -113,7 +113,7 @@ def simplex_draws(
         if step % 2:
             direction = np.einsum("sij,sj->si", roots, rng.standard_normal((len(x), k)))
         else:
-            pairs = rng.random((len(x), k)).argsort(axis=1)
+            pairs = rng.random((len(x), k)).argsort(axis=1, kind="stable")
             direction = (pairs == 0) * 1.0 - (pairs == 1)
         x = _step(x, direction, matrix, tallies, rng)
         if step >= 0:

@@ -95,7 +95,7 @@ def adjusted(p: Any, adjust: str) -> Any:
     tests = values[~np.isnan(values)]
     if choice(adjust, "adjust", ADJUSTMENTS) == "bonferroni":
         return np.minimum(1, values * max(len(tests), 1))
-    order = np.argsort(tests)
+    order = np.argsort(tests, kind="stable")
     raised = np.empty_like(tests)
     raised[order] = np.maximum.accumulate(np.minimum(1, tests[order] * np.arange(len(tests), 0, -1)))
     found = values.copy()

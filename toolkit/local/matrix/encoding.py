@@ -338,7 +338,7 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
             TypeError,
         )
     known = np.array(list(table), dtype=object if array.dtype.kind == "O" else None)
-    order = np.argsort(known)
+    order = np.argsort(known, kind="stable")
     place = np.minimum(np.searchsorted(known[order], array), len(known) - 1)
     position = order[place]
     unknown = int(np.count_nonzero(known[position] != array))

@@ -45,7 +45,7 @@ def forced_mle(counts: Array, truth: float, forced: Array) -> Array:
     options with the smallest counts[j] / forced[j] to zero: water-filling, one sort.
     """
     with np.errstate(divide="ignore"):
-        order = np.argsort(np.where(counts > 0, counts / forced, 0.0))[::-1]
+        order = np.argsort(-np.where(counts > 0, counts / forced, 0.0), kind="stable")
     # With the first m options positive, counts / mass - forced must sum to `truth`, which fixes the mass.
     mass = np.cumsum(counts[order]) / (truth + np.cumsum(forced[order]))
     inside = np.flatnonzero(counts[order] > mass * forced[order])

@@ -177,7 +177,7 @@ def people_with(
         return rng.multinomial(n, shares / shares.sum())
     whole_parts = np.floor(shares * n).astype(np.int64)
     spare = n - int(whole_parts.sum())
-    whole_parts[np.argsort(whole_parts - shares * n)[:spare]] += 1
+    whole_parts[np.argsort(whole_parts - shares * n, kind="stable")[:spare]] += 1
     return whole_parts
 
 

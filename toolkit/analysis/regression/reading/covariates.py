@@ -4,6 +4,7 @@ import re
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -121,7 +122,7 @@ def from_formula(right: str, data: Any) -> Covariates:
     spec = made.model_spec
     labels = tuple(str(name) for name in spec.column_names)
     return Covariates(
-        _checked(np.asarray(made, dtype=np.float64), labels), labels, lambda new: _again(spec, new), data
+        _checked(np.asarray(made, dtype=np.float64), labels), labels, partial(_again, spec), data
     )
 
 
@@ -133,14 +134,15 @@ def from_arrays(given: Any) -> Covariates:
     else:
         labels = names(given)
     labels = ("Intercept", *labels)
-
-    def of(new: Any) -> Array:
-        found = _columns(new)
-        if found.shape[1] != len(labels) - 1:
-            refuse(f"new data must have {len(labels) - 1} columns", found.shape[1], "the fit has so many")
-        return np.column_stack([np.ones(len(found)), found])
-
+    of = partial(_with_ones, len(labels) - 1)
     return Covariates(_checked(of(given), labels), labels, of, given if names(given) else columns)
+
+
+def _with_ones(count: int, new: Any) -> Array:
+    found = _columns(new)
+    if found.shape[1] != count:
+        refuse(f"new data must have {count} columns", found.shape[1], "the fit has so many")
+    return np.column_stack([np.ones(len(found)), found])
 
 
 def _columns(given: Any) -> Array:

@@ -1,0 +1,8 @@
+"""What NumPy finds in this processor beyond the least that it needs, for NPY_DISABLE_CPU_FEATURES."""
+
+try:
+    from numpy._core import _multiarray_umath as numpy
+except ImportError:  # before NumPy 2
+    from numpy.core import _multiarray_umath as numpy
+
+print(*(name for name in numpy.__cpu_dispatch__ if numpy.__cpu_features__[name]))  # noqa: T201
