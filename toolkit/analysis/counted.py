@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.analysis.agreement import change_variance
 from toolkit.analysis.found import Found, nobody
 from toolkit.analysis.reading.asked import Asked
 from toolkit.analysis.reading.cells import Reader
@@ -114,11 +115,16 @@ class Counted:
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
         """The first question less the second, of the same people, in each group: by their scores."""
-        one, other = (self.readers[name].design for name in (first, second))
-        scores = [design.scores_sent(range(len(design.report_options))) for design in (one, other)]
-        apart = np.subtract.outer(*scores).ravel()
-        found = {group: _mean_of(apart, values) for group, values in self._pairs(first, second).items()}
-        return {group: found.get(group, nobody(one)) for group in self.groups()}
+        designs = [self.readers[name].design for name in (first, second)]
+        scores = [design.scores_sent(range(len(design.report_options))) for design in designs]
+        pair = np.stack([table.ravel() for table in np.meshgrid(*scores, indexing="ij")], axis=1)
+        found = {}
+        for group, values in self._pairs(first, second).items():
+            counts = np.zeros(len(pair))
+            for code, count in values:
+                counts[code] += count
+            found[group] = _mean_of(pair[:, 0] - pair[:, 1], counts, change_variance(designs, pair, counts))
+        return {group: found.get(group, nobody(designs[0])) for group in self.groups()}
 
     def pair_counts(self, first: str, second: str) -> Array:
         """How often each pair of reports came, in all groups together."""
@@ -154,14 +160,14 @@ def estimated(design: Asked, values: Sequence[tuple[Any, int]], method: str = "m
     return design.estimate_sent([value for value, _ in values], [count for _, count in values], method)
 
 
-def _mean_of(scores: Array, values: Sequence[tuple[int, int]]) -> Estimate:
-    """The mean of scores by code, each with the number of people who have it."""
-    counts = np.zeros(len(scores))
-    for code, count in values:
-        counts[code] += count
+def _mean_of(scores: Array, counts: Array, law: Array) -> Estimate:
+    """The mean of scores by code, each with the number of people who have it. `law` : the variance of one
+    person's where all are the same, else 0.
+    """
     n = int(counts.sum())
     value = float(counts @ scores / n)
-    se = float(np.sqrt(counts @ (scores - value) ** 2 / (n - 1) / n)) if n > 1 else float("nan")
+    spread = float(counts @ (scores - value) ** 2) / (n - 1) if n > 1 else float("nan")
+    se = float(np.sqrt((law[0, 0] if law.any() else spread) / n))
     return Estimate(
         value=value,
         se=se,

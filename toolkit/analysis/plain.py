@@ -123,6 +123,7 @@ def _boxes(rows: Array, counts: Counts, labels: Labels) -> Estimate:
     basis = Shares.from_support(counts @ rows, n, np.ones(len(labels)), np.zeros(len(labels)))
     apart = rows - basis.value
     cov = (apart * counts[:, None]).T @ apart / n / (n - 1) if n > 1 else np.full((len(labels),) * 2, np.nan)
+    np.fill_diagonal(cov, basis.se**2)  # also where all answers agree
     value, se = (float(basis.value[0]), float(basis.se[0])) if len(labels) == 1 else (basis.value, basis.se)
     return Estimate(value, se, labels, cov, n, None, _COVERS, _PLAIN, basis=basis)
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.analysis.agreement import Reports, change_variance, side_by_side, with_variance
 from toolkit.analysis.found import Found, nobody
 from toolkit.analysis.reading.asked import Asked, estimated_labels, of_shares
 from toolkit.analysis.reading.cells import Reader
@@ -17,6 +18,8 @@ from toolkit.core.checks import is_missing, refuse
 from toolkit.core.counting import Group, in_order
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.extras import extra
+from toolkit.core.inference.fit import fit_notes
+from toolkit.core.inference.intervals import Student
 from toolkit.local.design import Design
 
 
@@ -121,21 +124,45 @@ class Sampled:
                 "with a `sample` the method must be 'moment'", repr(method), "weights go with scores alone"
             )
         design, (values, places) = self.readers[name].design, self._read(name)
-        scores, (sample, asked) = self._scores(name), self._sample(design)
+        scored = _scored(design, values)
         known = np.array([value is not None for value in values])[places]
         last = np.array([value == 1 for value in values])[places]
-        labels, binary, made = estimated_labels(design), len(design.report_options) == 2, []
+        binary, made = len(design.report_options) == 2, []
         for group, rows in self.groups().items():
             where = self._where(group)
             used = int(np.count_nonzero(known & where))
             if not used:
                 made.append(Found(name, group, nobody(design), rows, rows))
                 continue
-            estimate = self._estimated(design, sample.mean(scores, where, labels=labels, **asked))
+            estimate = self._mean(self._reports(design, values, scored, places, where), scored[places], where)
             yes = int(np.count_nonzero(last & where)) / used if binary else None
-            deff = _deff(estimate, scores[where])
+            deff = _deff(estimate, scored[places][where])
             made.append(Found(name, group, estimate, rows, rows - used, yes, deff))
         return made
+
+    def _reports(
+        self, design: Asked, values: Sequence[Any], scored: Array, places: Codes, where: Mask
+    ) -> Reports:
+        weights = self.sample.final_weights(self._rows)
+        return Reports.of(design, values, scored, places[where], weights[where])
+
+    def _mean(self, reports: Reports, scores: Array, where: Mask) -> Estimate:
+        """The estimate of a group. Its error is never 0 because all reports agree, and it says so where they
+        contradict their design.
+        """
+        sample, asked = self._sample(reports.design)
+        labels, (worth, added) = estimated_labels(reports.design), reports.worth()
+        made = with_variance(sample.mean(scores, where, labels=labels, **asked), added)
+        made = self._estimated(reports.design, made)
+        if worth is None or worth.fit is None or not isinstance(made.basis, Student):
+            return made
+        basis = replace(made.basis, shares=worth.basis)
+        return replace(made, basis=basis, fit=worth.fit, notes=fit_notes(worth.fit, basis) or made.notes)
+
+    def _added(self, name: str, group: Group) -> Array:
+        """What a group whose reports all agree adds to the variance of a difference."""
+        design, (values, places) = self.readers[name].design, self._read(name)
+        return self._reports(design, values, _scored(design, values), places, self._where(group)).worth()[1]
 
     def difference(self, name: str, group: Group, other: Group) -> Estimate:
         design = self.readers[name].design
@@ -145,17 +172,22 @@ class Sampled:
         if not (known & first).any() or not (known & second).any():
             return nobody(design)
         made = sample.difference(scores, first, second, labels=estimated_labels(design), **asked)
+        made = with_variance(made, self._added(name, group) + self._added(name, other))
         return replace(self._estimated(design, made), notes=())
 
     def change(self, first: str, second: str) -> dict[Group, Estimate]:
         """The first question less the second, of the same people, in each group."""
-        one, other = self._scores(first), self._scores(second)
+        designs = [self.readers[name].design for name in (first, second)]
+        pair = np.stack([self._scores(first), self._scores(second)], axis=1)
         sample = replace(self.sample, population=None)  # how their noise goes together is not known
-        found = {
-            group: sample.mean(one - other, self._where(group), labels=("difference",))
-            for group in self.groups()
-        }
-        return {group: replace(made, covers=_covered(made.covers)) for group, made in found.items()}
+        weights, found = self.sample.final_weights(self._rows), {}
+        for group in self.groups():
+            where = self._where(group)
+            made = sample.mean(pair[:, 0] - pair[:, 1], where, labels=("difference",))
+            mass = weights[where & ~np.isnan(pair).any(axis=1)] / weights.max()
+            added = change_variance(designs, pair[where], weights[where]) * (mass**2).sum() / mass.sum() ** 2
+            found[group] = with_variance(replace(made, covers=_covered(made.covers)), added)
+        return found
 
     def contrasts(self, name: str) -> tuple[Array, Array, int]:
         """All groups less the first, all options but the last, side by side: values, covariance, df."""
@@ -166,20 +198,21 @@ class Sampled:
         own = np.stack([self._where(group) for group in others], axis=1).repeat(flat.shape[1], axis=1)
         base = np.broadcast_to(self._where(first)[:, None], own.shape)
         found = sample.difference(np.tile(flat, len(others)), own, base, **asked)
-        return np.atleast_1d(found.value), np.asarray(found.cov), sample.units(len(scores)).df
+        k = flat.shape[1]
+        added = [self._added(name, group)[:k, :k] for group in (first, *others)]
+        cov = np.asarray(found.cov) + side_by_side(added[0], added[1:])
+        return np.atleast_1d(found.value), cov, sample.units(len(scores)).df
 
     def pairs(self, first: str, second: str, design: Design) -> dict[Group, Estimate]:
         width = len(self.readers[second].design.report_options)
         (a, rows), (b, others) = self._read(first), self._read(second)
         codes = [None if x is None or y is None else x * width + y for x in a for y in b]
-        scores = _scored(design, codes)[rows * len(b) + others]
-        sample, asked = self._sample(design)
-        return {
-            group: self._estimated(
-                design, sample.mean(scores, self._where(group), labels=design.options, **asked)
-            )
-            for group in self.groups()
-        }
+        scored, places, found = _scored(design, codes), rows * len(b) + others, {}
+        for group in self.groups():
+            where = self._where(group)
+            reports = self._reports(design, codes, scored, places, where)
+            found[group] = self._mean(reports, scored[places], where)
+        return found
 
 
 def numbered(column: Any) -> tuple[list[Any], Codes]:
@@ -227,4 +260,4 @@ def _deff(estimate: Estimate, scores: Array) -> Any:
         return None
     alike = np.nanvar(scores, axis=0, ddof=1) / known
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.asarray(estimate.se) ** 2 / alike
+        return np.where(alike > 0, np.asarray(estimate.se) ** 2 / alike, np.nan)

@@ -52,6 +52,10 @@ def attention_counts(design: Design, counts: npt.ArrayLike, *, truth: str | int 
     n = int(numbers.sum())
     value = float(numbers @ care / n)
     spread = float(numbers @ (care - value) ** 2) / (n - 1) if n > 1 else np.nan
+    if n > 1 and np.ptp(care[numbers > 0]) == 0:  # they say nothing of the error: it is the design's
+        share = min(max(value, 0.0), 1.0)
+        law = share * _row(design, truth) + (1 - share) / len(care)
+        spread = float(law @ care**2) - share**2
     basis = _interval_basis(numbers, care, _row(design, truth), value, float(np.sqrt(spread / n)))
     fit = edge_fit(basis, together=True)
     return Estimate(
@@ -221,9 +225,9 @@ def _row(design: Design, truth: str | int | None) -> Array:
 
 def _estimated(value: Array, cov: Array, n: int, labels: Any, design: Design, method: str) -> Estimate:
     se = np.sqrt(np.maximum(np.diag(cov), 0))
-    shown, error = (float(value[0]), float(se[0])) if len(value) == 1 else (value, se)
     known = np.where(se > 1e-12, se, np.nan)  # reports that all agree say nothing about the error
-    basis = Normal(shown, known if len(value) > 1 else float(known[0]), within=(0.0, 1.0))
+    shown, error = (float(value[0]), float(known[0])) if len(value) == 1 else (value, known)
+    basis = Normal(shown, error, within=(0.0, 1.0))
     fit = wald_fit(basis)
     said = fit_notes(fit, basis) or boundary_note(shown, inside=None)
     return Estimate(

@@ -1,7 +1,7 @@
 """`Design`: how one answer is randomized before it leaves a person's hands, as a matrix."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
 from typing import Any, ClassVar, Literal, TypeGuard
@@ -26,6 +26,7 @@ from toolkit.local.reports import is_code
 from toolkit.local.wording import describe
 
 Method = Literal["moment", "mle", "simplex"]
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -202,7 +203,23 @@ class Design:
                 cov = self.covariance(shares, n)
             else:
                 cov = moments.information_covariance(self.matrix, shares) / n
+        cov = self._never_zero(cov, numbers @ self._score / n, n)
+        basis = replace(basis, se=np.sqrt(np.maximum(np.diag(cov), 0))[-len(basis.value) :])
         return self._as_estimate(shares, cov, method, numbers, basis)
+
+    def _never_zero(self, cov: Array, shares: Array, n: int) -> Array:
+        """Covariances, with those of the design where all reports agree about an option: they say nothing
+        about its error, which is that of n reports from the nearest shares inside 0 to 1; if these always
+        agree, as nothing hides an answer, from shares with one more person for each option.
+        """
+        same = np.diag(cov) * n <= _ROUNDING * float(np.max(self._score**2))
+        if not same.any():
+            return cov
+        nearest = project_onto_simplex(shares)
+        law = self.covariance(nearest, n)
+        if np.any(np.diag(law)[same] <= 0):
+            law = self.covariance((n * nearest + 1) / (n + len(nearest)), n)
+        return np.where(np.outer(same, same), law, cov)
 
     def _as_estimate(self, shares: Array, cov: Array, method: str, counts: Array, basis: Shares) -> Estimate:
         names = {"moment": "unbiased", "mle": "maximum likelihood", "simplex": "projected to the simplex"}

@@ -74,6 +74,7 @@ class LogisticFit(Fitted):
         Without a variable: the mean predicted prevalence. With a variable: how much the prevalence changes by
         one unit of it (the mean derivative), or, for a column of two values or of categories, from its first
         value to each other one. With `levels`: the prevalence if everybody had each of these values.
+        Intervals of prevalences are cut to 0 to 1.
 
         The standard error is by the delta method. respondents="fixed" takes the covariates as they are;
         "sample" adds that other people could have been drawn.
@@ -81,7 +82,11 @@ class LogisticFit(Fitted):
         sampled = choice(respondents, "respondents", ("fixed", "sample")) == "sample"
         found = effects(self.data.covariates, self._shares, variable, levels)
         return margin_estimate(
-            self.coefficients, self.data.people, found, self._influence() if sampled else None
+            self.coefficients,
+            self.data.people,
+            found,
+            self._influence() if sampled else None,
+            variable is None or levels is not None,
         )
 
     def posterior(self) -> Array:

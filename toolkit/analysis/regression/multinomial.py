@@ -9,7 +9,7 @@ import numpy as np
 from toolkit.analysis.regression.coefficients import as_estimate, footing_of
 from toolkit.analysis.regression.errors import covariance, kind_of_error
 from toolkit.analysis.regression.fitted import Fitted
-from toolkit.analysis.regression.margins import Effect, effects, margin_estimate
+from toolkit.analysis.regression.margins import Effect, basis_of, effects, margin_estimate
 from toolkit.analysis.regression.options import OptionsModel, option_shares
 from toolkit.analysis.regression.penalised import penalised_maximum, with_penalty
 from toolkit.analysis.regression.reading.covariates import standardised
@@ -18,7 +18,6 @@ from toolkit.analysis.regression.scoring import climb, inner_maximum
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.inference.intervals import Normal
 
 Error = Literal["observed", "expected", "opg", "robust"]
 _ADVICE = "use penalty='jeffreys', join rare options, or leave out covariates"
@@ -39,7 +38,8 @@ class MultinomialFit(Fitted):
 
     def predict(self, data: Any = None) -> Estimate:
         """The share of each option among people with these covariates: for each row, the options in order,
-        the base first; of the rows of the fit without `data`.
+        the base first; of the rows of the fit without `data`. Intervals are by t where the coefficients have
+        degrees of freedom, and cut to 0 to 1.
         """
         matrix = self.data.covariates.matrix if data is None else self.data.covariates.of(data)
         found = self._shares(matrix)
@@ -55,7 +55,7 @@ class MultinomialFit(Fitted):
             loss=self.coefficients.loss,
             covers=self.coefficients.covers,
             method="prediction of a multinomial regression",
-            basis=Normal(value.ravel(), se.ravel(), (0.0, 1.0)),
+            basis=basis_of(self.coefficients, value.ravel(), se.ravel(), shares=True),
         )
 
     def margins(
@@ -74,7 +74,8 @@ class MultinomialFit(Fitted):
         influence = None
         if sampled:
             influence = np.asarray(np.linalg.solve(model.observed(self.value), model.scores(self.value).T).T)
-        return margin_estimate(self.coefficients, self.data.people, found, influence)
+        shares = variable is None or levels is not None
+        return margin_estimate(self.coefficients, self.data.people, found, influence, shares)
 
     def _shares(self, matrix: Array) -> list[Effect]:
         shares = option_shares(matrix, self.value, len(self.order))

@@ -9,6 +9,8 @@ import numpy.typing as npt
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import is_missing, refuse
 
+LEAST_WEIGHT = 1e-60
+
 
 def column(values: Any, name: str) -> npt.NDArray[Any]:
     """One value a row: of a list, an array, or a column of pandas, polars or pyarrow."""
@@ -65,7 +67,19 @@ def positive_weights(values: Any) -> Array:
     if wrong:
         rule = "`weights` must be finite numbers above 0"
         refuse(rule, f"{wrong} of {len(weights)} that are not", "drop those rows from the frame first")
+    check_size(weights)
     return weights
+
+
+def check_size(weights: Array) -> None:
+    """Refuse weights whose sums and squares would leave what floats can hold."""
+    wrong = int(np.count_nonzero((weights > 1 / LEAST_WEIGHT) | (weights < LEAST_WEIGHT)))
+    if wrong:
+        refuse(
+            f"weights must lie between {LEAST_WEIGHT:g} and {1 / LEAST_WEIGHT:g}",
+            f"{wrong} of {len(weights)} that do not",
+            "their sums would overflow: divide all of them by one number, as their proportions alone count",
+        )
 
 
 def codes(values: Any, name: str) -> tuple[npt.NDArray[np.intp], tuple[Any, ...]]:

@@ -117,19 +117,31 @@ class Normal:
 @dataclass(frozen=True, eq=False)
 class Student:
     """A mean and its standard error, estimated from the same answers with `df` degrees of freedom: the t
-    interval, not cut.
+    interval.
 
     Where all answers are equal the standard error is zero, and says nothing about the next answer: there is
-    no interval.
+    no interval. `shares` : of a weighted sample of reports, what as many people as it is worth would have
+    reported; where no share agrees with these, or none lies in the t interval, it is empty. `within` : what
+    is possible, where the interval is cut to that.
     """
 
     value: float | Array
     se: float | Array
     df: int
     methods: tuple[str, ...] = ("t",)
+    shares: "IntervalBasis | None" = None
+    within: tuple[float, float] = (-np.inf, np.inf)
 
     def interval(self, level: float, method: str) -> Interval:
-        return Interval(*self.uncut(level, method), level, method)
+        low, high = self.uncut(level, method)
+        if self.shares is None:
+            return cut(low, high, self.within, level, method)
+        gone = np.asarray(self.shares.interval(level, self.shares.methods[0]).empty)
+        empty = gone | (np.asarray(high) < 0) | (np.asarray(low) > 1)
+        low, high = (np.where(empty, np.nan, limit) for limit in (low, high))
+        if np.ndim(empty):
+            return Interval(low, high, level, method, empty)
+        return Interval(float(low), float(high), level, method, bool(empty))
 
     def uncut(self, level: float, _method: str) -> tuple[Any, Any]:
         quantile = float(stdtrit(self.df, 0.5 + level / 2)) if self.df > 0 else np.nan
@@ -234,7 +246,7 @@ class Shares:
         scores = np.stack([(1 - q) / slope, -q / slope], axis=1) ** 2
         return cls(
             value=(seen - q) / slope,
-            se=_root(seen * (1 - seen), n - 1) / np.abs(slope),
+            se=share_error(counts, n, p, q),
             n=n,
             spread_given=(given * scores).sum(axis=1),
             spread_without=(without * scores).sum(axis=1),
@@ -348,6 +360,21 @@ def _ratio(distance: Any, error: Any) -> Any:
     return found if found.ndim else float(found)
 
 
-def _root(variance: Array, divisor: int) -> Array:
-    """Standard errors; one report alone has none."""
-    return np.sqrt(variance / divisor) if divisor > 0 else np.full_like(variance, np.nan)
+def share_error(counts: Array, n: int, p: Any, q: Any) -> Array:
+    """Standard errors of shares that a report supports with probability p from those who have it, else q.
+
+    By the reports it is seen (1 - seen) / (n - 1). Where all of them agree these say nothing about the error:
+    it is then that of the design, with as many supporting reports as the nearest share inside 0 to 1 makes;
+    and where such reports always agree, as nothing hides an answer, with one more of each kind. One report
+    alone has none.
+
+    >>> share_error(np.array([0.0, 0.0, 50.0]), 300, 5 / 6, 1 / 6).round(4), share_error(np.zeros(1), 8, 1, 0)
+    (array([0.0323, 0.0323, 0.0323]), array([0.10606602]))
+    """
+    if n < 2:
+        return np.full(np.shape(counts), np.nan)
+    seen, agree = counts / n, (counts == 0) | (counts == n)
+    nearest = np.clip(seen, np.minimum(p, q), np.maximum(p, q))
+    law = np.where(nearest * (1 - nearest) > 0, nearest, (counts + 1) / (n + 2))
+    variance = np.where(agree, law * (1 - law) / n, seen * (1 - seen) / (n - 1))
+    return np.asarray(np.sqrt(variance) / np.abs(np.asarray(p) - q))

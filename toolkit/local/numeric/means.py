@@ -61,6 +61,8 @@ class Mean(OnGrid):
         n = int(times.sum())
         value = float(times @ scores / n)
         spread = float(times @ (scores - value) ** 2 / (n - 1)) if n > 1 else np.nan
+        if n > 1 and np.ptp(scores[times > 0]) == 0:  # they say nothing of the error: it is the design's
+            spread = self.variance(min(max(value, float(self.low)), float(self.high)), 1)
         return self._estimated(value, float(np.sqrt(spread / n)), n, None)
 
     def variance(

@@ -16,7 +16,7 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes
-from toolkit.core.inference.intervals import Shares
+from toolkit.core.inference.intervals import Shares, share_error
 from toolkit.core.loss import Loss
 from toolkit.local.matrix.encoding import whole_counts
 from toolkit.local.matrix.likelihood import project_onto_simplex
@@ -60,7 +60,7 @@ class Support:
         return replace(
             one,
             value=(seen - float(self.q)) / self.slope,
-            se=np.sqrt(seen * (1 - seen) / (n - 1)) / self.slope if n > 1 else np.full(k, np.nan),
+            se=share_error(counts, n, float(self.p), float(self.q)),
             spread_given=np.broadcast_to(one.spread_given, k),
             spread_without=np.broadcast_to(one.spread_without, k),
             counts=np.stack([counts, n - counts], axis=1),
@@ -115,7 +115,7 @@ class Support:
         choice(method, "method", tuple(_METHODS))
         everybody = self.interval_basis(counts, n)
         shares = everybody.value
-        binary, spread = len(options) == 2, self._spread(shares, n)
+        binary, spread = len(options) == 2, self._spread(everybody, n)
         basis = self.interval_basis(counts[1:], n) if binary else everybody
         fit = edge_fit(basis, together=True)
         notes = fit_notes(fit, basis)
@@ -137,16 +137,17 @@ class Support:
             fit=fit,
         )
 
-    def _spread(self, shares: Array, n: int) -> Array | None:
+    def _spread(self, shares: Shares, n: int) -> Array | None:
         """Estimated covariances of the shares: NaN from a single report, and none where the table would be
         too large.
         """
-        if len(shares) > COVARIANCE_LIMIT:
+        if len(shares.value) > COVARIANCE_LIMIT:
             return None
         if n == 1:
-            return np.full((len(shares),) * 2, np.nan)
-        found = self.covariance(shares)
+            return np.full((len(shares.value),) * 2, np.nan)
+        found = self.covariance(shares.value)
         found /= n - 1
+        np.fill_diagonal(found, shares.se**2)
         return found
 
 

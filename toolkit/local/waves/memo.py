@@ -18,6 +18,7 @@ from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.design import Design
 from toolkit.local.matrix.encoding import as_labels, encode, numbers_are_labels
+from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.waves.cost import chances, changing, epsilon_of, redrawn, unchanged
 from toolkit.local.wording import Voice, odds_phrases
 from toolkit.local.wording.odds import describe
@@ -173,6 +174,10 @@ class Memo:
         moved = (two.astype(float) - one) / (given - without)
         value, n = float(moved.mean()), len(moved)
         se = float(moved.std(ddof=1) / np.sqrt(n)) if n > 1 else float("nan")
+        if n > 1 and np.ptp(moved) == 0:  # they say nothing of the error: it is that of the two designs
+            nearest = project_onto_simplex(np.asarray(self.flows(first, second).value))
+            came = np.array([0, 1, -1, 0])
+            se = float(np.sqrt(came @ self.pair.covariance(nearest, n) @ came))
         return Estimate(
             value=value,
             se=se,

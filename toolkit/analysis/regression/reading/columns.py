@@ -2,7 +2,11 @@
 some rows.
 """
 
+import math
 from collections.abc import Iterator
+from datetime import date, timedelta
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -97,6 +101,8 @@ def numbers(values: Column, what: str) -> Array:
 
 def floats(values: Any) -> Array | None:
     """Numbers as floats, and None where there are others: NumPy's own message would quote them."""
+    if getattr(values, "dtype", np.dtype(float)).kind in "mM":  # days since 1970 are no covariate
+        return None
     try:
         return np.asarray(values, dtype=np.float64)
     except (TypeError, ValueError):
@@ -126,17 +132,63 @@ def with_column(data: Any, name: str, values: Column) -> Any:
 
 def categories(data: Any, name: str) -> list[Any] | None:
     """The categories that a column declares and has, in their order; None where it declares none."""
-    declared = getattr(getattr(data[name], "dtype", None), "categories", None)
-    if declared is None:
+    kind = getattr(data[name], "dtype", None)
+    declared = getattr(kind, "categories", None)
+    if declared is None or _in_order_of_rows(kind):
         return None
     there = set(column(data, name, "a variable").tolist())
     return [level for level in list(declared) if level in there]
 
 
+def _in_order_of_rows(kind: Any) -> bool:
+    """Whether it is a category of polars, whose levels are numbered as they come, and not as declared."""
+    return type(kind).__module__.startswith("polars") and type(kind).__name__ == "Categorical"
+
+
+def check_kind(data: Any, name: str, *, bare: bool) -> None:
+    """Refuse a covariate that would be read as something else than it is: by its name, with what to do.
+
+    `bare` : whether it stands in the formula as it is, and not in a function such as C(…).
+    """
+    values = column(data, name, "a covariate")
+    cells = values.tolist() if values.dtype.kind in "OUT" else []
+    if any(isinstance(cell, list | dict | set | tuple | np.ndarray) for cell in cells):
+        rule = f"the column {name!r} must hold one value in each row"
+        refuse(rule, "lists", "a covariate is one thing: make a column of each", TypeError)
+    declared = categories(data, name)
+    if declared is not None and (unused := len(list(data[name].dtype.categories)) - len(declared)):
+        rule = f"every category of {name!r} must have people"
+        remedy = f"leave them out, as by data[{name!r}].cat.remove_unused_categories()"
+        refuse(rule, f"{unused} that nobody has", f"they have no coefficient; {remedy}")
+    if not bare or declared is not None:
+        return
+    if values.dtype.kind in "mM" or (cells and all(isinstance(cell, date | timedelta) for cell in cells)):
+        remedy = f"make days of them, as by (date - first).days, or write C({name}) for categories"
+        rule, received = f"the column {name!r} must hold numbers or categories", "dates or times"
+        refuse(rule, received, f"they have no unit; {remedy}", TypeError)
+    if cells and all(map(_is_number, cells)):
+        remedy = f"convert the column, as by astype(float), or write C({name}) for categories"
+        rule, received = f"the column {name!r} must hold numbers or categories", "numbers stored as text"
+        refuse(rule, received, f"each would be a category of its own; {remedy}", TypeError)
+
+
+def _is_number(cell: Any) -> bool:
+    """Whether a cell is a number in a text, or of a type that formulas do not know."""
+    if not isinstance(cell, str):
+        return isinstance(cell, int | float | Decimal | Fraction | np.number) and not isinstance(cell, bool)
+    try:
+        return math.isfinite(float(cell))
+    except ValueError:
+        return False
+
+
 def with_text_as_objects(data: Any) -> Any:
     """A frame of pandas whose text columns of the type "string" are objects: formulaic knows categories by
-    these.
+    these. Categories of polars become texts, so that the first level does not depend on the order of rows.
     """
+    if type(data).__module__.startswith("polars"):
+        polars = extra("polars")
+        return data.with_columns(polars.selectors.categorical().cast(polars.String))
     kinds: Any = getattr(data, "dtypes", None)
     text = [name for name, kind in kinds.items() if str(kind) == "string"] if hasattr(kinds, "items") else []
     return data.astype(dict.fromkeys(text, object)) if text else data

@@ -14,6 +14,7 @@ from toolkit.analysis.regression.reading.columns import (
     absent,
     as_frame,
     categories,
+    check_kind,
     column,
     names,
     numbers,
@@ -118,7 +119,12 @@ def absent_in(data: Any, wanted: tuple[str, ...]) -> Mask:
 
 def from_formula(right: str, data: Any) -> Covariates:
     """The covariates of a formula's right side, with the levels and transforms that these data gave them."""
-    made = _matrix_of(_formula(right), data)
+    formula = _formula(right)
+    factors = [factor for term in formula for factor in term.factors]
+    bare = {factor.expr for factor in factors if factor.eval_method.value == "lookup"}
+    for name in sorted(set(map(str, formula.required_variables)) & set(names(data))):
+        check_kind(data, name, bare=name in bare)
+    made = _matrix_of(formula, data)
     spec = made.model_spec
     labels = tuple(str(name) for name in spec.column_names)
     return Covariates(

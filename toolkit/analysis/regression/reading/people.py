@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from toolkit.analysis.regression.reading.columns import Column, groups, numbers
 from toolkit.analysis.regression.reading.drawn import Drawn
+from toolkit.analysis.sampling.columns import check_size
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 
@@ -112,11 +113,16 @@ def people(
         rows,
         None
         if weights is None
-        else _above_zero(numbers(weights, "weights"), "weights", "a person who counts"),
+        else _sized(_above_zero(numbers(weights, "weights"), "weights", "a person who counts")),
         None if times is None else _whole(_above_zero(numbers(times, "times"), "times", "a row of persons")),
         None if strata is None else groups(strata),
         None if clusters is None else groups(clusters),
     )
+
+
+def _sized(weights: Array) -> Array:
+    check_size(weights)
+    return weights
 
 
 def _above_zero(found: Array, what: str, whose: str) -> Array:

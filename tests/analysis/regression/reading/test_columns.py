@@ -1,0 +1,100 @@
+"""Covariates that would be read as something else than they are: refused by name, with what to do."""
+
+from datetime import date, timedelta
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from tests.analysis.reference_survey import DIE, survey
+from toolkit.analysis import Sample, estimates, logistic, multinomial, predictor
+
+DATA = survey()[:400]
+Y = np.where(DATA.forced == 1, "yes", "no")
+STEPS = (np.arange(400) % 3).tolist()
+KINDS: dict[str, tuple[list[Any], str, str]] = {
+    "numbers as text": ([f"{step}.5" for step in STEPS], "numbers stored as text", "astype\\(float\\)"),
+    "decimals": ([Decimal(step) for step in STEPS], "numbers stored as text", "C\\(g\\)"),
+    "dates": ([date(2026, 1, 1 + step) for step in STEPS], "dates or times", "\\(date - first\\).days"),
+    "times": ([timedelta(days=step) for step in STEPS], "dates or times", "C\\(g\\)"),
+    "lists": ([[step] for step in STEPS], "lists", "make a column of each"),
+}
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_is_no_covariate_is_refused_by_its_name_and_the_remedy(kind: str, frame: Any) -> None:
+    cells, received, remedy = KINDS[kind]
+    data = frame({"y": Y.tolist(), "g": cells})
+    with pytest.raises(TypeError, match=f"the column 'g' must hold .*got {received}: .*{remedy}"):
+        logistic("y ~ g", data, DIE)
+    with pytest.raises(TypeError, match="the column 'g' must hold"):
+        predictor("z ~ y + g", frame({"y": Y.tolist(), "g": cells, "z": np.arange(400.0)}), {"y": DIE})
+
+
+def test_dates_of_pandas_are_dates_and_categories_may_be_anything() -> None:
+    days = pd.to_datetime(["2026-01-01", "2026-01-02", "2026-01-03"]).to_numpy()[STEPS]
+    frame = pd.DataFrame({"y": Y, "g": days, "n": [str(step) for step in STEPS]})
+    with pytest.raises(TypeError, match="the column 'g' must hold numbers or categories, got dates or times"):
+        logistic("y ~ g", frame, DIE, penalty="jeffreys")
+    by_text = logistic("y ~ C(n)", frame, DIE, penalty="jeffreys")
+    assert by_text.labels == ("Intercept", "C(n)[T.1]", "C(n)[T.2]")
+    declared = logistic("y ~ n", frame.assign(n=frame.n.astype("category")), DIE, penalty="jeffreys")
+    assert declared.value == pytest.approx(by_text.value)
+
+
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_categories_that_nobody_has_are_refused_by_name(kind: str) -> None:
+    labels = np.array(["b", "c"])[np.arange(400) % 2]
+    if kind == "pandas":
+        frame: Any = pd.DataFrame({"y": Y, "g": pd.Categorical(labels, categories=["a", "b", "c"])})
+    else:
+        frame = pl.DataFrame({"y": Y, "g": pl.Series(labels, dtype=pl.Enum(["a", "b", "c"]))})
+    with pytest.raises(
+        ValueError, match=r"every category of 'g' must have people, got 1 that .*remove_unused"
+    ):
+        logistic("y ~ g", frame, DIE)
+
+
+def test_the_reference_level_of_polars_does_not_depend_on_the_order_of_rows() -> None:
+    rng = np.random.default_rng(3)
+    labels = rng.choice(["b", "c", "a"], 400)
+    frame = pl.DataFrame({"y": Y, "g": pl.Series(labels, dtype=pl.Categorical)})
+    fits = [logistic("y ~ g", one, DIE, penalty="jeffreys") for one in (frame, frame[::-1], frame.sort("y"))]
+    for fit in fits:
+        assert fit.labels == ("Intercept", "g[T.b]", "g[T.c]")
+        assert fit.value == pytest.approx(fits[0].value, abs=1e-6)
+        assert fit.margins("g").labels == ("g: b − a", "g: c − a")
+        predicted = fit.predict(pl.DataFrame({"g": pl.Series(["c", "a"], dtype=pl.Categorical)}))
+        assert predicted.value == pytest.approx(fits[0].predict(pl.DataFrame({"g": ["c", "a"]})).value)
+
+
+@pytest.mark.parametrize("size", [1e308, 1e-308])
+def test_weights_that_overflow_are_refused_with_the_remedy(size: float) -> None:
+    """They gave an estimate of 0 with the standard error 0, and fits that "still rise"."""
+    weights = np.full(400, size)
+    frame = pd.DataFrame({"y": Y, "x": DATA.age10.to_numpy()})
+    for call in (
+        lambda: Sample(weights=weights),
+        lambda: logistic("y ~ x", frame, DIE, weights=weights),
+        lambda: multinomial("y ~ x", frame, DIE, weights=weights),
+        lambda: predictor("x ~ y", frame, {"y": DIE}, weights=weights),
+    ):
+        with pytest.raises(ValueError, match=r"weights must lie between 1e-60 and 1e\+60, .*divide all"):
+            call()
+
+
+def test_weights_count_by_their_proportions_up_to_the_limits() -> None:
+    frame = pd.DataFrame({"y": Y, "x": DATA.age10.to_numpy()})
+    weights = np.random.default_rng(2).uniform(1, 2, 400)
+    one, *others = (
+        estimates(frame, {"y": DIE}, sample=Sample(weights=weights * size))["y"] for size in (1, 4e59, 1e-60)
+    )
+    fits = [logistic("y ~ x", frame, DIE, weights=weights * size) for size in (1, 1e9)]
+    for other in others:
+        assert (other.value, other.se) == pytest.approx((one.value, one.se), rel=1e-9)
+    assert fits[0].se == pytest.approx(fits[1].se, rel=1e-5)

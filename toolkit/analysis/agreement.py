@@ -1,0 +1,130 @@
+"""Reports of a sample that all agree, or that no share agrees with: held against their design.
+
+A share at 0 or 1 has no sampling error, whatever the weights and clusters: all that varies is the
+randomization, person by person. So a weighted sample is worth there as many people who weigh the same as its
+weights say, (sum w)**2 / sum w**2 (Kish 1965), and what so many would have reported is held against the
+design as counts are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from toolkit.analysis.reading.asked import Asked, with_matrix
+from toolkit.core.arrays import Array, Codes, Counts
+from toolkit.core.estimate import Estimate
+from toolkit.core.inference.intervals import Student, share_error
+from toolkit.local.matrix.likelihood import project_onto_simplex
+
+
+@dataclass(frozen=True, eq=False)
+class Reports:
+    """The different reports of a group: `sent` with None for none, their `scores`, and for each the sums of
+    the `weights` and of their `squares` over the people who sent it.
+    """
+
+    design: Asked
+    sent: Sequence[Any]
+    scores: Array
+    weights: Array
+    squares: Array
+
+    @classmethod
+    def of(
+        cls, design: Asked, sent: Sequence[Any], scores: Array, places: Codes, weights: Array
+    ) -> "Reports":
+        """`places` : for each person of the group the place of the report among those that were `sent`."""
+        mass = weights / weights.max()
+        sums = [np.bincount(places, part, len(sent)) for part in (mass, mass**2)]
+        return cls(design, sent, scores[:, None] if scores.ndim == 1 else scores, *sums)
+
+    def worth(self) -> tuple[Estimate | None, Array]:
+        """What as many people who weigh the same would show, None where no share is estimated; and the
+        variance that must be added where all reports agree.
+        """
+        known = ~np.isnan(self.scores) & (self.weights > 0)[:, None]
+        mass, squares = (part @ known for part in (self.weights, self.squares))
+        people = np.divide(mass**2, squares, out=np.zeros_like(mass), where=squares > 0)
+        whole = np.floor(people + 1e-9).astype(np.int64)
+        share = np.where(known, self.weights[:, None], 0.0) / np.where(mass > 0, mass, 1.0)
+        means = (share * np.nan_to_num(self.scores)).sum(axis=0)
+        spread = [np.where(known, self.scores, end).T for end in (-np.inf, np.inf)]
+        same = known.any(axis=0) & (spread[0].max(axis=1) == spread[1].min(axis=1))
+        if self.design.bounds is not None:
+            return None, np.diag(np.where(same, self._of_number(means, people), 0.0))
+        made = self._estimated(means, share[:, 0], whole)
+        errors = _plain_error(means, whole) if made is None else np.atleast_1d(made.se)
+        cov = np.zeros((len(means),) * 2)
+        if made is not None and made.cov is not None:
+            cov = np.where(np.outer(same, same), made.cov, 0.0)
+        np.fill_diagonal(cov, np.where(same, errors**2, 0.0))
+        return (None if self.design.loss is None else made), cov
+
+    def _of_number(self, means: Array, people: Array) -> Array:
+        """The design's variance at the nearest answer in the bounds; of plain answers nothing is known."""
+        if self.design.loss is None or not hasattr(self.design, "variance") or self.design.bounds is None:
+            return np.zeros_like(means)
+        nearest = np.clip(means, *map(float, self.design.bounds))
+        return np.array([self.design.variance(float(mean), 1) for mean in nearest]) / np.maximum(people, 1)
+
+    def _estimated(self, means: Array, share: Array, people: Counts) -> Estimate | None:
+        """By counts of each report where they have labels, else by the reports that support each option."""
+        design: Any = self.design
+        if design.report_options:
+            there = [place for place, weight in enumerate(share) if weight > 0]
+            times = np.diff(np.rint(np.cumsum(share[there]) * people[0]).astype(np.int64), prepend=0)
+            found: Estimate = design.estimate_sent([self.sent[place] for place in there], times)
+            return found
+        if design.loss is None:
+            return None
+        low, high = (np.broadcast_to(limit, means.shape) for limit in design.score_limits())
+        seen = np.where(people > 0, np.rint((means - low) / (high - low) * people), 0).astype(np.int64)
+        one_each = np.isnan(self.scores[self.weights > 0]).any()  # each person was asked about one box
+        made: Estimate = design.estimate_counts(seen, people if one_each else int(people[0]))
+        return made
+
+
+def _plain_error(means: Array, people: Counts) -> Array:
+    """Of boxes that nothing hides."""
+    pairs = zip(means, people, strict=True)
+    return np.array([share_error(np.rint(mean * n), int(n), 1.0, 0.0) for mean, n in pairs])
+
+
+def change_variance(designs: Sequence[Asked], pair: Array, weights: Array) -> Array:
+    """Of one yes/no question less another: that of both designs together, at the nearest shares of pairs,
+    where the difference is the same for everybody. `pair` : the scores of both, one row each.
+    """
+    one, other = designs
+    known = ~np.isnan(pair).any(axis=1) & (weights > 0)
+    apart = (pair[:, 0] - pair[:, 1])[known]
+    if len(apart) == 0 or weights[known].sum() <= 1 or np.ptp(apart) > 1e-12:
+        return np.zeros((1, 1))
+    if not (with_matrix(one) and with_matrix(other)):
+        return np.zeros((1, 1))
+    mass = weights[known] / weights[known].sum()
+    yes = np.stack([1 - pair[known], pair[known]], axis=2)
+    shares = project_onto_simplex(np.einsum("i,ij,ik->jk", mass, yes[:, 0], yes[:, 1]).ravel())
+    weight = np.array([0, -1, 1, 0])
+    return np.array([[weight @ one.joint(other).covariance(shares, 1) @ weight]])
+
+
+def with_variance(estimate: Estimate, added: Array) -> Estimate:
+    """The estimate with more variance, in its errors and its interval."""
+    if not added.any() or not isinstance(estimate.basis, Student):
+        return estimate
+    cov = np.asarray(estimate.cov) + added
+    se = np.sqrt(np.diag(cov))
+    error = float(se[0]) if np.ndim(estimate.value) == 0 else se
+    return replace(estimate, se=error, cov=cov, basis=replace(estimate.basis, se=error))
+
+
+def side_by_side(first: Array, others: Sequence[Array]) -> Array:
+    """The covariance of several differences from one: each has its own part, and all have the first's."""
+    count, width = len(others), len(first)
+    found = np.kron(np.ones((count, count)), first)
+    for place, own in enumerate(others):
+        rows = slice(place * width, (place + 1) * width)
+        found[rows, rows] += own
+    return np.asarray(found)
