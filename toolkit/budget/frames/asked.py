@@ -18,7 +18,7 @@ from toolkit.budget.frames.columns import Column
 from toolkit.budget.frames.frame import Frame
 from toolkit.budget.frames.wanted import Range, Value
 from toolkit.core.arrays import Codes, Mask
-from toolkit.core.checks import refuse
+from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
 
 MOST_CELLS = 10**6
@@ -47,6 +47,7 @@ one of them.
 Item = Value | Range | Mark
 
 
+@explains("between(30, 39)")
 def between(low: Any, high: Any) -> Range:
     """From low to high, both included: numbers, dates, or datetimes. Between two dates lies all of the last
     day.
