@@ -17,7 +17,7 @@ from toolkit.analysis.estimating import estimates
 from toolkit.analysis.reading.asked import checked_designs, with_matrix
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse
+from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
 from toolkit.core.inference.posterior import simplex_draws
@@ -150,6 +150,7 @@ class Association:
         return f"<Association of {' and '.join(self.names)}: {cells}; n = {self.table.n:,}>"
 
 
+@explains('association([[849, 438], [402, 311]], {"a": forced("1/6", "1/6"), "b": warner("3/4")})')
 def association(
     data: Any, designs: Mapping[str, Any], *, sample: Sample | None = None, missing: Any = ()
 ) -> Association:

@@ -16,7 +16,7 @@ from toolkit.analysis.printing import latex, paper_rows
 from toolkit.analysis.reading.asked import Asked, of_shares, with_matrix
 from toolkit.analysis.sampled import Sampled
 from toolkit.core.above import above
-from toolkit.core.checks import choice, refuse
+from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.counting import Group, in_order
 from toolkit.core.estimate import Estimate
@@ -34,6 +34,7 @@ def groupless_notes(rows: int, by: Sequence[str]) -> tuple[str, ...]:
     return (f"{counted}: {' or '.join(by)} is missing",) if rows else ()
 
 
+@explains(reference="the group that the others are compared with", second="it takes two questions")
 @dataclass(frozen=True, eq=False, repr=False)
 class Findings:
     """Estimates of all questions. `source` : the counts, or the rows of a sample, that they are made from.
@@ -64,7 +65,7 @@ class Findings:
                 refuse(
                     "the question must be one of the designs' columns",
                     repr(name)[:40],
-                    "see .designs",
+                    f"they are {', '.join(self.designs)}",
                     KeyError,
                 )
 

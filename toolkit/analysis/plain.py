@@ -100,6 +100,9 @@ def plain(
         if low >= high:
             refuse("`bounds` must be a lower and a higher number", bounds, "answers lie between them")
         return Plain("number", (), (low, high))
+    if isinstance(options, str):
+        told = "its letters would become the options"
+        refuse("`options` must be a list of labels", "one string", told, TypeError)
     labels = tuple(options or ())
     if not labels or len({str(label) for label in labels}) < len(labels):
         refuse("`options` must be different labels", f"{len(labels)} of them", "answers go by label")

@@ -28,6 +28,12 @@ _WHY = {
     "missing": "missing values are left out here",
     "bins": "where bins begin and end is public, and is not read from the data: edges=[0, 10, 20]",
     "histogram.by": 'of several columns it is a count: count(by={"city": […], "age": bands(18, 30, 65)})',
+    "q": "q=0.5 is the median",
+    "k": "it says how many are wanted",
+    "second": "two columns vary together",
+    "score": "score(frame, candidate) says how good a candidate is",
+    "seed": "rng=… is for a ledger with simulated=True",
+    "count": 'conditions are a mapping: count({"city": "north"}, epsilon=0.5)',
     "delta": "it belongs to unknown keys; noise is bought with epsilon or with rho",
 }
 _ELSEWHERE = {

@@ -60,7 +60,9 @@ class Mechanism(Protocol[Result_co]):
 
 
 @explains(
-    "Ledger(Pure(1.0))", ceiling="a ledger refuses what would pass it: Pure(1.0) allows epsilon 1 in all"
+    "Ledger(Pure(1.0))",
+    value="the mechanism adds noise to it",
+    ceiling="a ledger refuses what would pass it: Pure(1.0) allows epsilon 1 in all",
 )
 class Ledger:
     """A privacy budget: what may be spent in all, and what was spent on what.
@@ -270,7 +272,7 @@ class Ledger:
             refuse(
                 "`mechanism` must have a loss and a release method",
                 type(mechanism).__name__,
-                "nothing was charged",
+                "nothing was charged; it comes first, then the value",
                 TypeError,
             )
         source = self.source(rng)

@@ -163,7 +163,8 @@ class RobustVerbs(QuantileVerbs):
             refuse(
                 "`estimator` must be a Huber",
                 getattr(estimator, "__name__", repr(estimator)),
-                "a mean has no bounded score, and where psi falls again no count of people is known",
+                "write Huber(1.345): a mean has no bounded score, and where psi falls again no count of "
+                "people is known",
                 TypeError,
             )
         spending, rows, source = Spending.of(epsilon, rho), self._rows(where, by), self.ledger.source(rng)

@@ -25,7 +25,7 @@ from toolkit.central.noise.grid import (
 )
 from toolkit.central.noise.laws import NoiseLaw, NormalLaw, RoundedNormalLaw
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, exact, positive, refuse
+from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as check_level
 from toolkit.core.inference.special import ndtri
 from toolkit.core.loss import Approx, Zcdp
@@ -34,6 +34,7 @@ from toolkit.core.sampling.enclosure import floor_log2
 from toolkit.core.sampling.noise import LatticeSampler, gaussian_sampler
 
 
+@explains("Gaussian.for_rho(0.1, sensitivity=1)", seed="rng=numpy.random.default_rng(1) is for a simulation")
 @dataclass(frozen=True, repr=False)
 class Gaussian(Additive):
     """Noise with density proportional to e**(-y**2 / (2 variance)) on each entry: Approx(epsilon, delta) and

@@ -30,7 +30,7 @@ from toolkit.central.noise.grid import (
 from toolkit.central.sparse import AboveThreshold as AboveThreshold
 from toolkit.central.weights import UNIT_BITS, Odds, check_base, lower_powers, upper_powers
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, positive, refuse
+from toolkit.core.checks import Number, explains, positive, refuse
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, below, big_below, check_rng, words
 from toolkit.core.sampling.enclosure import WORD, exp_of, falls_below, floor_log2
@@ -87,6 +87,7 @@ class Selection:
         return f"<{type(self).__name__} sensitivity {float(self.sensitivity):.4g}; {self.loss}>"
 
 
+@explains("Exponential.for_epsilon(1.0, sensitivity=1)", scores="how good each candidate is, one number each")
 @dataclass(frozen=True, repr=False)
 class Exponential(Selection):
     """Candidate i with probability proportional to base_i * e**(epsilon score_i / (2 sensitivity)):
@@ -198,6 +199,7 @@ class Exponential(Selection):
         return Odds(found, self.rate, measure)
 
 
+@explains("PermuteAndFlip.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class PermuteAndFlip(Selection):
     """Candidates in random order, each taken with probability e**(epsilon (score - best) / (2 sensitivity)):
@@ -233,6 +235,7 @@ class PermuteAndFlip(Selection):
         return np.flatnonzero(taken)
 
 
+@explains("NoisyMax.for_epsilon(1.0, sensitivity=1)")
 @dataclass(frozen=True, repr=False)
 class NoisyMax(Selection):
     """The candidate whose score is highest after Laplace noise of scale 2 sensitivity / epsilon on each:

@@ -60,10 +60,11 @@ class Bounds:
         bounds = bounds.value if isinstance(bounds, Estimate) else bounds  # as `Curator.bounds` finds them
         try:
             low, high = (exact(limit, "bounds") for limit in bounds)
-        except (TypeError, ValueError) as error:
-            refuse(
-                "`bounds` must be two finite numbers", _shown(bounds), f"values are clamped to them ({error})"
-            )
+        except (TypeError, ValueError):
+            low = high = None
+        if low is None or high is None or isinstance(bounds, str):
+            remedy = "values are clamped to them; write bounds=(0, 100)"
+            refuse("`bounds` must be two finite numbers", _shown(bounds), remedy)
         if low >= high:
             refuse(
                 "the lower of `bounds` must be below the upper", _shown(bounds), "values are clamped to them"

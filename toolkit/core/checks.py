@@ -8,7 +8,7 @@ import functools
 import math
 import re
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from fractions import Fraction
 from typing import Any, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
@@ -27,6 +27,8 @@ LARGEST_POWER = 400
 _POWER = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 
 NEIGHBORS = ("replace", "add_remove")
+_ALSO = {"bounded": "replace", "substitute": "replace", "change": "replace", "swap": "replace"}
+_ALSO |= {"unbounded": "add_remove", "add-remove": "add_remove", "add/remove": "add_remove"}
 Called = TypeVar("Called", bound=Callable[..., Any])
 
 
@@ -83,7 +85,8 @@ def probability(value: Number, name: str) -> Fraction:
     """
     number = exact(value, name)
     if not 0 <= number <= 1:
-        refuse(f"`{name}` must lie between 0 and 1", value, "it is a probability")
+        percent = f": of {value} percent write {float(number / 100):g}" if 1 < number <= 100 else ""
+        refuse(f"`{name}` must lie between 0 and 1", value, f"it is a probability{percent}")
     if isinstance(value, float | np.floating) and number.denominator > DENOMINATOR_LIMIT:
         simple = number.limit_denominator(10**6)
         if float(simple) == float(value):
@@ -134,7 +137,9 @@ def whole(value: object, name: str, *, least: int = 1, most: int | None = None) 
 def choice(value: object, name: str, allowed: Sequence[str]) -> str:
     """One of a few names."""
     if value not in allowed:
-        refuse(f"`{name}` must be one of {', '.join(allowed)}", repr(value), "nothing else is defined")
+        near = next((one for one in allowed if one == str(value).strip().lower()), None)
+        told = "nothing else is defined" if near is None else f"write {near!r}"
+        refuse(f"`{name}` must be one of {', '.join(allowed)}", repr(value), told)
     return str(value)
 
 
@@ -142,6 +147,10 @@ def neighbors(value: object) -> str:
     """Whom a promise is about: "replace" (one record changes, n is public) or "add_remove" (one comes or
     goes).
     """
+    if isinstance(value, str) and value in _ALSO:
+        refuse(
+            f"`neighbors` must be one of {', '.join(NEIGHBORS)}", repr(value), f"here it is {_ALSO[value]!r}"
+        )
     return choice(value, "neighbors", NEIGHBORS)
 
 
@@ -154,6 +163,9 @@ def labels(values: Any, name: str) -> tuple[str | int, ...]:
             "its letters would become the options",
             TypeError,
         )
+    if isinstance(values, Set) or not isinstance(values, Iterable):
+        told = "options have an order, and one has nothing to hide behind"
+        refuse(f"`{name}` must be a list of labels", type(values).__name__, told, TypeError)
     found = tuple(values)
     if not {type(label) for label in found} <= {
         str,
@@ -199,7 +211,7 @@ def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
     ----------
     example : a call of the function, or one that makes an object of the class, as it should be.
     why : what is told where this argument is missing, or is not one: of any method by the argument's name
-        alone, of one by `**{"method.argument": …}`.
+        alone, of one by `**{"method.argument": …}`, or of whatever a method does not take by its own name.
 
     >>> @explains("half(3)", number="the half of nothing is not known")
     ... def half(number: float) -> float:
@@ -226,7 +238,6 @@ def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
 def _answering(function: Any, name: str, example: str, why: Mapping[str, str]) -> Any:
     answer = functools.partial(_refuse_call, function, name, example, why)
 
-    @functools.wraps(function)
     def call(*given: Any, **named: Any) -> Any:
         try:
             return function(*given, **named)
@@ -265,14 +276,18 @@ def _refuse_call(
         rule, received = f"`{public}` takes {_listed(places) or 'nothing'} by place", str(len(given))
         rule += f" and {_listed(rest)} by name" if rest else ""
     elif missing:
-        rule, received = f"`{public}` needs {_listed(missing)}", "none" if len(missing) == 1 else "neither"
+        rule, received = f"`{public}` needs {_listed(missing)}", "neither" if len(missing) == 2 else "none"
     else:
         twice = [word for word in places[: len(given)] if word in named]
         rule, received = f"`{public}` takes each argument once", f"{_listed(twice)} twice"
-    near = [match for word in unknown for match in difflib.get_close_matches(word, known, 1)]
-    reasons = [f"did you mean `{word}`?" for word in near]
-    reasons += [why.get(f"{verb}.{word}", why.get(word, "")) for word in (*unknown, *missing)]
-    if example and (public != name or not owner):
+    reasons = []
+    for word in (*unknown, *missing):
+        told = why.get(f"{verb}.{word}", why.get(word, ""))
+        near = difflib.get_close_matches(word, known, 1) if word in unknown and not told else []
+        reasons += [
+            f"`{near[0]}` may be meant" if near else told or (why.get(verb, "") if word in unknown else "")
+        ]
+    if example and (public != name or not owner or f"{public}(" in example):
         reasons.append(f"write {example}")
     reasons = list(dict.fromkeys(filter(None, reasons))) or [f"see help({public})"]
     refuse(rule, received, "; ".join(reasons), TypeError)

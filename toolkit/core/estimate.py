@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from toolkit.core.arrays import Array
-from toolkit.core.checks import Number, choice, exact, explains, refuse
+from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as checked_level
 from toolkit.core.inference import contrasts
 from toolkit.core.inference.boundary import boundary_note as boundary_note
@@ -33,7 +33,13 @@ SIMULATED = (
 _SHOWN = 1000  # rows in a notebook: a page of a million would stop the browser
 
 
-@explains(path='publish("pay") writes pay.csv, pay.json and pay.md', weights='say {"often": 1, "never": -1}')
+@explains(
+    path='publish("pay") writes pay.csv, pay.json and pay.md',
+    weights='say {"often": 1, "never": -1}',
+    alpha="write level=0.95 where alpha is 0.05",
+    alternative='write sides=1, direction="greater", or "less"',
+    derivative="the error is carried over by the slope of the function",
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Estimate(Publishable):
     """The one result type: local estimates, regression coefficients and central releases.
@@ -210,6 +216,8 @@ class Estimate(Publishable):
 
     def rescaled(self, factor: float, offset: float = 0.0) -> "Estimate":
         """The same estimate in another unit: offset + factor * value, for a positive factor."""
+        factor = float(positive(factor, "factor", "limits would change places; .contrast(…) turns a sign"))
+        offset = float(exact(offset, "offset"))
         return replace(
             self,
             value=offset + factor * self.value,

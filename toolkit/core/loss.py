@@ -21,7 +21,7 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
-from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.core.checks import Number, exact, explains, refuse, whole
 from toolkit.core.digits import digits_up
 from toolkit.core.rounding import float_up, log_up
 
@@ -34,6 +34,7 @@ _ERROR = Fraction(
 )  # more than every error of a logarithm below, each of which is under 10**-58 before division
 
 
+@explains("Pure(1.0)", delta="with a delta it is Approx(epsilon, delta)")
 @dataclass(frozen=True, init=False, repr=False)
 class Pure:
     """Pure differential privacy: likelihoods change by at most a factor e**epsilon.
@@ -79,6 +80,7 @@ class Pure:
         return f"ε = {shown(self.amount)}"
 
 
+@explains("Approx(1.0, 1e-6)", delta="the chance that the promise fails, far below one over the people")
 @dataclass(frozen=True, init=False, repr=False)
 class Approx:
     """Approximate differential privacy: e**epsilon but for outcomes of probability at most delta.
@@ -142,6 +144,7 @@ class Approx:
         return f"ε = {shown(self.amount)}, δ = {shown(self.slack)}"
 
 
+@explains("Zcdp(0.1)", delta="the chance that the epsilon fails: to_approx(1e-6)")
 @dataclass(frozen=True, init=False, repr=False)
 class Zcdp:
     """Zero-concentrated differential privacy: the Rényi loss of every order a is at most rho * a.
@@ -188,6 +191,8 @@ class Zcdp:
         >>> Zcdp.within(Approx(1, 1e-6)), Zcdp.within(Approx(1, 1e-6)) <= Approx(1, 1e-6)
         (Zcdp(0.024356), True)
         """
+        if not isinstance(target, Approx):
+            refuse("`target` must be Approx", type(target).__name__, "write Approx(1, 1e-6)", TypeError)
         if target.slack == 0 or target.amount == math.inf:
             refuse(
                 "`target` must have a finite epsilon and a delta above 0",

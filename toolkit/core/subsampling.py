@@ -6,11 +6,12 @@
 import math
 from fractions import Fraction
 
-from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.checks import Number, exact, explains, refuse
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.rounding import exp_below, log_up
 
 
+@explains("subsampled(Pure(1.0), 0.1)", rate="the chance to be in the sample")
 def subsampled(loss: Loss, rate: Number) -> Pure | Approx:
     """What a release from a secret random sample costs: ln(1 + rate (e**epsilon - 1)), and rate * delta;
     rounded up.

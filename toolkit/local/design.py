@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Labels
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, labels, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, labels, refuse, whole
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import fit_notes
 from toolkit.core.inference.intervals import Shares
@@ -29,6 +29,13 @@ Method = Literal["moment", "mle", "simplex"]
 _ROUNDING = 1e-12
 
 
+@explains(
+    'Design([[3, 1], [1, 3]], 4, ("no", "yes"))',
+    denominator="weights are whole numbers over it; of probabilities: Design.from_matrix(matrix, options)",
+    options="they say what the rows stand for",
+    prior="the share of people with each answer, before the report is seen",
+    seed="rng=numpy.random.default_rng(1) is for a simulation; real answers use none",
+)
 @dataclass(frozen=True, eq=False, repr=False)
 class Design:
     """A stochastic matrix in integers: Pr(report | truth) = weights[truth, report] / denominator.

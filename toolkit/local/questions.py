@@ -4,13 +4,13 @@ A probability may be a Fraction, "2/3", or a float, and is kept as an exact frac
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 
 import numpy as np
 
 from toolkit.core.arrays import Labels
-from toolkit.core.checks import DENOMINATOR_LIMIT, Number, probability, refuse, whole
+from toolkit.core.checks import DENOMINATOR_LIMIT, Number, explains, labels, probability, refuse, whole
 from toolkit.local.calibration import Options, named, odds
 from toolkit.local.design import Design
 from toolkit.local.matrix.tables import TABLE_LIMIT, private_rows
@@ -21,6 +21,7 @@ _YES_NO = ("no", "yes")
 _MOST_CARDS = 100  # that anybody draws and counts
 
 
+@explains('warner("3/4")')
 def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Warner's design: with probability p answer truthfully, else the opposite.
 
@@ -42,6 +43,7 @@ def warner(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     return _binary(share, 1 - share, "warner")
 
 
+@explains('forced(yes="1/6", no="1/6")', no="chance says yes, or no, or lets the person answer")
 def forced(yes: Number, no: Number) -> Design:
     """Forced response: say yes with probability `yes`, say no with probability `no`, else answer truthfully.
 
@@ -58,6 +60,7 @@ def forced(yes: Number, no: Number) -> Design:
     return _binary(1 - say_no, say_yes, "forced")
 
 
+@explains('unrelated("2/3", prevalence="1/4")', prevalence="how many say yes to the other question")
 def unrelated(p: Number, prevalence: Number) -> Design:
     """Unrelated question: the sensitive question with probability p, else an innocuous one answered yes by a
     known share.
@@ -75,6 +78,7 @@ def unrelated(p: Number, prevalence: Number) -> Design:
     return _binary(share + (1 - share) * innocuous, (1 - share) * innocuous, "unrelated")
 
 
+@explains('mangat("2/3")')
 def mangat(p: Number) -> Design:
     """Mangat's improvement: those who have the trait say yes; the others say no with probability p, else yes.
 
@@ -92,6 +96,7 @@ def mangat(p: Number) -> Design:
     return _binary(Fraction(1), 1 - share, "mangat")
 
 
+@explains('kuk("4/5", "1/5", draws=2)')
 def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     """Kuk's cards: draw from the deck of your answer and report how many of `draws` cards are red.
 
@@ -122,6 +127,7 @@ def kuk(p_yes: Number, p_no: Number, *, draws: int = 1) -> Design:
     return Design(weights, denominator, _YES_NO, possible, "kuk")
 
 
+@explains('crosswise("1/4")')
 def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Design:
     """Crosswise model: "are your answers to both questions the same?", beside a question with known
     prevalence p of yes.
@@ -145,6 +151,7 @@ def crosswise(p: Number | None = None, *, epsilon: Number | None = None) -> Desi
     return _binary(share, 1 - share, "crosswise", ("different", "same"))
 
 
+@explains('triangular("1/4")')
 def triangular(p: Number) -> Design:
     """Triangular model: "do you answer yes to neither, or to at least one?", beside a question with known
     prevalence p.
@@ -162,6 +169,11 @@ def triangular(p: Number) -> Design:
     return _binary(Fraction(1), share, "triangular", ("neither", "at least one"))
 
 
+@explains(
+    'k_ary(["bus", "car", "bike"], epsilon=1.0)',
+    epsilon="it says how well the answer is hidden",
+    p="the chance of the truth follows from epsilon; forced_options takes chances",
+)
 def k_ary(options: Options, *, epsilon: Number) -> Design:
     """k-ary randomized response: keep the answer with probability e**epsilon / (e**epsilon + k - 1), else any
     other evenly.
@@ -184,16 +196,18 @@ def k_ary(options: Options, *, epsilon: Number) -> Design:
 
 def _table_of(options: Options, instead: str) -> Labels:
     """The labels of so many options that a table with a row and a column for each fits into the memory."""
-    count = options if isinstance(options, int | np.integer) else len(options)
+    listed = options if isinstance(options, int | np.integer) else labels(options, "options")
+    count = listed if isinstance(listed, int | np.integer) else len(listed)
     if count > TABLE_LIMIT:
         refuse(
             f"`options` must be at most {TABLE_LIMIT} for a design, which is a table",
             f"{count} options",
             instead,
         )
-    return named(options)
+    return named(listed)
 
 
+@explains('forced_options(["a", "b", "c"], ["1/6", "1/6", "1/6"])')
 def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[str | int, Number]) -> Design:
     """Forced response for k options: option j is forced with its probability, else the answer is given
     truthfully.
@@ -207,9 +221,14 @@ def forced_options(options: Options, probabilities: Sequence[Number] | Mapping[s
     if isinstance(probabilities, Mapping):
         if set(probabilities) != set(names):
             refuse(
-                "`probabilities` must name every option once", "other names", "each option needs its share"
+                f"`probabilities` must name every option once ({', '.join(map(str, names[:8]))})",
+                ", ".join(map(str, [*probabilities][:8])),
+                "each option needs its share",
             )
         probabilities = [probabilities[name] for name in names]
+    if isinstance(probabilities, str) or not isinstance(probabilities, Iterable):
+        received = type(probabilities).__name__
+        refuse("`probabilities` must be a list", received, "each option needs its share", TypeError)
     shares = [probability(p, "probabilities") for p in probabilities]
     if len(shares) != len(names):
         refuse(f"`probabilities` must hold {len(names)} numbers", len(shares), "each option needs its share")

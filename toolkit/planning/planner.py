@@ -21,6 +21,8 @@ from toolkit.planning.solution import Plan
 
 @explains(
     "plan(warner, prevalence=0.2, epsilon=1.0, margin=0.03)",
+    confidence="it is level=0.95",
+    alpha="write level=0.95 where alpha is 0.05",
     prevalence="the error depends on the truth: guess it, or take 0.5",
 )
 def plan(
@@ -153,7 +155,7 @@ def _checked(case: Case, given: Mapping[str, Any], solved: str) -> _Goal:
         refuse(
             "`margin` must be below 1",
             given["margin"],
-            "a share lies between 0 and 1: every survey has a smaller one",
+            "a share lies between 0 and 1, and 3 percentage points are 0.03",
         )
     if case.detect is not None and np.shape(case.detect) != np.shape(case.prevalence):
         refuse(

@@ -107,6 +107,11 @@ def budget_for(
     people, confidence = whole(n, "n"), check_level(level)
     if not questions:
         refuse("`questions` must hold at least one question", "none", "there is nothing to split")
+    if not isinstance(questions, Mapping) or not all(
+        isinstance(one, tuple | list) and len(one) == 2 for one in questions.values()
+    ):
+        told = 'its error decides its part: {"cheated": (warner, 0.2)}'
+        refuse("each question must be a family and a guess of the truth", "others", told, TypeError)
     cases = {name: Case(family, truth, confidence) for name, (family, truth) in questions.items()}
     for name, case in cases.items():
         if case.fixed:

@@ -73,7 +73,10 @@ class PeopleNeeded:
         return f"{self.to_frame().to_html(index=False)}{notes}"
 
 
-@explains('plan_survey({"cheated": warner(epsilon=1)}, {"cheated": 0.05}, prevalence={"cheated": 0.2})')
+_CALL = 'plan_survey({"cheated": warner("3/4")}, {"cheated": {"margin": 0.05}}, prevalence={"cheated": 0.2})'
+
+
+@explains(_CALL)
 def plan_survey(
     designs: Mapping[str, Randomizer],
     wishes: Mapping[str, Any],
@@ -105,7 +108,11 @@ def plan_survey(
     """
     field = checked_field(1, population, response, 1, None, deff, weighting)
     found: list[tuple[str, str, str, float, str, int, int]] = []
+    if not all(isinstance(one, Mapping) for one in (designs, wishes, prevalence)):
+        refuse("designs, wishes and guesses must be mappings by question", "others", _CALL, TypeError)
     for name, wanted in wishes.items():
+        if not isinstance(wanted, Mapping | list | tuple):
+            refuse("a wish must be a mapping, or several", type(wanted).__name__, _CALL, TypeError)
         if name not in designs:
             refuse("wishes must be of hidden questions", repr(name)[:60], f"they are {', '.join(designs)}")
         found += [

@@ -173,7 +173,8 @@ def test_the_total_loss_stays_below_the_ceiling_unless_it_is_raised() -> None:
 def test_a_report_that_proves_an_answer_must_be_allowed_explicitly(design: Any) -> None:
     question = Question("asked", "What?", design=design)
     refused(
-        r"question 'asked': a report must not be able to prove an answer, .*write ceiling=math.inf, in TOML ceiling = inf",
+        r"question 'asked': a report must not be able to prove an answer, .*write ceiling=math.inf, in TOML "
+        r"ceiling = inf",
         question,
         check=False,
     )

@@ -87,7 +87,10 @@ class MultinomialFit(Fitted):
         return found
 
 
-@explains('multinomial("report ~ age", frame, k_ary(3, epsilon=1))', design="reports are read through it")
+@explains(
+    'multinomial("choice ~ age", frame, k_ary(["bus", "car", "bike"], epsilon=1.0))',
+    design="reports are read through it",
+)
 def multinomial(
     formula: Any,
     data: Any,

@@ -22,13 +22,14 @@ from toolkit.analysis.sampling.linear import Linear
 from toolkit.analysis.sampling.replicates import Replicates, jackknife
 from toolkit.analysis.sampling.units import Lonely, Units, units
 from toolkit.core.arrays import Array, Mask
-from toolkit.core.checks import refuse
+from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
 
 Noise = Literal["shares"] | float | Any
 _COLUMNS = ("weights", "strata", "clusters")
 
 
+@explains('Sample(weights=frame["w"], clusters=frame["school"])')
 @dataclass(frozen=True, eq=False, repr=False)
 class Sample:
     """Weights, strata and clusters, one entry a row of the frame that scores are made from, in its order.

@@ -15,6 +15,7 @@ from toolkit.analysis.twogroup.groups import (
 )
 from toolkit.analysis.twogroup.kinds import Kinds
 from toolkit.core.arrays import Array
+from toolkit.core.checks import explains
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, cut
@@ -75,6 +76,7 @@ class Cheating:
         return cut(low - reach * se[0], max(low, high) + reach * se[1], (0.0, 1.0), wanted, "imbens-manski")
 
 
+@explains("cheater_detection([[748, 483], [201, 968]], (0.2, 0.8))")
 def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
     """How many carriers, when some people say no whatever they are told?
 

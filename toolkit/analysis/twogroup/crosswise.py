@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.twogroup.groups import Tested, read_groups
-from toolkit.core.checks import refuse
+from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import chdtrc
 from toolkit.local.questions import crosswise
@@ -30,6 +30,7 @@ class ExtendedCrosswise:
     z: float
 
 
+@explains("extended_crosswise([[250, 750], [740, 260]], (0.15, 0.85))")
 def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCrosswise:
     """The crosswise question in two groups, with an innocuous prevalence of p in one and of 1 - p in the
     other.

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from toolkit.analysis.regression.reading.columns import floats
 from toolkit.analysis.twogroup.groups import Tested
 from toolkit.core.arrays import Array
-from toolkit.core.checks import refuse, whole
+from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
@@ -38,6 +38,7 @@ class ListExperiment:
     carriers_by_count: Array
 
 
+@explains("list_experiment([0, 1, 1, 2, 2, 1], [1, 1, 2, 3, 2, 1], items=3)")
 def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
     """How many have a trait, from how many items of a list people say they have, without and with the
     trait on it.
@@ -71,6 +72,7 @@ def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
     )
 
 
+@explains("item_sum([3.0, 5.0, 4.0], [9.0, 7.0, 8.0])")
 def item_sum(short: Any, long: Any) -> Estimate:
     """The mean of a sensitive quantity, from sums that people told without and with it.
 

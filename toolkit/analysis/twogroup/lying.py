@@ -15,6 +15,7 @@ from toolkit.analysis.twogroup.groups import (
 )
 from toolkit.analysis.twogroup.kinds import Kinds
 from toolkit.core.arrays import Array
+from toolkit.core.checks import explains
 from toolkit.core.checks import level as check_level
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal
@@ -55,6 +56,7 @@ class Lying:
         return Interval(low, high, level, "profile likelihood")
 
 
+@explains("lie_detector([[300, 700], [750, 250]], (0.3, 0.8))")
 def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
     """How many carriers, when some of them deny it?
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from toolkit.analysis.twogroup.groups import Groups, outside_notes, read_groups, standard_errors
 from toolkit.core.arrays import Array
+from toolkit.core.checks import explains
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal
 
@@ -23,6 +24,7 @@ class Unknown:
     likeliest: Array
 
 
+@explains("unknown_question([[842, 389], [747, 422]], (0.75, 0.2))")
 def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
     """The prevalence of a sensitive trait and of an innocuous one, from reports that may be about either.
 

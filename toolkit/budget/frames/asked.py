@@ -15,7 +15,7 @@ import numpy as np
 from toolkit.budget.frames import wanted
 from toolkit.budget.frames.wanted import Range, Value
 from toolkit.core.arrays import Codes, Mask
-from toolkit.core.checks import refuse
+from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.frames import cells
 from toolkit.core.frames.cells import Day
@@ -48,6 +48,7 @@ one of them.
 Item = Value | Range | Mark
 
 
+@explains("between(30, 39)")
 def between(low: Any, high: Any) -> Range:
     """From low to high, both included: numbers, dates, or datetimes. Between two dates lies all of the last
     day.

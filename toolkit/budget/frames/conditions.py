@@ -100,9 +100,7 @@ _EQUAL = re.compile(r"""\s*(\w+)\s*==?\s*('[^']*'|"[^"]*"|-?\d+)\s*""")
 
 def _as_mapping(where: object) -> str:
     """The mapping that a simple text of an analyst means, as pandas' `query` takes it."""
-    if not isinstance(where, str):
-        return ""
-    equal = _EQUAL.fullmatch(where)
+    equal = _EQUAL.fullmatch(where) if isinstance(where, str) else None
     meant = f'{{"{equal[1]}": {equal[2]}}}' if equal else '{"city": "north", "age": between(30, 39)}'
     return f"write {meant}; "
 

@@ -14,6 +14,12 @@ def settled(missing: Any, limits: Bounds) -> tuple[Fraction | None, str]:
     if missing is None:
         remedy = 'write missing="drop" to leave them out, or the number to put there'
         refuse("`missing` must say what a missing value counts as", "nothing", remedy)
+    if isinstance(missing, str) and not any(map(str.isdigit, missing)):
+        refuse(
+            '`missing` must be "drop" or a number',
+            repr(missing)[:40],
+            'write missing="drop" to leave them out',
+        )
     fill = exact(missing, "missing")
     if not limits.low <= fill <= limits.high:
         refuse(

@@ -93,6 +93,9 @@ class CountingVerbs(MarginVerbs):
             axis: Any = keys_of(self._frame, column, options, "options")
         else:
             self._summable(column)
+            if isinstance(edges, int):
+                told = "where bins begin and end is public, and is not read from the data: edges=[0, 10, 20]"
+                refuse("`edges` must be a list", "a number", told, TypeError)
             edge = statistics.Edges.of(listed_once(edges, "edges"))
             axis = Edges(column, self._frame.name(column), edge)
         return self._counted(replace(query, rows=replace(query.rows, axes=(axis,))))

@@ -98,6 +98,8 @@ class Previews:
 
     def __getattr__(self, verb: str) -> Callable[..., Preview]:
         if verb.startswith("_") or not callable(getattr(type(self._keeper), verb, None)):
+            if not verb.startswith("_") and not hasattr(self._keeper, verb):
+                getattr(self._keeper, verb)  # refused, with the verbs that there are
             raise AttributeError(f"a curator has no verb {verb!r}")
         stand_in = copy.copy(self._keeper)
         stand_in._paid = self._stop  # type: ignore[method-assign,assignment]

@@ -23,7 +23,7 @@ LATE = "late data count in the period in which they arrive; what was published i
 
 
 @explains(
-    "RunningTotal(Pure(1.0), periods=52), or RunningTotal.for_epsilon(1.0, periods=52)",
+    "RunningTotal.for_epsilon(1.0, periods=52)",
     periods="it is how often the total is published in all: periods=52 for every week of a year",
 )
 class RunningTotal:

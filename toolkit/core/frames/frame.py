@@ -138,7 +138,7 @@ class Frame:
             if wanted is not None
             else type(label).__name__
         )
-        refuse(f"`column` must be one of {_listed(self.names)}", told, "no other column is there")
+        refuse(f"`column` must be one of {_listed(self.names)}", told, "columns go by name, and case matters")
 
 
 def _column(engine: str, table: Any, place: int) -> Column:

@@ -66,6 +66,10 @@ class Publishable:
                 "another estimate",
                 "a document says what it cost and which ledger paid",
             )
+        if not isinstance(path, str | os.PathLike):
+            refuse(
+                "`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError
+            )
         base = Path(path)
         files = {kind: base.with_name(f"{base.name}.{kind}") for kind in ("csv", "md", "json")}
         if not base.parent.is_dir():

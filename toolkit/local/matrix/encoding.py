@@ -315,7 +315,9 @@ def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
         codes[start : start + CHUNK] = part
     if outside:
         rule = f"{what} given as codes must lie in 0 … {len(labels) - 1}"
-        refuse(rule, f"{outside} of {array.size} outside", "they stand for no option")
+        codes = ", ".join(f"…: {label!r}" for label in labels[:3])
+        told = f"they stand for no option; map other codes to labels first, column.replace({{{codes}}})"
+        refuse(rule, f"{outside} of {array.size} outside", told)
     return codes
 
 
@@ -344,11 +346,11 @@ def _find(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
     unknown = int(np.count_nonzero(known[position] != array))
     if unknown:
         shown = ", ".join(map(str, labels[:8])) + (", …" if len(labels) > 8 else "")
+        more = ", and toolkit.analysis.estimates reads labels in any case" if what == "reports" else ""
         refuse(
             f"{what} must be among the options ({shown})",
             f"{unknown} of {array.size} that are not",
-            "check spelling and case; truth values and the codes 0, 1, … are read, too, and "
-            "toolkit.analysis.estimates reads labels in any case",
+            f"check spelling and case; codes 0, 1, … are read, too, and truth values for two options{more}",
         )
     return np.array(list(table.values()), dtype=small_type(len(labels)))[position]
 
@@ -365,7 +367,7 @@ def distribution(given: Any, options: int, name: str) -> Array:
             "they must match",
         )
     if not np.all((shares >= 0) & (shares <= 1)) or abs(shares.sum() - 1) > 1e-9:
-        refuse(
-            f"`{name}` must be shares from 0 to 1 that sum to 1", given, "it is a distribution of the answers"
-        )
+        percent = f"; of {given} percent write {given / 100:g}" if np.ndim(given) == 0 and given > 1 else ""
+        told = f"it is a distribution of the answers{percent}"
+        refuse(f"`{name}` must be shares from 0 to 1 that sum to 1", given, told)
     return shares

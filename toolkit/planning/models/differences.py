@@ -166,7 +166,7 @@ def checked_power(power: Number, level: float) -> float:
     wanted = float(exact(power, "power"))
     if not 1 - level < wanted < 1:
         rule = f"`power` must lie between {1 - level:.3g} and 1"
-        refuse(rule, power, "a test without data has the first")
+        refuse(rule, power, "a test without data has the first; 80 percent are 0.8")
     return wanted
 
 

@@ -13,8 +13,12 @@ from toolkit.survey.writing.problem import naming
 def checked_groups(survey: Survey, by: Sequence[str] | str | None) -> tuple[str, ...]:
     """The names of plain choices, or of the comprehension check, that reports may be grouped by."""
     if not isinstance(survey, Survey):
-        order = "the survey comes first: estimate(survey, reports)"
-        refuse("`survey` must be a Survey", type(survey).__name__, order, TypeError)
+        refuse(
+            "`survey` must be a Survey",
+            type(survey).__name__,
+            "the survey comes first: estimate(survey, reports)",
+            TypeError,
+        )
     names = () if by is None else (by,) if isinstance(by, str) else tuple(by)
     for name in names:
         if name == UNDERSTOOD and survey.check:

@@ -24,7 +24,8 @@ def column(data: Any, given: Any, what: str) -> Column:
     """A column by its name, or the values themselves; one-dimensional, as long as the data."""
     if isinstance(given, str):
         if given not in names(data):
-            refuse(f"{what} must be a column of the data", repr(given), "the data have no such column")
+            there = ", ".join(names(data)[:20])
+            refuse(f"{what} must be a column of the data", repr(given), f"there are {there or 'none'}")
         given = data[given]
     elif not _same_index(given, data):
         refuse(f"{what} must have the index of the data", "another", "values and rows would be mixed up")

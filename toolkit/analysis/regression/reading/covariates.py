@@ -88,7 +88,7 @@ def variables(right: str, data: Any) -> tuple[str, ...]:
         refuse(
             "covariates must be columns of the data",
             ", ".join(map(repr, unknown)),
-            "the data have no such columns",
+            f"there are {', '.join(names(data)[:20])}",
         )
     return tuple(sorted(found & set(names(data))))
 
