@@ -111,9 +111,7 @@ class Meeting:
             patch.setattr(kind, "_noisy", lambda one, answer, _: self._noisy(one, answer))
         self._watch(patch, KeyThreshold, "release", dict, None)
         self._watch(patch, TopK, "choose", np.asarray, lambda one: list(range(one.k)))
-        self._watch(
-            patch, RecursiveQuantiles, "choose", np.sort, lambda one: list(range(len(one.quantiles)))
-        )
+        self._watch(patch, RecursiveQuantiles, "choose", np.sort, lambda one: list(range(len(one.quantiles))))
         self._watch(patch, InverseSensitivity, "point", np.asarray, lambda one: float(one.bounds.low))
         self._watch(patch, releases.SmoothSensitivity, "draw", lambda summary: summary, None)
         choose = Exponential.choose
@@ -254,5 +252,3 @@ def _smooth(mechanism: Any, one: Any, other: Any) -> Fraction:
     moved = abs(one.value - other.value) / min(one.smooth, other.smooth)
     factor = abs(math.log(one.smooth / other.smooth)) / float(mechanism.noise.smoothness)
     return Fraction(mechanism.loss.amount) * max(moved, Fraction(factor))
-
-

@@ -181,7 +181,9 @@ def moved(
 
 def calls(listed: dict[str, dict[str, Call]]) -> list[Any]:
     return [
-        pytest.param(call, id=f"{verb} {name}") for verb, named in listed.items() for name, call in named.items()
+        pytest.param(call, id=f"{verb} {name}")
+        for verb, named in listed.items()
+        for name, call in named.items()
     ]
 
 
