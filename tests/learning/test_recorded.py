@@ -114,7 +114,7 @@ X, Y = np.array([[1.0, 0.0], [-0.5, 0.5], [0.0, -1.0]]), np.array([0, 1, 1])
 def test_noise_on_the_weights_is_for_two_c_or_one_and_lands_there(
     said: dict[str, Any], neighbors: str, times: int
 ) -> None:
-    """What the solver may miss is added twice: of both neighbors; where rows are private, of 10**8 of them."""
+    """What the solver may miss is added twice: of both neighbors; of private rows, of 10**8."""
     learner = PrivateSVC(**said, method="output", C=0.5, **PLAIN, neighbors=neighbors)
     (draw,), moved = unit_of(lambda: learner.fit(X, Y), [2**34, 0])
     assert moved[1] == 0
@@ -156,7 +156,7 @@ def test_the_noise_of_a_step_over_a_random_part_is_that_of_the_accountant() -> N
 
 @pytest.mark.parametrize("bounded", [True, False])
 def test_the_push_is_for_a_shift_by_two_and_what_the_determinants_leave(bounded: bool) -> None:
-    """Of the hinge at C = 1/8: ln(1 + C / (2 width)); one part in 64 of epsilon is left for the solver. Rows of
+    """Of the hinge at C = 1/8: ln(1 + C / (2 width)); one part in 64 of epsilon is the solver's. Rows of
     zeros pull at nothing, so that the minimum is -C times the push.
     """
     said: dict[str, Any] = {"epsilon": 2, "C": 0.125, "width": 1, "fit_intercept": False}
