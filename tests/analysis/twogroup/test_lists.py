@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from toolkit.analysis import item_sum, list_experiment
 from toolkit.analysis.twogroup.lists import ListExperiment
@@ -74,3 +75,27 @@ def test_bad_lists_are_refused() -> None:
         item_sum(["a", "b"], [2.0, 3.0])
     with pytest.raises(ValueError, match="`items` must be at least 1"):
         list_experiment([0, 1], [0, 1], items=0)
+
+
+def test_the_design_effect_test_has_the_reference_number() -> None:
+    """Blair and Imai (2012), section 3.1: of each combination of a count and the trait the share that follows
+    from two distribution functions, none of which may be negative; here each by a normal test of its own, and
+    Bonferroni over all 2 (items + 1).
+    """
+    short = np.repeat([0, 1, 2, 3], [20, 40, 60, 30])
+    long = np.repeat([0, 1, 2, 3, 4], [38, 60, 60, 18, 4])
+
+    def below(counts: np.ndarray, most: int) -> tuple[float, float]:
+        """The share that is at most so much, and its variance."""
+        share = sum(int(count <= most) for count in counts) / len(counts)
+        return share, share * (1 - share) / len(counts)
+
+    z = []
+    for y in range(4):
+        for one, other in ((below(short, y), below(long, y)), (below(long, y), below(short, y - 1))):
+            se = np.sqrt(one[1] + other[1])
+            z.append((one[0] - other[0]) / se if se else 0.0)
+    found = list_experiment(short, long, items=3)
+    assert found.test.statistic == pytest.approx(min(z), rel=1e-9)
+    assert found.test.p == pytest.approx(8 * norm.cdf(min(z)), rel=1e-9)
+    assert 0.01 < found.test.p < 0.9

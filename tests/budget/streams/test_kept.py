@@ -1,5 +1,10 @@
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from toolkit.budget.chain import RecordError
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.streams.kept import KeptStream
 from toolkit.central.stream import RunningTotal, Tree
@@ -21,3 +26,22 @@ def test_a_file_holds_what_it_takes_to_go_on(tmp_path: Path) -> None:
     other = kept.total(None)
     assert (other.way, other.per_person, other.sensitivity, other.neighbors) == (total.way, 2, 2, "replace")
     assert other.period == 0
+
+
+def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
+    """The note beside the file knows the chain of the noisy numbers, however many there are."""
+    ledger, path = Ledger(Pure(1)), tmp_path / "weekly.db"
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=9), "members", path=path)
+    told = [weekly.add(count).value for count in (5, 6, 7)]
+    assert ledger.resume(path).last.value == told[-1]
+    for number in (1, 3):
+        with closing(sqlite3.connect(path)) as database, database:
+            (noisy,) = database.execute("SELECT noisy FROM periods WHERE number = ?", (number,)).fetchone()
+            first, *rest = noisy.split()
+            edited = " ".join([str(int(first) + 1000), *rest])
+            database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (edited, number))
+        with pytest.raises(RecordError, match="an older or another file"):
+            ledger.resume(path)
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (noisy, number))
+    assert ledger.resume(path).last.value == told[-1]

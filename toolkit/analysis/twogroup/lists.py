@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.regression.reading.columns import floats
-from toolkit.analysis.twogroup.groups import Tested
+from toolkit.analysis.twogroup.groups import ModelTest
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
 from toolkit.core.estimate import Estimate
@@ -31,7 +31,7 @@ class ListExperiment:
     """
 
     estimate: Estimate
-    test: Tested
+    test: ModelTest
     told_none: float
     told_all: float
     carriers_by_count: Array
@@ -63,7 +63,7 @@ def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
     estimate = _difference(one, two, "list experiment, difference of means")
     return ListExperiment(
         estimate,
-        Tested(float(z.min()), p, "no combination has a negative share"),
+        ModelTest(float(z.min()), p, "no combination has a negative share"),
         float(np.mean(two == 0)),
         float(np.mean(two == most + 1)),
         joint[: most + 1],
