@@ -1,8 +1,8 @@
 """In place of noise: what was asked for, what it would have been added to, and given numbers instead.
 
 `recorded` stands where the samplers stand: it keeps the law, the scale and the size of every draw, and hands
-out given numbers, so that what is published can be computed by hand. `Meeting` stands one step before them, at
-the verbs of the mechanisms: it keeps what reached each of them, so that two neighbors can be compared with
+out given numbers, so that what is published can be computed by hand. `Meeting` stands one step before them,
+at the verbs of the mechanisms: it keeps what reached each of them, so that two neighbors can be compared with
 what was paid; what comes out is given, so that whatever else depends on the data shows.
 """
 

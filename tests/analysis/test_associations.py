@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.stats
 
 from tests.analysis.reference_survey import DIE, LIKERT, WARNER, survey
 from toolkit.analysis import Sample, association
@@ -115,3 +116,22 @@ def test_where_a_share_is_not_above_zero_the_posterior_speaks() -> None:
 def test_what_has_no_joint_table_is_refused(data, designs, words: str) -> None:
     with pytest.raises((ValueError, TypeError), match=words):
         association(data, designs)
+
+
+def test_independence_in_a_sample_is_a_two_sided_test_by_t() -> None:
+    """p11 - p1 p1 over its standard error by the delta method, with its slopes by hand; 49 degrees of freedom
+    of 50 clusters; the p-value by scipy.
+    """
+    found = association(people(), PAIR, sample=Sample(clusters=np.arange(2000) % 50))
+    shares, cov = np.asarray(found.table.value), np.asarray(found.table.cov)
+    first, second = shares[2] + shares[3], shares[1] + shares[3]
+    slope = np.array([0.0, -first, -second, 1 - first - second])
+    t = (shares[3] - first * second) / np.sqrt(slope @ cov @ slope)
+    test = found.test()
+    assert test.statistic == pytest.approx(t, rel=1e-6)
+    assert test.p == pytest.approx(2 * scipy.stats.t.sf(abs(t), 49), rel=1e-6)
+    turned = association(
+        people().assign(b=lambda frame: ~frame.b), PAIR, sample=Sample(weights=np.ones(2000))
+    )
+    assert turned.test().statistic < -3  # against each other: as far from independence
+    assert turned.test().p < 0.01

@@ -18,6 +18,7 @@ import pyarrow.parquet
 import pytest
 
 from tests.analysis.reference_survey import DIE, UNRELATED, WARNER, survey
+from tests.budget import test_movement
 from tests.budget.frames import tables
 from tests.needs import program
 from tests.survey.samples import cheated, faculty
@@ -140,6 +141,26 @@ def test_and_a_curator_releases_the_same_from_it(spark: Any, tmp_path: Path) -> 
     tables.table().write_parquet(tmp_path / "people.parquet")
     frame = spark.read.parquet(str(tmp_path / "people.parquet"))
     assert tables.released(frame) == tables.released(tables.table().to_pandas())
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("verb", "name"),
+    [("count", "tables"), ("mean", "by"), ("bounds", "all"), ("keys", "all"), ("top", "two")],
+)
+def test_and_one_person_with_500_rows_of_it_moves_no_more_than_is_charged(
+    verb: str, name: str, spark: Any, tmp_path: Path
+) -> None:
+    def written(table: pd.DataFrame) -> Any:
+        file = str(tmp_path / f"{len(list(tmp_path.iterdir()))}.parquet")
+        table.to_parquet(file)
+        return spark.read.parquet(file)
+
+    call, people = test_movement.CALLS[verb][name], ("high in two", "low in others")
+    caps = test_movement.CAPS["five rows"]
+    found = test_movement.moved(call, "epsilon", "replace", written, caps, people)
+    assert 0.2 < found <= 1
 
 
 def test_questions_with_few_reports_are_counted_together(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -94,6 +94,63 @@ def test_a_signature_that_is_none_is_noticed_by_the_browser(opened, desk):
     assert opened.evaluate(CAUGHT, [issuer, survey, "00" * (len(issuer["n"]) // 2)]) == "signature"
 
 
+DRAWN = """async ([issuer, survey, draws]) => {
+  const { request } = await import("./blind.js");
+  const system = crypto.getRandomValues;
+  let drawn = 0;
+  crypto.getRandomValues = (array) => {
+    if (array.length !== issuer.n.length / 2) return system.call(crypto, array);
+    drawn += 1;
+    array.set(draws.shift());
+    return array;
+  };
+  try {
+    return [(await request(issuer, survey)).inverse, drawn];
+  } finally {
+    crypto.getRandomValues = system;
+  }
+}"""
+SIGNED = """async ([issuer, survey, invitation, before]) => {
+  const { signed } = await import("./signing.js");
+  let stored = before;
+  const kept = { read: () => stored, write: (_, value) => (stored = value) };
+  const token = await signed({ issuer, hash: survey }, invitation, kept);
+  return [stored, token];
+}"""
+
+
+def test_a_blinding_factor_that_is_not_below_n_is_drawn_again(opened, desk):
+    """By remainder small factors would come twice as often."""
+    issuer = desk[0].issuer.to_dict()
+    n, size = int(issuer["n"], 16), len(issuer["n"]) // 2
+    draws = [[255] * size, [*n.to_bytes(size)], [*(0x1234567).to_bytes(size)]]
+    inverse, drawn = opened.evaluate(DRAWN, [issuer, desk[1].hash, draws])
+    assert drawn == 3
+    assert int(inverse, 16) * 0x1234567 % n == 1
+
+
+def test_a_request_that_was_kept_is_for_its_own_link_alone(page, desk):
+    """Two people on one phone: the second has a request and a token of their own; the first, back on the
+    page, the same ones as before.
+    """
+    key, survey, tokens = desk[:3]
+
+    def visit(invitation, before):
+        fresh = page.context.new_page()
+        fresh.goto(f"http://127.0.0.1:{desk[4]}/")
+        found = fresh.evaluate(
+            SIGNED, [key.issuer.to_dict(), page_hash(survey.hash, key.issuer), invitation, before]
+        )
+        fresh.close()
+        return found
+
+    first, token = visit(tokens[11], None)
+    second, another = visit(tokens[12], first)
+    assert (first["link"], second["link"]) == (tokens[11], tokens[12])
+    assert len({token["nonce"], another["nonce"], first["blinded"], second["blinded"]}) == 4
+    assert visit(tokens[11], first) == [first, token]
+
+
 def test_on_plain_http_beyond_this_machine_it_says_so_instead_of_weakening(page, desk):
     """0.0.0.0 leads to the same server, but is no secure context: there browsers give no crypto.subtle."""
     fresh = page.context.new_page()

@@ -218,6 +218,29 @@ def test_the_truth_is_in_memory_until_it_is_sent_and_not_longer(phone):
     assert "123.456" not in in_memory(person)
 
 
+ENDED = """async () => {
+  const { sheet } = await import("./answers.js");
+  const survey = JSON.parse(document.getElementById("survey").textContent);
+  const stored = new Map();
+  const shelf = { read: (name) => stored.get(name) ?? null, write: (name, value) => stored.set(name, value),
+                  drop: (name) => stored.delete(name) };
+  const answers = sheet(survey, shelf, shelf, null);
+  answers.begin();
+  const before = JSON.stringify(answers.begun());
+  answers.put(survey.questions[0], 1);
+  answers.end();
+  return [before, answers.begun(), answers.answer(survey.questions[0]) ?? null, [...stored.keys()]];
+}"""
+
+
+def test_when_the_report_is_made_its_words_and_answers_are_dropped(phone):
+    """With the report both together would tell the answer: neither is in memory or on the shelf."""
+    person = phone(secret()).open()
+    before, after, answer, stored = person.page.evaluate(ENDED)
+    assert len(json.loads(before)) == 3
+    assert (after, answer, stored) == (None, None, [])
+
+
 def test_before_sending_the_words_alone_are_kept_and_the_address_never_changes(phone):
     person = phone(secret()).begin(words=[0, 1, 0, 5])
     person.choose(UNUSUAL)

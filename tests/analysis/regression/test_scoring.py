@@ -141,3 +141,15 @@ def test_the_same_data_give_the_same_fit_whatever_the_order_of_rows() -> None:
     shuffled = DATA.sample(frac=1, random_state=1)
     one, two = (logistic("forced" + COVARIATES, data, DIE) for data in (DATA, shuffled))
     assert np.allclose(one.value, two.value, atol=1e-9)
+
+
+@pytest.mark.parametrize(("left", "flat"), [(0.0009, True), (0.0011, False), (0.5, False)])
+def test_a_direction_is_flat_where_less_than_a_thousandth_of_its_information_is_left(
+    left: float, flat: bool
+) -> None:
+    """And where that leaves a standard error above 1: not of ten thousand people."""
+    start = Point(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, 1.0]))
+    end = Point(np.zeros(2), 0.0, np.zeros(2), np.diag([900.0, left]))
+    assert Climb(end, True, start).flat is flat
+    many = [Point(one.at, 0.0, one.gradient, 10_000 * one.information) for one in (end, start)]
+    assert not Climb(many[0], True, many[1]).flat

@@ -3,6 +3,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import norm
 
 from toolkit.analysis import item_sum, list_experiment
 from toolkit.analysis.twogroup.lists import ListExperiment, double_list, list_with_direct
@@ -109,3 +110,27 @@ def test_two_lists_to_the_same_people_count_the_correlation_of_their_answers() -
     assert share.se == pytest.approx(0.036413685, abs=1e-9)
     assert test.statistic == pytest.approx(-1.254527, abs=1e-6)
     assert test.p == pytest.approx(0.209650, abs=1e-6)
+
+
+def test_the_design_effect_test_has_the_reference_number() -> None:
+    """Blair and Imai (2012), section 3.1: of each combination of a count and the trait the share that follows
+    from two distribution functions, none of which may be negative; here each by a normal test of its own, and
+    Bonferroni over all 2 (items + 1).
+    """
+    short = np.repeat([0, 1, 2, 3], [20, 40, 60, 30])
+    long = np.repeat([0, 1, 2, 3, 4], [38, 60, 60, 18, 4])
+
+    def below(counts: np.ndarray, most: int) -> tuple[float, float]:
+        """The share that is at most so much, and its variance."""
+        share = sum(int(count <= most) for count in counts) / len(counts)
+        return share, share * (1 - share) / len(counts)
+
+    z = []
+    for y in range(4):
+        for one, other in ((below(short, y), below(long, y)), (below(long, y), below(short, y - 1))):
+            se = np.sqrt(one[1] + other[1])
+            z.append((one[0] - other[0]) / se if se else 0.0)
+    found = list_experiment(short, long, items=3)
+    assert found.test.statistic == pytest.approx(min(z), rel=1e-9)
+    assert found.test.p == pytest.approx(8 * norm.cdf(min(z)), rel=1e-9)
+    assert 0.01 < found.test.p < 0.9

@@ -71,3 +71,19 @@ def test_types_without_keys_are_refused() -> None:
     frame = Frame(pd.DataFrame({"k": pd.to_datetime(["2024-01-01"])}))
     with pytest.raises(TypeError, match="must hold text"):
         check_keys(frame.column("k"), "k")
+
+
+def test_which_keys_of_a_person_count_is_drawn_for_each_person_anew() -> None:
+    """Of 4,000 people who all have the same four keys, one key each: 1,000 a key on average, and 166 off is
+    six standard deviations. The secret is fixed, the tags are.
+    """
+    people = np.repeat(np.arange(4000), 4)
+    frame = Frame(pd.DataFrame({"k": ["a", "b", "c", "d"] * 4000}))
+    tags = (people.astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)).astype(np.uint64)
+    everybody = np.ones(len(people), bool)
+    found = people_by_key_once(frame.column("k"), everybody, people, tags, b"secret", 1)
+    assert sum(found.values()) == 4000
+    assert all(abs(number - 1000) < 166 for number in found.values())
+    two = people_by_key_once(frame.column("k"), everybody, people, tags, b"another", 2)
+    assert sum(two.values()) == 8000
+    assert all(abs(number - 2000) < 6 * 31.7 for number in two.values())

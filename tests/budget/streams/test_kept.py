@@ -2,6 +2,9 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
+import pytest
+
+from toolkit.budget.chain import RecordError
 from toolkit.budget.ledger import Ledger
 from toolkit.budget.streams.kept import KeptStream, file_of
 from toolkit.central.stream import RunningTotal, Tree
@@ -76,3 +79,22 @@ INSERT INTO periods VALUES(2,'4','18');
 NOTE = (
     "00000000000000000002 11deffa682955e00550546e7bdef5ac603590a0bc9bcd4cfd29758c7190e21c8 79910ae7a5044c54\n"
 )
+
+
+def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
+    """The note beside the file knows the chain of the noisy numbers, however many there are."""
+    ledger, path = Ledger(Pure(1)), tmp_path / "weekly.db"
+    weekly = ledger.every(RunningTotal.for_epsilon(1, periods=9), "members", path=path)
+    told = [weekly.add(count).value for count in (5, 6, 7)]
+    assert ledger.resume(path).last.value == told[-1]
+    for number in (1, 3):
+        with closing(sqlite3.connect(path)) as database, database:
+            (noisy,) = database.execute("SELECT noisy FROM periods WHERE number = ?", (number,)).fetchone()
+            first, *rest = noisy.split()
+            edited = " ".join([str(int(first) + 1000), *rest])
+            database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (edited, number))
+        with pytest.raises(RecordError, match="an older or another file"):
+            ledger.resume(path)
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (noisy, number))
+    assert ledger.resume(path).last.value == told[-1]

@@ -3,6 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.recorder import recorded
 from toolkit.central.publishing.agreeing import AgreeingTables
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Pure, Zcdp
@@ -48,3 +49,27 @@ def test_a_real_release_says_what_it_cost() -> None:
 def test_a_loss_that_buys_no_noise_is_refused() -> None:
     with pytest.raises(TypeError, match="`loss` must be Pure or Zcdp"):
         AgreeingTables(0.5, SIZES, TABLES, 1, 1)
+
+
+@pytest.mark.parametrize(("loss", "power"), [(Pure(1), 1 / 3), (Zcdp("1/50"), 1 / 2)])
+def test_the_budget_is_split_by_the_root_of_the_cells(loss: Pure | Zcdp, power: float) -> None:
+    parts = [float(noise.loss.amount) for noise in AgreeingTables(loss, SIZES, TABLES, 1, 1).noises]
+    assert [part / parts[-1] for part in parts] == pytest.approx([12**power, 3**power, 4**power, 1], rel=1e-6)
+
+
+def test_every_table_gets_the_noise_of_its_part_and_keeps_it() -> None:
+    """Laplace noise of 7 on the only cell of the total: it is spread over the tables by least squares."""
+    mechanism = AgreeingTables(Pure(1), (2,), ((0,), ()), moved=3, moved_square=9)
+    with recorded([0, 0, 7]) as drawn:
+        found = mechanism.release([np.array([5, 6]), np.array(11)], range(3))
+    parts = np.array([2 ** (1 / 3), 1]) / (2 ** (1 / 3) + 1)
+    assert [(one.law, one.size) for one in drawn] == [("laplace", 2), ("laplace", 1)]
+    assert [float(one.scale) for one in drawn] == pytest.approx(3 / parts, rel=1e-6)
+    assert found.value[2] - 11 == pytest.approx(7 * found.se[2] ** 2 / drawn_variance(drawn[1].scale))
+    assert found.value[0] + found.value[1] == pytest.approx(found.value[2])
+
+
+def drawn_variance(scale: Fraction) -> float:
+    """Of the two-sided geometric law: 2 q / (1 - q)**2, q = e**(-1 / scale)."""
+    q = np.exp(-1 / float(scale))
+    return float(2 * q / (1 - q) ** 2)

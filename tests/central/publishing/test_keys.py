@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
+from tests.recorder import Draw, recorded
 from toolkit.central.publishing.keys import KeyThreshold, root_up
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Approx, Zcdp
@@ -189,3 +190,23 @@ def test_a_claim_that_rho_does_not_keep_is_refused() -> None:
 def test_a_root_is_never_rounded_down() -> None:
     assert all(root_up(n) ** 2 >= n for n in range(1, 60))
     assert root_up(9) == 3
+
+
+@pytest.mark.parametrize(
+    ("threshold", "law", "scale", "unit"),
+    [
+        (KeyThreshold.for_loss(1, 1e-6, neighbors=RP, keys=2), "laplace", Fraction(4), 1),
+        (KeyThreshold.for_rho("1/8", 1e-6, neighbors=AR, keys=4), "gaussian", 16 * Fraction(4) ** 29, 2**29),
+    ],
+)
+def test_what_is_compared_and_told_is_the_noisy_count(
+    threshold: KeyThreshold, law: str, scale: Fraction, unit: int
+) -> None:
+    """One draw for all keys, and one more for none; the grid of Gaussian noise is 2**-30 of its reach."""
+    least = threshold.threshold
+    counts = {"hidden by noise": least + 50, "kept": least, "shown by noise": least - 2}
+    with recorded([-51 * unit, 0, 3 * unit]) as drawn:
+        found = threshold.release(counts)
+    assert drawn == [Draw(law, scale, 4)]
+    assert found.labels == ("shown by noise", "kept")
+    assert found.value.tolist() == [least + 1, least]

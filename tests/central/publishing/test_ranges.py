@@ -3,6 +3,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.recorder import Draw, recorded
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.publishing.ranges import RangeFinder
@@ -65,3 +66,11 @@ def test_an_empty_bin_passes_with_probability_beta_at_most() -> None:
 def test_powers_that_are_no_range_are_refused(powers: tuple[int, int]) -> None:
     with pytest.raises(ValueError, match="`powers` must be two increasing whole numbers"):
         RangeFinder(Laplace.for_epsilon(1), *powers)
+
+
+def test_what_is_compared_with_the_threshold_is_the_noisy_count_of_a_bin() -> None:
+    finder = RangeFinder(Laplace.for_epsilon(1, sensitivity=2), first=0, last=2)
+    counts = np.array([0, 0, 0, finder.threshold + 9, 0, finder.threshold - 1])
+    with recorded([0, 0, 0, -10, finder.threshold, 1]) as drawn:
+        assert finder.choose(counts) == (1, 4)
+    assert drawn == [Draw("laplace", Fraction(2), 6)]

@@ -5,6 +5,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.recorder import Draw, recorded
 from toolkit.central.publishing.top import TopK
 from toolkit.core.loss import Zcdp
 
@@ -84,3 +85,14 @@ def test_the_most_frequent_are_found_in_order() -> None:
 def test_more_than_there_are_is_refused() -> None:
     with pytest.raises(ValueError, match="`k` must be at most the number of options"):
         TopK.for_epsilon(1, 3, neighbors="replace").choose([1, 2])
+
+
+@pytest.mark.parametrize(
+    ("neighbors", "rate"), [("add_remove", Fraction(6, 2 * 3)), ("replace", Fraction(6, 2 * 3 + 4))]
+)
+def test_each_round_draws_among_the_counts_that_are_left_at_its_rate(neighbors: str, rate: Fraction) -> None:
+    """k rows, or k rows + together, share epsilon; what was drawn is told, not what is most frequent."""
+    top = TopK.for_epsilon(6, 2, neighbors=neighbors, rows=3, together=4)
+    with recorded(choices=[2, 0]) as drawn:
+        assert top.choose([9, 50, 7, 8]) == [2, 0]
+    assert drawn == [Draw("choice", rate, 4, (9, 50, 7, 8)), Draw("choice", rate, 3, (9, 50, 8))]

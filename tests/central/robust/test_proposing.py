@@ -4,6 +4,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from tests.recorder import recorded
 from toolkit.central.robust.brute import neighbours, tables
 from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
@@ -19,7 +20,7 @@ def small(proposed: float, n: int = 4) -> ProposeTestRelease:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("proposed", [0.5, 1, 2.5, 3])
+@pytest.mark.parametrize("proposed", [0.5, 0.75, 1, 2.5, 2.9, 3])
 def test_the_distance_is_the_first_reach_beyond_the_proposal_and_moves_by_one_at_most(
     proposed: float,
 ) -> None:
@@ -66,3 +67,16 @@ def test_bad_arguments_are_refused() -> None:
             ProposeTestRelease(RankStatistic.named("median", 3), GRID, **options)
     with pytest.raises(ValueError, match="there must be 4 values"):
         small(1).release([1.0])
+
+
+def test_the_test_compares_the_noisy_distance_and_the_release_has_noise_for_the_proposal() -> None:
+    made = ProposeTestRelease(RankStatistic.named("median", 5), GRID, 6, "1/2", "1/100")
+    values = [3.0] * 5
+    far = made.distance(values)
+    for noise, passed in ((made.threshold - far, False), (made.threshold - far + 1, True)):
+        with recorded([noise, 2**30]) as drawn:
+            told = float(made.release(values))
+        test, release = drawn
+        assert (test.law, test.scale) == ("laplace", 2)
+        assert math.isnan(told) is not passed
+    assert (told - 3) / 2**30 * float(release.scale) == pytest.approx(6 / 0.5, rel=1e-6)

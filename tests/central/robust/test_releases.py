@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.stats import chisquare, kstest, norm
 
+from tests.recorder import recorded
 from toolkit.attacks.audit import audit
 from toolkit.central.robust import Huber, InverseSensitivity
 from toolkit.central.robust.admissible import PowerLaw, SmoothGaussian, SmoothLaplace
@@ -222,3 +223,38 @@ def test_medians_of_several_columns_get_noise_in_length() -> None:
     assert abs(np.mean(drawn[:, 0]) - 50) < norm.ppf(1 - 1e-5) * expected / math.sqrt(30)
     with pytest.raises(ValueError, match="must be 2 columns of the same people"):
         several(law_of_two, columns[:1])
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_noise_on_each_of_several_columns_is_for_all_of_them(order: int) -> None:
+    """Its standard deviation, from the probability that it is within one step, is that of the common length,
+    whichever column is the wider one; what is released is the statistic with it.
+    """
+    law_of_two, n = SmoothGaussian.for_loss(1, 1e-6, dimension=2), 501
+    median = RankStatistic.named("median", n)
+    columns = [
+        (median, Bounds.of((0, 100)), np.linspace(0, 100, n)),
+        (median, Bounds.of((0, 1)), np.linspace(0, 1, n)),
+    ][::order]
+    parts = [(SmoothSensitivity(s, b, law_of_two).summary(x), b) for s, b, x in columns]
+    length = law_of_two.sd * math.hypot(*(float(one.smooth * b.step) for one, b in parts))
+    with recorded([1000, -1000]) as drawn:
+        released = several(law_of_two, columns)
+    assert [one.law for one in drawn] == ["rounded"] * 2
+    for draw, value, noise, (one, bounds) in zip(drawn, released, (1000, -1000), parts, strict=True):
+        within = math.sqrt(2 / math.pi) * float(bounds.step) / length
+        assert float(1 - draw.scale) == pytest.approx(within, rel=1e-6)
+        assert draw.about == (one.value,)
+        assert value == pytest.approx(float((round(one.value) + noise) * bounds.step), abs=float(bounds.step))
+
+
+def test_a_smooth_release_is_the_statistic_with_noise_for_its_own_scale() -> None:
+    made = SmoothSensitivity.for_epsilon(1, "median", n=5, bounds=(0, 100))
+    values = [0.0, 10.0, 20.0, 30.0, 100.0]
+    summary = made.summary(values)
+    with recorded([2**20]) as drawn:
+        told = float(made.release(values))
+    (draw,) = drawn
+    width = made.noise.factor * summary.smooth
+    assert float(1 - draw.scale) == pytest.approx(1 - float((width / (width + 1)) ** 6), rel=1e-6)
+    assert told == pytest.approx(20 + float(2**20 * made.bounds.step), rel=1e-9)

@@ -4,12 +4,14 @@ import math
 import pickle
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from scipy.stats import chi2
 
 from tests.central.stream.noises import published
+from tests.recorder import recorded
 from toolkit.central.stream import RunningTotal, SquareRoot, Tree
 from toolkit.core.loss import Approx, Pure, Zcdp
 
@@ -296,3 +298,27 @@ def test_a_total_goes_on_from_what_was_kept_without_new_noise(name: str) -> None
     with pytest.raises(ValueError, match="a total goes on from the first period"):
         second.continued(*first.kept)
     assert MAKERS[name]().continued([], []) is None
+
+
+@pytest.mark.parametrize(("neighbors", "twice"), [("add_remove", 1), ("replace", 2)])
+@pytest.mark.parametrize("per_person", [None, 3])
+def test_every_complete_sum_gets_fresh_noise_for_all_that_one_person_moves(
+    neighbors: str, twice: int, per_person: int | None
+) -> None:
+    """Two levels of blocks of 2; a person moves `per_person` periods, each by 5, or by 10 if replaced. Of
+    Laplace noise the scale is 2 levels times all of it over epsilon; of Gaussian noise the variance has the
+    squares: 3 periods fill a block of 2 and a half of the next.
+    """
+    said: dict[str, Any] = {"neighbors": neighbors, "sensitivity": 5, "per_person": per_person}
+    times, reach = per_person or 1, 5 * twice
+    squares = {1: 1 + 1, 3: 3 + (4 + 1)}[times]
+    for loss, draw in (
+        (Pure("1/2"), ("laplace", 2 * 2 * times * reach)),
+        (Zcdp("1/2"), ("gaussian", squares * reach**2)),
+    ):
+        with recorded([100, 20, 3, 4, 5, 6]) as drawn:
+            total = RunningTotal(loss, 4, way=Tree(4, 2, 2), **said)
+            told = [total.add(count).value for count in (7, 0, 1, 1)]
+        assert [(one.law, one.scale) for one in drawn] == [draw] * 4
+        assert [one.size for one in drawn] == [1, 2, 1, 2]  # the second and fourth period end a block
+        assert told == [107, 7 + 3, 7 + 3 + 1 + 4, 7 + 3 + 2 + 6]

@@ -114,3 +114,12 @@ def test_caps_are_whole_numbers() -> None:
     for wrong in ({"rows": 0}, {"groups": 0}, {"each": -1}, {"rows": 1.5}):
         with pytest.raises((ValueError, TypeError), match=next(iter(wrong))):
             Caps(**wrong)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
+@pytest.mark.parametrize("caps", [Caps(5, 2, 2), Caps(3, 1, 2), Caps(4, 1), Caps(4, 2, 3), Caps(3, 3, 1)])
+def test_counts_move_exactly_as_far_as_is_said_for_all_three_caps(caps: Caps, neighbors: str) -> None:
+    """Also where rows are left that no cell of the allowed ones takes: 5 rows, 2 groups, 2 rows in each."""
+    for cells in (1, 2, 3, 4):
+        claimed = counts(cells, neighbors, caps)
+        assert moves(neighbors, holdings(cells, caps, [(1,)])) == (claimed.l1, claimed.l2_squared)

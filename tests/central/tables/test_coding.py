@@ -92,3 +92,24 @@ def test_entries_are_whole_and_of_any_size() -> None:
     assert all(
         isinstance(factor, int | Fraction) for row in second_order(3, 1, "replace").back for factor in row
     )
+
+
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+@pytest.mark.parametrize("cells", [1, 2])
+@pytest.mark.parametrize("laplace", [True, False])
+def test_several_rows_of_a_person_move_the_entries_by_as_many_times_as_much(
+    cells: int, neighbors: str, laplace: bool
+) -> None:
+    """All of them alike and in one cell: 20 times one row's move, its square 400 times."""
+    many, span = Caps(20), 3
+    for make in (first_order, second_order):
+        one, more = (make(span, cells, neighbors, caps, laplace=laplace) for caps in (Caps(), many))
+        assert (more.sensitivity.l1, more.sensitivity.l2_squared) == (
+            20 * one.sensitivity.l1,
+            400 * one.sensitivity.l2_squared,
+        )
+    one, more = (pairs((span, 2), cells, neighbors, caps) for caps in (Caps(), many))
+    assert (more.sensitivity.l1, more.sensitivity.l2_squared) == (
+        20 * one.sensitivity.l1,
+        400 * one.sensitivity.l2_squared,
+    )

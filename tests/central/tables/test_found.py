@@ -6,6 +6,7 @@ import pytest
 from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
 from toolkit.central.tables import found
 from toolkit.central.tables.coding import Coding, first_order, pairs, second_order
+from toolkit.central.tables.combined import reach_of
 from toolkit.central.tables.found import Moments
 
 SPAN = 2**33
@@ -142,3 +143,28 @@ def test_gaussian_noise_covers_alike() -> None:
     )
     low, high = found.mean(moments).basis.of(0.95)
     assert np.mean((low <= 0.4) & (high >= 0.4)) == pytest.approx(0.95, abs=0.01)
+
+
+def test_the_three_limits_behind_a_variance_share_its_error_evenly() -> None:
+    """1000 values around 0, of which the sum of squares is 500, each of the three sums with noise of its own:
+    at 95 % each is within what it exceeds with probability 5 % / 3.
+    """
+    law = RoundedNormalLaw(10.0)
+    moments = Moments(np.array([[1000.0, 0.0, 500.0]]), np.eye(3), law)
+    low, high = found.variance(moments).basis.of(0.95)
+    reach = reach_of(law, [1.0], 1 - 0.05 / 3)
+    assert high[0] == pytest.approx((500 + reach) / (1000 - reach - 1), rel=1e-12)
+    most = 1000 + reach
+    least = (500 - reach) / most - (reach / (1000 - reach)) ** 2
+    assert low[0] == pytest.approx(least * most / (most - 1), rel=1e-12)
+
+
+def test_the_four_limits_behind_a_covariance_share_its_error_evenly() -> None:
+    law, sums = RoundedNormalLaw(10.0), np.zeros((1, 9))
+    sums[0, [0, 4]] = 1000.0, 200.0
+    low, high = found.covariance(Moments(sums, np.eye(9), law)).basis.of(0.95)
+    reach = reach_of(law, [1.0], 1 - 0.05 / 4)
+    fewest, most = 1000 - reach, 1000 + reach
+    product, wide = (reach / fewest) ** 2, fewest / (fewest - 1)
+    assert high[0] == pytest.approx(((200 + reach) / fewest + product) * wide, rel=1e-12)
+    assert low[0] == pytest.approx((200 - reach) / most - product, rel=1e-12)

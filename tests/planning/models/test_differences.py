@@ -1,12 +1,14 @@
 """Two groups: power of the test that agrees with the default interval, by enumeration of both counts."""
 
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from scipy.special import ndtri
 
 from toolkit import forced, kuk, mangat, warner
 from toolkit.planning import plan_difference
-from toolkit.planning.models.differences import difference_power
+from toolkit.planning.models.differences import difference_power, enough_people
 
 DIE = forced("1/6", "1/6")
 
@@ -86,3 +88,15 @@ def test_what_is_no_plan_is_refused(asked, words: str) -> None:
 def test_a_design_of_more_reports_is_refused() -> None:
     with pytest.raises(TypeError, match="two answers and two reports"):
         plan_difference(kuk("4/5", "1/5", draws=2), prevalence=(0.1, 0.2), power=0.8)
+
+
+def test_a_number_of_people_is_enough_if_the_next_twelve_are_too() -> None:
+    """Power rises in teeth: 12 that have it before one that has not are not enough, 13 are."""
+
+    def power(*gaps: int) -> Callable[[int], float]:
+        return lambda people: 0.8 if people >= 5 and people not in gaps else 0.79
+
+    assert enough_people(power(), 2, 0.8) == 5
+    assert enough_people(power(6), 2, 0.8) == 7
+    assert enough_people(power(17), 2, 0.8) == 18
+    assert enough_people(power(18), 2, 0.8) == 5

@@ -7,7 +7,7 @@ import numpy as np
 
 from toolkit.analysis.twogroup.groups import (
     Groups,
-    Tested,
+    ModelTest,
     boundary_test,
     outside_notes,
     read_groups,
@@ -53,7 +53,7 @@ class Cheating:
         return self.kinds.without_the_last()[0]
 
     @property
-    def test(self) -> Tested:
+    def test(self) -> ModelTest:
         """Whether there are cheaters at all: likelihood ratio, on the edge."""
         ratio = 2 * (self.kinds.likeliest[1] - self.kinds.without_the_last()[1])
         return boundary_test(ratio, "there are no cheaters")

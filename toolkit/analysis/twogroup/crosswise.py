@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.analysis.twogroup.groups import Tested, read_groups
+from toolkit.analysis.twogroup.groups import ModelTest, read_groups
 from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.special import chdtrc
@@ -26,7 +26,7 @@ class ExtendedCrosswise:
 
     estimate: Estimate
     by_group: tuple[Estimate, Estimate]
-    test: Tested
+    test: ModelTest
     z: float
 
 
@@ -59,12 +59,12 @@ def extended_crosswise(reports: Any, p: Any, *, by: Any = None) -> ExtendedCross
     same = pooled[1] / pooled.sum()
     ratio = max(2 * (groups.best - groups.log_likelihood((same, 1 - same))), 0.0)
     z = float((groups.seen.sum() - 1) / np.sqrt(groups.variance.sum()))
-    test = Tested(ratio, float(chdtrc(1, ratio)), "both groups have one prevalence")
+    test = ModelTest(ratio, float(chdtrc(1, ratio)), "both groups have one prevalence")
     estimate = crosswise(first).estimate_counts(pooled)
     return ExtendedCrosswise(_noted(estimate, test), (one, other), test, z)
 
 
-def _noted(estimate: Estimate, test: Tested) -> Estimate:
+def _noted(estimate: Estimate, test: ModelTest) -> Estimate:
     if test.p >= 0.05:
         return estimate
     note = (

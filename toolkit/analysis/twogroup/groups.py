@@ -13,7 +13,7 @@ from toolkit.local.matrix.encoding import checked_counts, encode
 
 
 @dataclass(frozen=True)
-class Tested:
+class ModelTest:
     """A test of what a model leaves open: the statistic, its p-value, and what is tested."""
 
     statistic: float
@@ -155,12 +155,12 @@ def standard_errors(cov: Array) -> Array:
     return np.sqrt(np.where(variances > 0, variances, np.nan))
 
 
-def boundary_test(ratio: float, null: str) -> Tested:
+def boundary_test(ratio: float, null: str) -> ModelTest:
     """A likelihood ratio whose null lies on the edge: half the time it is 0, else chi-squared with one
     degree of freedom.
     """
     ratio = max(ratio, 0.0)
-    return Tested(ratio, 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2), null)
+    return ModelTest(ratio, 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2), null)
 
 
 def outside_notes(groups: Groups, highest: float, names: str) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.analysis.regression.reading.columns import floats
-from toolkit.analysis.twogroup.groups import Tested
+from toolkit.analysis.twogroup.groups import ModelTest
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.estimate import Estimate
@@ -32,7 +32,7 @@ class ListExperiment:
     """
 
     estimate: Estimate
-    test: Tested
+    test: ModelTest
     told_none: float
     told_all: float
     carriers_by_count: Array
@@ -65,7 +65,7 @@ def list_experiment(short: Any, long: Any, *, items: int) -> ListExperiment:
     estimate = mean_difference(one, two, "list experiment, difference of means")
     return ListExperiment(
         estimate,
-        Tested(float(z.min()), p, "no combination has a negative share"),
+        ModelTest(float(z.min()), p, "no combination has a negative share"),
         float(np.mean(two == 0)),
         float(np.mean(two == most + 1)),
         joint[: most + 1],
@@ -148,7 +148,7 @@ def list_with_direct(counts: Any, treated: Any, direct: Any, *, items: int) -> C
     return CombinedList(_of_lists(value, se, len(found), "list and direct question"), share, parts[1], moved)
 
 
-def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[Estimate, Tested]:
+def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[Estimate, ModelTest]:
     """The share of carriers from two lists to the same people: one half sees the long form of the first, the
     other half that of the second.
 
@@ -165,7 +165,7 @@ def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[E
     -------
     Estimate
         The share of carriers, from both lists, with the correlation of a person's two answers counted.
-    Tested
+    ModelTest
         Whether the sum of both answers is the same in both halves, as it is if carriers add one to each.
 
     Examples
@@ -183,7 +183,7 @@ def double_list(first: Any, second: Any, treated: Any, *, items: int) -> tuple[E
     total = mean_difference(both[~on], both[on], "")
     se = float(np.asarray(total.se))
     z = float(total) / se if se > 0 else 0.0 if float(total) == 0 else np.inf
-    return share, Tested(z, float(2 * ndtr(-abs(z))), "both halves tell the same sum")
+    return share, ModelTest(z, float(2 * ndtr(-abs(z))), "both halves tell the same sum")
 
 
 def _of_lists(value: float, se: float, n: int, method: str) -> Estimate:

@@ -7,7 +7,7 @@ import numpy as np
 
 from toolkit.analysis.twogroup.groups import (
     Groups,
-    Tested,
+    ModelTest,
     boundary_test,
     outside_notes,
     read_groups,
@@ -37,7 +37,7 @@ class Lying:
 
     estimate: Estimate
     likeliest: Array
-    test: Tested
+    test: ModelTest
     if_honest: float
     groups: Groups
     highest: float
