@@ -97,7 +97,7 @@ def test_thirty_phones_answer_over_tls_and_the_room_sees_the_estimate_grow_from_
             told = list(phones.map(lambda body: sent(room.url, trust, body), some))
         assert told == [(True, {"stored": body["key"]}) for body in some]
         view.refresh()
-    assert room.status().reports == 30
+    assert room.status().stored == 30
     assert [step[0] for step in view.grown] == [10, 15, 20, 25, 30]
     said, bars = projected(page.context.browser, view)
     assert "Have you ever copied homework?" in said

@@ -101,7 +101,7 @@ def test_a_server_with_the_rights_of_survey_web_serves_and_the_owner_does_the_re
         assert sent_to(port, people[3])[0] == 503
         owner.resume()
         assert sent_to(port, people[3])[0] == 201
-        assert owner.status().reports == 4
+        assert owner.status().stored == 4
         owner.close()
         assert len(owner.reports()) == 4
         assert sent_to(port, honest(roles.survey, None, said))[0] in (403, 410)

@@ -50,12 +50,15 @@ def test_from_start_to_results():
     assert collector.status().state == "open"
     assert collector.results().findings == ()
     assert rehearse(asked, collector.url, people(60), np.random.default_rng(2)) == 60
-    assert collector.status().reports == 60
+    assert collector.status().stored == 60
     assert collector.results()["cheated"].n == 60
     assert sorted(collector.reports()["faculty"]) == sorted(people(60)["faculty"])
     closed = collector.close()
     assert (closed.state, closed.reports, closed.serving) == ("closed", 60, False)
-    assert collector.results(by="faculty")["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
+    by = collector.results(by="faculty", minimum=1)
+    assert by["cheated"]["law"].n == (people(60)["faculty"] == "law").sum()
+    assert "Shown from 1 people on, as was asked for; the survey's minimum is 40." in by.remarks
+    assert collector.results(by="faculty").findings == ()
     assert repr(collector) == "<Collector of 'REHEARSAL: Exams': closed, 60 reports>"
 
 
@@ -160,7 +163,7 @@ def test_a_rehearsal_says_so_everywhere_and_nothing_of_it_gets_among_real_report
         "understood": True,
     }
     assert httpx.post(real.url + "report", json=body).status_code == 409
-    assert real.status().reports == 0
+    assert real.status().stored == 0
     with pytest.raises(ValueError, match="another"):
         start(asked, rehearsal=True, database="sqlite:///survey.db")
 
@@ -188,7 +191,8 @@ def test_results_of_open_access_carry_the_caution_and_those_of_single_use_links_
 def test_an_export_of_an_open_collection_holds_what_is_shown_and_says_so(folder):
     tried = start(survey(minimum=20), rehearsal=True)
     rehearse(survey(minimum=20), tried.url, people(33), np.random.default_rng(2))
-    assert tried.export("some.parquet") == Path("some.parquet")
+    with pytest.warns(UserWarning, match="Here are 30 of 33 reports; the next at 40"):
+        assert tried.export("some.parquet") == Path("some.parquet")
     assert len(pd.read_parquet("some.parquet")) == 30
     assert "Here are 30 of 33 reports; the next at 40." in (folder / "some.codebook.json").read_text()
     tried.close()

@@ -39,7 +39,7 @@ def test_by_groups_there_is_one_estimate_a_group_from_its_own_people():
         "arts": warner(p="2/3").estimate_counts([30, 30]).value,
         "law": warner(p="2/3").estimate_counts([30, 10]).value,
     }
-    both = estimate(survey(), REPORTS, by=["faculty", "understood"])["cheated"]
+    both = estimate(survey(), REPORTS, by=["faculty", "understood"], minimum=0)["cheated"]
     assert {group: one.n for group, one in both.items()} == {
         ("arts", True): 60,
         ("law", False): 10,
@@ -83,7 +83,7 @@ def test_what_became_of_every_row_adds_up():
     frame = REPORTS.assign(
         faculty=["arts"] * 60 + ["law"] * 39 + [None], cheated=[None, *REPORTS["cheated"][1:]]
     )
-    table = estimate(survey(check=False), frame, by="faculty").missing
+    table = estimate(survey(check=False), frame, by="faculty", minimum=0).missing
     parts = ["n", "refused", "missing", "not asked", "missing group"]
     assert (table[parts].sum(axis=1) == table["rows"]).all()
     assert table["rows"].tolist() == [60, 39, 1]
@@ -236,7 +236,7 @@ def test_a_box_that_nobody_was_asked_about_stops_nothing():
             "cheated": ["yes"] * 50 + ["no"] * 50,
         }
     )
-    found = estimate(survey(faculty(), boxes, cheated(), check=False), frame, by="faculty")
+    found = estimate(survey(faculty(), boxes, cheated(), check=False), frame, by="faculty", minimum=0)
     arts, law = found["tried"]["arts"], found["tried"]["law"]
     assert np.isnan(arts.value).tolist() == np.isnan(arts.se).tolist() == [False, True, False]
     assert np.isnan(arts.interval().low).tolist() == [False, True, False]
@@ -264,7 +264,7 @@ def test_a_group_that_left_a_question_empty_has_a_row_of_nan(name):
         sent = [report(question, truths[question.kind], rng) for _ in range(answering)]
         people = [{"faculty": 0, "asked": one} for one in sent] + [{"faculty": 1, "asked": None}] * 3
         frame = table(asked, [json.dumps({"answers": one, "understood": None}) for one in people])
-        found = estimate(asked, frame, by="faculty")
+        found = estimate(asked, frame, by="faculty", minimum=0)
         empty = found["asked"]["law"]
         assert (empty.n, found["asked"]["arts"].n) == (0, answering)
         assert np.isnan(empty.value).all()
@@ -280,7 +280,7 @@ def test_plain_questions_that_a_group_left_empty_have_a_row_of_nan_too():
     frame = pd.DataFrame(
         {"faculty": ["arts", "law"], "age": [20, None], "tried": ["[0]", None], "cheated": ["yes", "no"]}
     )
-    found = estimate(survey(faculty(), age, tried, cheated(), check=False), frame, by="faculty")
+    found = estimate(survey(faculty(), age, tried, cheated(), check=False), frame, by="faculty", minimum=0)
     assert np.isnan(found["age"]["law"].value)
     assert np.isnan(found["tried"]["law"].value).all()
     assert found["age"]["arts"].value == 20
@@ -298,7 +298,7 @@ def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_an
         }
     )
     asked = survey(faculty(), cheated(), paid, check=False)
-    found = estimate(asked, frame, by="faculty")
+    found = estimate(asked, frame, by="faculty", minimum=0)
     counts = {(one.question, *one.group): one.turnout for one in found.findings}
     assert {key: (one.answered, one.refused, one.missing, one.not_asked) for key, one in counts.items()} == {
         ("cheated", "arts"): (2, 0, 1, 0),
@@ -307,7 +307,7 @@ def test_answered_refused_missing_and_not_asked_are_counted_for_each_question_an
         ("paid", "law"): (3, 1, 0, 0),
     }
     assert found.groupless == 1
-    assert found.notes()[:3] == [
+    assert found.notes()[1:4] == [
         "cheated: 4 answered, 0 refused, 3 missing.",
         "paid: 3 answered, 1 refused, 0 missing.",
         "1 person has no group, as the answer to faculty is missing: no estimate here counts them.",

@@ -87,7 +87,10 @@ def test_a_collection_can_be_opened_without_a_server_and_served_later(folder, ca
     assert "served beyond this machine must say controller" in capsys.readouterr().err
     survey(**SAID).save("exams.toml")
     told = said(capsys, "open", "exams.toml", *address)
-    assert told == "open: 0 reports; no server that you started is running on this machine\n"
+    assert told == (
+        "open: 0 reports (0 of them shown so far, in steps); no server that you started is running on this "
+        "machine\n"
+    )
     assert find(f"sqlite:///{folder / 'survey.db'}") is None
     assert "https://survey.example.org/exams/" in said(capsys, "serve", "exams.toml").splitlines()
     assert find(f"sqlite:///{folder / 'survey.db'}") is not None

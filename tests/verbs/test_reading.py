@@ -25,19 +25,24 @@ def test_a_survey_from_file_to_results_in_the_shell(capsys):
     assert "There is nothing to estimate from yet." in said(capsys, "results").splitlines()
     answers = pd.DataFrame({"faculty": ["arts", "law"] * 20, "cheated": ["yes", "no"] * 20})
     assert rehearse(survey(), url, answers, np.random.default_rng(1)) == 40
-    assert said(capsys, "status") == f"rehearsal, open: 40 reports; served at {url}\n"
+    assert (
+        said(capsys, "status")
+        == f"rehearsal, open: 40 reports (40 of them shown so far, in steps); served at {url}\n"
+    )
     assert said(capsys, "pause").startswith("rehearsal, paused: 40 reports")
     assert said(capsys, "resume").startswith("rehearsal, open: 40 reports")
     assert "30 reports on" not in said(capsys, "results", "--method", "mle")
     by_group = said(capsys, "results", "--by", "faculty")
     assert by_group.startswith("REHEARSAL: Exams\nThere is nothing to estimate from yet.\n")
-    assert "2 of 2 estimates are not shown before the end, as fewer than 30 answered." in by_group
+    assert "2 of 2 estimates are not shown, as fewer than 30 people answered" in by_group
+    assert said(capsys, "results", "--by", "faculty", "--minimum", "20").count("\n cheated ") == 2
     assert said(capsys, "export", "out.csv").startswith("wrote out.csv\nThis is a rehearsal")
     assert len(pd.read_csv("out.csv")) == 40
     closed = said(capsys, "close")
     assert closed == "rehearsal, closed: 40 reports; no server that you started is running on this machine\n"
-    assert (
-        said(capsys, "results", "--by", "faculty").count("\n cheated ") == 2
-    )  # rows; notes begin at the margin
+    assert "\n cheated " not in said(capsys, "results", "--by", "faculty")  # rows; notes begin at the margin
+    asked_for = said(capsys, "results", "--by", "faculty", "--minimum", "1")
+    assert asked_for.count("\n cheated ") == 2
+    assert "Shown from 1 people on, as was asked for; the survey's minimum is 30." in asked_for
     assert main(["serve", "exams.toml", "--rehearsal"]) == 2
     assert "closing is final" in capsys.readouterr().err

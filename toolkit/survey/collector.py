@@ -14,7 +14,7 @@ from toolkit.survey.consent.stated import THIS_MACHINE, check_reach
 from toolkit.survey.export import write
 from toolkit.survey.reading.counting import checked_groups
 from toolkit.survey.reading.remarks import remarks
-from toolkit.survey.reading.steps import look
+from toolkit.survey.reading.steps import in_steps, look, steps_note
 from toolkit.survey.reading.table import table
 from toolkit.survey.results import Results, estimate
 from toolkit.survey.spec import Survey
@@ -30,7 +30,8 @@ PORT, _PUBLIC_URL, KEY_FILE = "port", "public url", "issuer's key"
 
 @dataclass(frozen=True)
 class Status:
-    """How a collection stands. `serving`: whether you run a server of it on this machine; `log`: what last
+    """How a collection stands. `reports`: how many are shown, which moves in the same steps as the results;
+    `stored`: how many there are. `serving`: whether you run a server of it on this machine; `log`: what last
     went wrong there.
     """
 
@@ -40,6 +41,7 @@ class Status:
     serving: bool
     url: str | None
     log: tuple[str, ...] = ()
+    stored: int = 0
 
 
 class Collector:
@@ -102,9 +104,9 @@ class Collector:
         server = background.find(self.database)
         url = self._store.setting(_PUBLIC_URL) or (server.url if server else None)
         log = background.last_words(self.database)
-        return Status(
-            self._store.state().value, self._store.count(), self.survey.cap, server is not None, url, log
-        )
+        state, stored = self._store.state(), self._store.count()
+        shown = stored if state is State.CLOSED else in_steps(self.survey, stored)
+        return Status(state.value, shown, self.survey.cap, server is not None, url, log, stored)
 
     def reports(self) -> "pd.DataFrame":
         """The reports, one row a person, in random order: all of a closed collection; of another one in whole
@@ -117,24 +119,28 @@ class Collector:
         shown = look(self._store, self.survey)
         frame = table(self.survey, shown.bodies)
         frame.attrs["remarks"] = list(remarks(self.survey, shown))
+        if len(frame) < shown.there:
+            warnings.warn(steps_note(self.survey, shown), stacklevel=2)
         return frame
 
-    def results(self, by: Sequence[str] | str | None = None, *, method: str | None = None) -> Results:
+    def results(
+        self, by: Sequence[str] | str | None = None, *, method: str | None = None, minimum: int | None = None
+    ) -> Results:
         """Estimates for each question, in all or by plain questions; of an open collection in steps, as for
         `reports`.
 
-        `method` : "mle" for shares inside 0 to 1; see `toolkit.survey.results.estimate`.
+        `method` : "mle" for shares inside 0 to 1. `minimum` : the people below which no group is shown, if
+        another number than the survey's; the results then say so. See `toolkit.survey.results.estimate`.
         """
         groups = checked_groups(self.survey, by)
         shown = look(self._store, self.survey, groups)
-        found = estimate(self.survey, table(self.survey, shown.bodies), by, method=method)
+        found = estimate(self.survey, table(self.survey, shown.bodies), by, method=method, minimum=minimum)
         told = (*found.remarks, *remarks(self.survey, shown, groups))
-        found = replace(found, remarks=told, complete=not shown.moving)
-        return found.from_minimum(self.survey.minimum) if shown.moving else found
+        return replace(found, remarks=told, complete=not shown.moving)
 
     def export(self, path: str | Path) -> Path:
         """Write what `reports` shows to a .csv or .parquet file for your eyes only, and beside it the
-        codebook.
+        codebook; a warning says if that is not all.
         """
         frame = self.reports()
         return write(frame, path, self.survey, remarks=frame.attrs["remarks"])
@@ -194,7 +200,7 @@ class Collector:
 
     def __repr__(self) -> str:
         status = self.status()
-        count = f"{status.reports:,} report{'' if status.reports == 1 else 's'}"
+        count = f"{status.stored:,} report{'' if status.stored == 1 else 's'}"
         return f"<Collector of {self.survey.name!r}: {status.state}, {count}>"
 
 

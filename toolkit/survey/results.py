@@ -15,6 +15,7 @@ from toolkit.analysis.plain import plain
 from toolkit.analysis.reading.asked import Asked
 from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampling.sample import Sample
+from toolkit.core.checks import whole
 from toolkit.core.counting import Group, counted, has_column
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
 __all__ = ["Finding", "Results", "estimate", "tally"]
 
 
-def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -> "pd.DataFrame":
+def tally(
+    survey: Survey, reports: Any, by: Sequence[str] | str | None = None, *, minimum: int | None = None
+) -> "pd.DataFrame":
     """How often each report came: one row for each question, group and report.
 
     `reports` : a frame with a column for each question, of pandas, polars, pyarrow, DuckDB, Dask, PySpark or
-    Ibis; the counting is done there. `by` : plain questions, or "understood".
+    Ibis; the counting is done there. `by` : plain questions, or "understood". `minimum` : the people below
+    which a group has no row; the survey's if left out.
     """
     pd = extra("pandas")
 
@@ -50,6 +54,7 @@ def tally(survey: Survey, reports: Any, by: Sequence[str] | str | None = None) -
         for question in survey.questions
         if question.kind != "text" and question.name not in groups
         for group, counts in counted(reports, question.name, groups).items()
+        if not groups or sum(counts.values()) >= _least(survey, minimum)
         for report, count in counts.items()
     ]
     return pd.DataFrame(rows)
@@ -63,6 +68,7 @@ def estimate(
     method: str | None = None,
     sample: Sample | None = None,
     missing: Sequence[Any] = (),
+    minimum: int | None = None,
 ) -> Results:
     """An estimate for each question: `toolkit.analysis.estimates` with the survey's designs; a plain question
     is estimated as usual.
@@ -72,6 +78,8 @@ def estimate(
     reports : a frame as for `tally`; `collector.reports()` and `toolkit export` make one.
     by : plain questions, or "understood": then there is one estimate for each group of people.
     method, sample, missing : as `toolkit.analysis.estimates` has them.
+    minimum : the people below which a group, or a question that not all were asked, is not shown; the
+    survey's if left out. Another number is noted in the results.
 
     >>> import pandas as pd
     >>> from toolkit import warner
@@ -97,9 +105,19 @@ def estimate(
     findings = tuple(_finding(survey[one.question], one, asked[one.question]) for one in made.found)
     remarks = (TRIED_OUT,) if survey.rehearsal or has_column(reports, REHEARSAL) else ()
     trust = _understood(survey, reports), _attention(survey, reports), rows.groupless()
+    least = _least(survey, minimum)
+    if least != survey.minimum:
+        asked_for = (
+            f"Shown from {least:,} people on, as was asked for; the survey's minimum is {survey.minimum:,}."
+        )
+        remarks = (*remarks, asked_for)
     own = groupless_notes(made.source.groupless(), groups) if made.found else ()  # the turnout says it
-    told = (f"{_capital(note)}." for note in made.notes if note not in own)
-    return Results(survey, made, findings, *trust, (*remarks, *told))
+    told = (*remarks, *(f"{_capital(note)}." for note in made.notes if note not in own))
+    return Results(survey, made, findings, *trust, told).from_minimum(least)
+
+
+def _least(survey: Survey, minimum: int | None) -> int:
+    return survey.minimum if minimum is None else whole(minimum, "minimum", least=0)
 
 
 def _asked(question: Question) -> Asked:

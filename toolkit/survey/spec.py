@@ -63,10 +63,9 @@ class Survey:
     Neither is asked where a report can say a lot, because its right answer would be untrue.
     access : "open" (anybody with the link), "token" (single-use links) or "blind" (links that cannot be
     traced). closes : the last day on which reports are taken, as "2026-12-01", wherever a person is; people
-    are told. cap : the largest number of reports. minimum, step : while the collection is open, the reports
-    below which nothing is shown,
-        in all or of a group, and by how many at once what is shown moves on, so that no single report can be
-        seen to come.
+    are told. cap : the largest number of reports. minimum : the people below which no group is shown, in any
+    result, and nothing at all while the collection is open. step : by how many at once what is shown of an
+    open collection moves on, while as many wait, so that no single report can be seen to come.
     ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an
     answer. waves, wave : how often the same people are asked, and which time this is; then at least one
     question has a `Memo`, each wave is a collection of its own, and everything is promised for all of them.

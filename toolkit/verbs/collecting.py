@@ -165,7 +165,8 @@ def _status(options: Options) -> None:
         if status.serving
         else "no server that you started is running on this machine"
     )
-    said = f"{tried}{status.state}: {status.reports:,} reports{cap}; {serving}"
+    seen = "" if status.state == "closed" else f" ({status.reports:,} of them shown so far, in steps)"
+    said = f"{tried}{status.state}: {status.stored:,} reports{cap}{seen}; {serving}"
     say(said, *_last_day(found), *(f"log: {line}" for line in status.log))
 
 

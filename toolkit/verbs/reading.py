@@ -1,11 +1,16 @@
 """Verbs that read a collection: estimates, and the reports themselves."""
 
+import warnings
+
 from toolkit.verbs.common import Options, Verbs, add_verb, collector, say
 
 
 def add(verbs: Verbs) -> None:
     results = add_verb(verbs, "results", _results, "print the estimates")
     results.add_argument("--by", action="append", help="a plain question; may be repeated")
+    results.add_argument(
+        "--minimum", type=int, help="people below which no group is shown, if not the survey's; it is noted"
+    )
     results.add_argument("--method", help="mle: shares inside 0 to 1, for display; else unbiased")
     export = add_verb(
         verbs, "export", _export, "write the reports to a .csv or .parquet file, with a codebook"
@@ -14,7 +19,7 @@ def add(verbs: Verbs) -> None:
 
 
 def _results(options: Options) -> None:
-    results = collector(options).results(options.by, method=options.method)
+    results = collector(options).results(options.by, method=options.method, minimum=options.minimum)
     table = (
         results.to_table().to_string(index=False)
         if results.findings
@@ -24,6 +29,8 @@ def _results(options: Options) -> None:
 
 
 def _export(options: Options) -> None:
-    found = collector(options)
-    path = found.export(options.path)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what is not shown is said below
+        found = collector(options)
+        path = found.export(options.path)
     say(f"wrote {path}", *found.results().remarks)

@@ -59,7 +59,7 @@ def test_it_is_no_daemon_says_one_line_and_ends_with_0_when_it_is_told_to(databa
             process.send_signal(number)
             assert process.communicate(timeout=20) == ("", "")
             assert process.returncode == 0
-    assert Collector.attach(database).status().reports == 2
+    assert Collector.attach(database).status().stored == 2
 
 
 @pytest.mark.slow

@@ -11,7 +11,7 @@ REPORTS = pd.DataFrame({"faculty": ["arts"] * 60 + ["law"] * 40, "cheated": ["ye
 
 def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
     empty = estimate(survey(check=False), REPORTS[:0])
-    assert repr(empty) == f"<Results of 'Exams': {NOTHING}>"
+    assert repr(empty) == f"<Results of 'Exams': {NOTHING}.>"
     assert NOTHING in empty._repr_html_()
     assert len(empty.to_table()) == len(empty.to_frame()) == 0
 
@@ -19,7 +19,7 @@ def test_where_there_is_nothing_yet_it_is_said_in_a_sentence():
 def test_below_a_minimum_findings_are_left_out_and_counted():
     found = estimate(survey(check=False), REPORTS, by="faculty").from_minimum(50)
     assert {finding.group for finding in found.findings} == {("arts",)}
-    assert found.remarks == ("1 of 2 estimates are not shown before the end, as fewer than 50 answered.",)
+    assert found.remarks[0].startswith("1 of 2 estimates are not shown, as fewer than 50 people answered")
     assert estimate(survey(check=False), REPORTS).from_minimum(50).remarks == ()
 
 

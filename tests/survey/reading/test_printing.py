@@ -37,17 +37,17 @@ def frame(n=400):
 
 
 def test_groups_and_options_have_their_labels():
-    table = estimate(asked(), frame(), by=["faculty", "year"]).to_table()
+    table = estimate(asked(), frame(), by=["faculty", "year"], minimum=0).to_table()
     assert set(table["faculty"]) == {"Arts & Letters", "Law"}
     assert set(table["year"]) == {"first", "second or later"}
     assert set(table.query("question == 'cheated'")["answer"]) == {"Yes"}
-    page = estimate(asked(), frame(), by="faculty")._repr_html_()
+    page = estimate(asked(), frame(), by="faculty", minimum=0)._repr_html_()
     assert "Arts &amp; Letters" in page
     assert page.count("<table>") == 3  # one a question: year, cheated, drinks
 
 
 def test_a_question_is_one_table_with_groups_as_rows_and_its_text_once():
-    page = estimate(asked(), frame(), by="faculty")._repr_html_()
+    page = estimate(asked(), frame(), by="faculty", minimum=0)._repr_html_()
     assert page.count("Have you ever cheated on an exam?") == 1
     table = re.search(r"cheated on an exam\?</h4>(<table>.*?</table>)", page)[1]
     assert table.count("<tr>") == 3
@@ -56,7 +56,7 @@ def test_a_question_is_one_table_with_groups_as_rows_and_its_text_once():
 @pytest.mark.parametrize("by", [None, "faculty", ["faculty", "year"]])
 def test_in_one_table_every_number_has_the_same_decimals(by):
     """Groups of 360 and 40 people have errors of different size; two digits of the smallest decide."""
-    found = estimate(asked(), frame(), by=by)
+    found = estimate(asked(), frame(), by=by, minimum=0)
     for name in ("cheated", "drinks"):
         rows = found.rows(name)
         numbers = [
@@ -90,7 +90,7 @@ def test_an_interval_is_never_written_as_a_point_nor_an_empty_one_as_numbers():
 
 def test_where_nobody_answered_there_are_dashes():
     with_gap = frame(40).assign(cheated=lambda one: one["cheated"].where(one["faculty"] == "arts"))
-    rows = {row.group: row for row in estimate(asked(), with_gap, by="faculty").rows("cheated")}
+    rows = {row.group: row for row in estimate(asked(), with_gap, by="faculty", minimum=0).rows("cheated")}
     assert (rows["Law",].estimate, rows["Law",].se, rows["Law",].interval, rows["Law",].n) == (
         "—",
         "—",
@@ -110,7 +110,7 @@ def test_the_comprehension_check_as_a_group_is_in_words():
 
 @pytest.mark.slow
 def test_a_frame_for_csv_and_latex_has_whole_people_and_no_code(tmp_path):
-    table = estimate(asked(), frame(), by="faculty").to_table()
+    table = estimate(asked(), frame(), by="faculty", minimum=0).to_table()
     assert list(table.columns) == [
         "question",
         "faculty",

@@ -183,4 +183,4 @@ def test_each_worker_knows_the_cap(postgres, tmp_path, monkeypatch):
         found = [exchange(said["port"], post(sent(payload(survey)))) for _ in range(9)]
         assert sorted(found) == [201] * 5 + [410] * 4
         assert finish(process)[0] == 0
-    assert Collector.attach(url).status().reports == 5
+    assert Collector.attach(url).status().stored == 5

@@ -113,7 +113,7 @@ def collector_table(collector: Collector, status: Status, results: Results) -> d
         "title": survey.name,
         "asked": _only_question(survey),
         "state": status.state,
-        "count": status.reports,
+        "count": status.stored,
         "url": status.url or "",
         "qr": _code(status.url),
         "head": ["question", "estimate", "95 % interval", "people"],

@@ -92,16 +92,27 @@ class Results:
         return tuple(question for question in self.survey.questions if question.name in names)
 
     def from_minimum(self, minimum: int) -> "Results":
-        """Only what at least so many people answered; what is left out is counted in a remark."""
-        kept = tuple(finding for finding in self.findings if (finding.estimate.n or 0) >= minimum)
+        """Only what at least so many people answered; of fewer people in all, what all of them were asked.
+        What is left out is counted in a remark.
+        """
+        everybody = max((sum(_people(one.turnout).values()) for one in self.findings), default=0)
+        strict = bool(self.by) or everybody >= minimum
+        kept = tuple(
+            one
+            for one in self.findings
+            if (one.estimate.n or 0) >= minimum or not (strict or one.turnout.not_asked)
+        )
         left = len(self.findings) - len(kept)
         if not left:
             return self
         told = (
-            f"{left:,} of {len(self.findings):,} estimates are not shown before the end, as fewer than "
-            f"{minimum:,} answered."
+            f"{left:,} of {len(self.findings):,} estimates are not shown, as fewer than {minimum:,} people "
+            "answered (the survey's `minimum`). Whoever has the others and those of all people can work them "
+            "out if they are of one group: publish one of the two."
         )
-        shown = self.analysis.from_minimum(minimum)
+        names = {(one.question, one.group) for one in kept}
+        found = tuple(one for one in self.analysis.found if (one.question, one.group) in names)
+        shown = replace(self.analysis.from_minimum(minimum if strict else 0), found=found)
         return replace(self, analysis=shown, findings=kept, remarks=(*self.remarks, told))
 
     def differences(
@@ -262,7 +273,7 @@ class Results:
     def __repr__(self) -> str:
         groups = f" by {', '.join(self.by)}" if self.by else ""
         if not self.findings:
-            return f"<Results of {self.survey.name!r}{groups}: {NOTHING}>"
+            return f"<Results of {self.survey.name!r}{groups}: {' '.join([f'{NOTHING}.', *self.remarks])}>"
         people = max(finding.estimate.n or 0 for finding in self.findings)
         return (
             f"<Results of {self.survey.name!r}{groups}: {len(self.findings)} estimates, up to {people:,} "
@@ -271,7 +282,7 @@ class Results:
 
     def _repr_html_(self) -> str:
         parts = [f"<h3>{html.escape(self.survey.name)}</h3>"]
-        parts += [] if self.findings else [f"<p>{NOTHING}</p>"]
+        parts += [] if self.findings else [f"<p>{NOTHING}.</p>"]
         for question in self.estimated:
             heads = {name: name for name in self.by}
             parts += [

@@ -13,9 +13,15 @@ OPEN_ACCESS = (
     "would show it. "
     "Links that work once (access by token or blind) prevent it."
 )
+FLOODED = (
+    "Until it is closed, whoever sends many reports of their own and watches these results can tell what one "
+    "other person sent, though not the answer behind it."
+)
 
 
 def remarks(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> tuple[str, ...]:
     """The sentences about a collection, besides that it is a rehearsal, which its reports say themselves."""
-    said = (steps_note(survey, shown, by), OPEN_ACCESS if survey.access == "open" else "")
+    everybody = survey.access == "open"
+    flooded = everybody and shown.moving and not survey.rehearsal
+    said = (steps_note(survey, shown, by), OPEN_ACCESS if everybody else "", FLOODED if flooded else "")
     return tuple(sentence for sentence in said if sentence)

@@ -2,14 +2,20 @@
 one person's report.
 
 Whoever sees an estimate before and after somebody answers can take the difference. So what was shown last
-stays until a whole step of reports can be added at once, in the order of their random keys; by group each
-group moves so. The keys of what was shown are kept with the collection: every reader sees the same, and none
-sees more by asking often, by asking elsewhere, or by asking again after a restart.
+stays until a whole step of reports can be added at once; by group each group moves so. And whoever sends nine
+reports of their own after somebody's could take these off ten that appear: so another whole step is held back
+whenever some are shown, drawn by lot out of all that wait. Keys are made by phones, and decide nothing. Whom
+nine of a step are known to belong to is then shown with the tenth person half of the time, and at any later
+step with nobody knowing at which: of such guesses at most 3 in 4 are right where a coin is right half of the
+time. The keys of what was shown are kept with the collection: every reader sees the same, and none sees more
+by asking often, by asking elsewhere, or by asking again after a restart. In a rehearsal nobody is held back.
 
-What this does not do: closing shows the rest at once, which may be one report; tables by different questions
-move each for itself, so that somebody who watches several of them may learn more; plain answers may tell
-whose report is among those of one step; and a copy of the database of an open collection tells those that
-were shown from those that came later, until closing removes that, too.
+What this does not do: whoever sends many reports of their own, as anybody can where access is open, drives
+the others out of those that wait, and reads a single report off the results, though never the answer behind
+it; closing shows the rest at once, which is fewer than two steps; tables by different questions move each for
+itself, so that somebody who watches several of them may learn more; plain answers may tell whose report is
+among those of one step; and a copy of the database of an open collection tells those that were shown from
+those that came later, until closing removes that, too.
 """
 
 import base64
@@ -17,6 +23,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from random import SystemRandom
 from typing import Any
 
 from toolkit.core.checks import refuse
@@ -26,6 +33,7 @@ from toolkit.survey.storage.protocol import KEY_BYTES, State, Store, StoreError
 
 _SETTING = "shown"  # the store forgets settings that begin so when the collection is closed
 _TRIES = 20
+_LOT = SystemRandom()
 
 Keys = frozenset[bytes]
 Names = tuple[str, ...]
@@ -88,24 +96,41 @@ def _moved(
     chosen: Keys = frozenset(rows)
     for names, text in reversed(before.items()):
         shown = _unpacked(text)
-        chosen = enlarged(shown, {key: _group(rows[key], names) for key in chosen}, survey.step)
+        groups = {key: _group(rows[key], names) for key in chosen}
+        chosen = enlarged(shown, groups, survey.step, held_back(survey))
         if chosen != shown and not store.swap(_setting(names), text, _packed(chosen)):
             return None
     return chosen
 
 
-def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int) -> Keys:
-    """Those that were shown, and from each group as many whole steps more as its others make, the smallest
-    keys first.
+def held_back(survey: Survey) -> int:
+    """How many reports of those that wait are not shown, whenever some are: a step; of a rehearsal none, and
+    none where every report is shown as it comes.
+    """
+    return 0 if survey.rehearsal or survey.step == 1 else survey.step
 
-    >>> keys = [bytes([i]) for i in range(27)]
-    >>> len(enlarged(set(), dict.fromkeys(keys), 10)), len(enlarged(set(keys[:20]), dict.fromkeys(keys), 10))
-    (20, 20)
+
+def in_steps(survey: Survey, count: int) -> int:
+    """How many of so many reports are shown while a collection is open."""
+    seen = (count - held_back(survey)) // survey.step * survey.step
+    return seen if seen >= max(survey.minimum, 1) else 0
+
+
+def enlarged(shown: AbstractSet[bytes], groups: Mapping[bytes, Any], step: int, held: int = 0) -> Keys:
+    """Those that were shown, and from each group as many whole steps more as its others make, without those
+    that are held back: these are drawn by lot; where none are, the smallest keys come first.
+
+    >>> keys = dict.fromkeys(bytes([i]) for i in range(27))
+    >>> len(enlarged(set(), keys, 10)), len(enlarged(set(), keys, 10, held=10))
+    (20, 10)
     """
     waiting: dict[Any, list[bytes]] = {}
     for key in sorted(groups.keys() - shown):
         waiting.setdefault(groups[key], []).append(key)
-    added = (key for others in waiting.values() for key in others[: len(others) // step * step])
+    added: list[bytes] = []
+    for others in waiting.values():
+        count = max((len(others) - held) // step * step, 0)
+        added += _LOT.sample(others, count) if held else others[:count]
     return frozenset(shown) | frozenset(added)
 
 
@@ -113,13 +138,17 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
     """How much of the collection is seen, and why not all of it; nothing to say of a closed one."""
     if not shown.moving:
         return ""
-    names, seen = _sorted_by(survey, by)[-1], len(shown.bodies)
+    names, seen, held = _sorted_by(survey, by)[-1], len(shown.bodies), held_back(survey)
     groups = f" of each group by {', '.join(names)}" if names else ""
-    begun = f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}"
+    back = f", and the last {held:,} wait" if held else ""
+    begun = (
+        f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}{back}"
+    )
+    count = "1 is" if shown.there == 1 else f"{shown.there:,} are"
     if not seen:
-        first = -(-survey.minimum // survey.step) * survey.step
-        return f"{begun}, from {first:,} reports on: there are {shown.there:,}."
-    later = "" if names else f"; the next at {seen + survey.step:,}"
+        first = -(-survey.minimum // survey.step) * survey.step + held
+        return f"{begun}: from {first:,} reports on. So far {count} stored."
+    later = "" if names else f"; the next at {seen + held + survey.step:,}"
     why = "so that until it is closed no two looks differ by one person's report"
     return f"{begun}, {why}. Here are {seen:,} of {shown.there:,} reports{later}."
 
