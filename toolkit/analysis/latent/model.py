@@ -243,7 +243,8 @@ class LatentFit(Fitted):
             return [Effect("", *self._shares_of([matrix, *others]))]
 
         found = effects(first.covariates, shares, variable, levels)
-        return margin_estimate(self.coefficients, self.answers.people, found, None)
+        shares_only = variable is None or levels is not None
+        return margin_estimate(self.coefficients, self.answers.people, found, None, shares_only)
 
     def _matrix(self, predictor: Predictor, data: Any) -> Array:
         rows = len(self.predictors[0].covariates.of(data))
