@@ -5,14 +5,17 @@ Every message states the rule, what was received, and the consequence. What was 
 """
 
 import math
-from collections.abc import Sequence
+import warnings
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from fractions import Fraction
-from typing import Any, NoReturn, SupportsFloat, TypeAlias
+from typing import Any, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
 import numpy as np
 
 Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 
+Result = TypeVar("Result")
 DENOMINATOR_LIMIT = 2**32
 """Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a
 report.
@@ -24,6 +27,20 @@ NEIGHBORS = ("replace", "add_remove")
 def refuse(rule: str, received: object, consequence: str, error: type[Exception] = ValueError) -> NoReturn:
     """Raise `error` with a message of the form rule, received, consequence."""
     raise error(f"{rule}, got {received}: {consequence}.")
+
+
+def untold(
+    read: Callable[[], Result],
+    rule: str = "data must be readable",
+    received: str = "a failure that is not told",
+    consequence: str = "its words may quote a person",
+    error: type[Exception] = RuntimeError,
+) -> Result:
+    """What is read, without a warning; of what fails nothing is told but the rule, and nothing is chained."""
+    with suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return read()
+    refuse(rule, received, consequence, error)
 
 
 def exact(value: Number, name: str) -> Fraction:
