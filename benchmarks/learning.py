@@ -104,10 +104,10 @@ def accuracies(n: int) -> None:
     print("".join(f"{name:>{16 if name == 'difference' else 12}}" for name in names))
     for epsilon, wanted in zip(EPSILONS, WANTED[n], strict=True):
         made: list[Make] = [
-            lambda e=epsilon: PrivateLogisticRegression(e, bounds=(0, 1)),
-            lambda e=epsilon: PrivateLogisticRegression(e, delta=DELTA, bounds=(0, 1)),
-            lambda e=epsilon: PrivateLogisticRegression(e, method="output", bounds=(0, 1)),
-            lambda e=epsilon: PrivateSVC(e, bounds=(0, 1)),
+            lambda e=epsilon: PrivateLogisticRegression(e, missing="middle", bounds=(0, 1)),
+            lambda e=epsilon: PrivateLogisticRegression(e, delta=DELTA, missing="middle", bounds=(0, 1)),
+            lambda e=epsilon: PrivateLogisticRegression(e, method="output", missing="middle", bounds=(0, 1)),
+            lambda e=epsilon: PrivateSVC(e, missing="middle", bounds=(0, 1)),
         ]
         ours = [accuracy(make, sets, test) for make in made]
         figures = "".join(f"{figure:12.2f}" for figure in (epsilon, *(one.mean() for one in ours)))
@@ -125,7 +125,7 @@ def times() -> None:
         ("objective, with delta", {"delta": DELTA}),
         ("output", {"method": "output"}),
     ):
-        model = PrivateLogisticRegression(1, bounds=(-4, 4), **said)  # type: ignore[arg-type]
+        model = PrivateLogisticRegression(1, missing="middle", bounds=(-4, 4), **said)  # type: ignore[arg-type]
         ratio = best(lambda model=model: model.fit(x, y), 3) / unit  # type: ignore[misc]
         print(f"{name:24}{ratio:6.2f} x  {'ok' if ratio <= 2 else 'TOO SLOW'}")
 

@@ -32,7 +32,7 @@ def test_a_private_one_keeps_it_within_the_promise() -> None:
     rng = np.random.default_rng(2)
 
     def learn(X, y):  # noqa: N803
-        return PrivateLogisticRegression(1, bounds=(-1, 1), rng=rng).fit(X, y)
+        return PrivateLogisticRegression(1, missing="middle", bounds=(-1, 1), rng=rng).fit(X, y)
 
     found = canaries.canary_game(learn, rows, labels, CANARY, games=60)
     assert found.advantage < membership.promised_advantage(1) + 0.35

@@ -16,7 +16,7 @@ from toolkit.attacks import audit
 from toolkit.attacks.audit import Verdict
 from toolkit.learning import PrivateLinearRegression, PrivateLogisticRegression, PrivatePCA, PrivateSVC
 
-LINE = {"row_norm": 1, "fit_intercept": False}
+LINE = {"row_norm": 1, "missing": "middle", "fit_intercept": False}
 INSIDE = {"C": 0.05, **LINE}
 OUTPUT, STEP = {"method": "output", **INSIDE}, {"method": "descent", "steps": 1, **INSIDE}
 
@@ -38,7 +38,7 @@ CASES = {
     "hinge, output": Case(PrivateSVC, OUTPUT, {"epsilon": 1.75}, 1000),
     "hinge, descent": Case(PrivateSVC, STEP, {"rho": 0.5}, 500),
     "linear": Case(PrivateLinearRegression, {"target_bounds": (-1, 1), **LINE}, {"rho": 0.5}, 600),
-    "components": Case(PrivatePCA, {"row_norm": 1}, {"rho": 0.5}, 500),
+    "components": Case(PrivatePCA, {"row_norm": 1, "missing": "middle"}, {"rho": 0.5}, 500),
 }
 FAULTS = {name: case for name, case in CASES.items() if case.runs}
 

@@ -14,9 +14,11 @@ from scipy.stats import chi2
 from toolkit.budget import BudgetError, Ledger
 from toolkit.central.laplace import Laplace
 from toolkit.central.selection import Exponential
+from toolkit.core.arrays import objects
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.learning import choosing
-from toolkit.learning.choosing import _labels, _right, best_of, choose_classifier, law_of_best
+from toolkit.learning.choosing import best_of, choose_classifier, law_of_best, right_answers
+from toolkit.learning.tables import one_column
 
 
 class Fixed:
@@ -87,17 +89,62 @@ class Strict:
 def test_one_row_and_one_label_move_the_number_of_right_answers_by_at_most_one(make: Any) -> None:
     """Also where a candidate refuses a table for one row of it, and where one label is of another type."""
     rows = [[1.0, 2.0]] * 20
-    assert _right(Strict(), make(rows), _labels([1] * 20)) == 20
-    assert _right(Strict(), make([[math.nan, 2.0], *rows[1:]]), _labels([1] * 20)) == 19
+    assert right_answers([Strict()], make(rows), [1] * 20) == [20]
+    assert right_answers([Strict()], make([[math.nan, 2.0], *rows[1:]]), [1] * 20) == [19]
     for label in (0, None, "x", math.nan, pd.NA, [1]):
-        assert _right(Strict(), make(rows), _labels([label, *[1] * 19])) == 19
-        assert _right(Strict(), make([[math.nan, 2.0], *rows[1:]]), _labels([label, *[1] * 19])) == 19
+        assert right_answers([Strict()], make(rows), [label, *[1] * 19]) == [19]
+        assert right_answers([Strict()], make([[math.nan, 2.0], *rows[1:]]), [label, *[1] * 19]) == [19]
+
+
+class Echo:
+    """Says of each row what stands in it, as a list, an array of objects, or whatever numpy makes of it."""
+
+    def __init__(self, made: Any) -> None:
+        self.made = made
+
+    def predict(self, rows: Any) -> Any:
+        return self.made([row[0] for row in rows])
+
+
+MIXED: list[Any] = [1, 0, "1", "x", 1.0, True, None, math.nan, np.int8(1), np.str_("x"), 2**63, [1], (1,)]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("made", [list, objects, tuple], ids=["list", "objects", "tuple"])
+@pytest.mark.parametrize("columns", [list, objects], ids=["list", "objects"])
+def test_a_person_moves_every_score_by_at_most_what_is_charged_in_lists_of_numbers_and_texts(
+    made: Any, columns: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All tables of two people beside a hundred, with one replaced by any other row and label: what the
+    mechanism is handed moves by at most 1, its sensitivity. An array of numbers and one text is all text.
+    """
+    handed: list[list[int]] = []
+    monkeypatch.setattr(
+        Exponential, "choose", lambda _, options, scores, **__: handed.append(list(scores)) or options[0]
+    )
+    crowd = [(1, 1)] * 100
+
+    def scores(*people: tuple[Any, Any]) -> np.ndarray:
+        rows, labels = zip(*people, *crowd, strict=True)
+        candidates = [Echo(made), Fixed([1] * 102), Fixed(made([1, "x"] * 51)), Fixed(made(["1"] * 102))]
+        choose_classifier(candidates, [[row] for row in rows], columns(labels), epsilon=1)
+        return np.array(handed.pop())
+
+    everyone = list(itertools.product(MIXED, repeat=2))
+    for first in everyone[::29]:
+        found = np.array([scores(first, person) for person in everyone])
+        assert np.ptp(found, axis=0).max() <= 1
+        assert found.min(axis=0).tolist() >= [100, 100, 50, 0]
 
 
 @pytest.mark.parametrize("make", [pd.Series, np.array, list, lambda y: pd.Series(y, dtype="Int64")])
-def test_labels_may_come_in_any_column(make: object) -> None:
-    assert _right(Strict(), np.zeros((3, 1)), _labels(make([1, 0, 1]))) == 2
-    assert _right(Strict(), np.zeros((3, 1)), _labels(pd.Series(["1", "0", "1"]))) == 0
+def test_labels_may_come_in_any_column(make: Any) -> None:
+    assert chosen_scores(np.zeros((3, 1)), make([1, 0, 1])) == [2]
+    assert chosen_scores(np.zeros((3, 1)), pd.Series(["1", "0", "1"])) == [0]
+
+
+def chosen_scores(rows: Any, labels: Any) -> list[int]:
+    return right_answers([Strict()], rows, one_column(labels).column.cells())
 
 
 def test_what_is_no_classifier_is_refused() -> None:
@@ -105,8 +152,8 @@ def test_what_is_no_classifier_is_refused() -> None:
         choose_classifier([], [[0]], [1], epsilon=1)
     with pytest.raises(TypeError, match="got one without `predict`"):
         choose_classifier([object()], [[0]], [1], epsilon=1)
-    with pytest.raises(ValueError, match="`y` must be a column of labels"):
-        choose_classifier([Fixed([1])], [[0]], np.array([[1]]), epsilon=1)
+    with pytest.raises(ValueError, match="y should be a 1d array"):
+        choose_classifier([Fixed([1])], [[0]], np.array([[1, 2]]), epsilon=1)
 
 
 def test_best_of_books_three_times_epsilon_before_the_first_run() -> None:

@@ -39,7 +39,10 @@ def two_groups(n: int = 400) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize(
     "learner",
-    [PrivateLogisticRegression(50, row_norm=10, method="output"), PrivateSVC(50, row_norm=10)],
+    [
+        PrivateLogisticRegression(50, row_norm=10, missing="middle", method="output"),
+        PrivateSVC(50, row_norm=10, missing="middle"),
+    ],
     ids=["logistic", "svc"],
 )
 def test_scikit_learn_finds_nothing_but_what_data_must_not_decide(learner) -> None:
@@ -54,53 +57,57 @@ def test_scikit_learn_finds_nothing_but_what_data_must_not_decide(learner) -> No
 def test_two_groups_are_told_apart(learner, asked) -> None:
     X, y = two_groups()  # noqa: N806
     for method in ("objective", "output"):
-        model = learner(**asked, method=method, bounds=(-20, 40), rng=np.random.default_rng(4)).fit(X, y)
+        model = learner(
+            **asked, method=method, missing="middle", bounds=(-20, 40), rng=np.random.default_rng(4)
+        ).fit(X, y)
         assert model.score(X, y) > 0.95  # the worst of 480 fits with other seeds had 0.9575
 
 
 def test_what_it_cost_and_what_it_promises_is_in_the_repr() -> None:
     X, y = two_groups(100)  # noqa: N806
-    model = PrivateLogisticRegression(1, bounds=(-20, 40))
+    model = PrivateLogisticRegression(1, missing="middle", bounds=(-20, 40))
     assert repr(model) == (
         "<PrivateLogisticRegression: each fit costs ε = 1; promise whatever one person's row is replaced by "
-        "(replace); noise in the objective>"
+        "(replace); noise in the objective; classes 0 and 1, as they are written; other labels pull at "
+        "nothing; missing numbers count as the middle of the bounds>"
     )
     assert repr(model.fit(X, y)) == (
         "<PrivateLogisticRegression: cost ε = 1; promise whatever one person's row is replaced by (replace); "
-        "noise in the objective; fitted to 100 rows, 2 columns, C = 0.5; classes 0 and 1>"
+        "noise in the objective; fitted to 100 rows, 2 columns, C = 0.5; classes 0 and 1, as they are "
+        "written; other labels pull at nothing; missing numbers count as the middle of the bounds>"
     )
     assert "whatever one person&#x27;s row" in model._repr_mimebundle_()["text/html"]
-    private = PrivateSVC(rho=0.5, method="output", bounds=(-20, 40), neighbors="add_remove").fit(X, y)
+    private = PrivateSVC(
+        rho=0.5, method="output", missing="middle", bounds=(-20, 40), neighbors="add_remove"
+    ).fit(X, y)
     assert "cost ρ = 0.5; promise whether or not one person's row is there (add_remove)" in repr(private)
     assert "100" not in repr(private)  # how many there are is private
-    drawn = PrivateSVC(1, bounds=(-20, 40), rng=np.random.default_rng(1)).fit(X, y)
+    drawn = PrivateSVC(1, missing="middle", bounds=(-20, 40), rng=np.random.default_rng(1)).fit(X, y)
     assert "cost simulated, no privacy claim" in repr(drawn)
     assert "ε" not in repr(drawn)
     assert drawn.loss_ is None
     assert "not said yet" in repr(PrivateSVC())
 
 
-def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses_what_it_cannot_pay() -> None:
-    class Unread:
-        """Raises when it is read."""
+def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses_what_it_cannot_pay(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read: list[object] = []
 
-        shape = (3, 1)
-        columns = ("a",)
-        dtype = np.dtype(float)
+    def unread(_: object) -> np.ndarray:
+        read.append(ledger.spent)
+        raise RuntimeError("what a cell says")
 
-        def __getitem__(self, _):
-            return self
-
-        def __array__(self, *_, **__):
-            raise RuntimeError("read")
-
+    monkeypatch.setattr("toolkit.learning.tables.numbers", unread)
     ledger = Ledger(Pure(1), neighbors="replace")
-    model = PrivateLogisticRegression(0.75, bounds=(0, 1), ledger=ledger)
-    with pytest.raises(RuntimeError, match="read"):
-        model.fit(Unread(), [0, 1, 1])
-    assert ledger.spent == Pure(0.75)  # charged, although the data could not be read
+    model = PrivateLogisticRegression(0.75, missing="middle", bounds=(0, 1), ledger=ledger)
+    with pytest.raises(RuntimeError, match="got a failure that is not told: the charge remains") as caught:
+        model.fit(np.ones((3, 1)), [0, 1, 1])
+    assert caught.value.__context__ is None
+    assert read == [Pure(0.75)]  # charged, although the data could not be read
     with pytest.raises(ValueError, match="remain"):
-        model.fit(Unread(), [0, 1, 1])
+        model.fit(np.ones((3, 1)), [0, 1, 1])
+    assert len(read) == 1
     assert ledger.entries()[0].mechanism == "PrivateLogisticRegression"
     assert ledger.entries()[0].neighbors == "replace"
 
@@ -108,22 +115,26 @@ def test_a_ledger_is_charged_before_a_cell_is_read_and_refuses_what_it_cannot_pa
 def test_a_ledger_counts_the_currency_of_its_ceiling() -> None:
     X, y = two_groups(50)  # noqa: N806
     ledger = Ledger(Zcdp(1))
-    PrivateLogisticRegression(rho=0.25, method="output", bounds=(-20, 40), ledger=ledger).fit(X, y)
-    PrivateLogisticRegression(1, delta=1e-6, method="output", bounds=(-20, 40), ledger=ledger).fit(X, y)
+    PrivateLogisticRegression(
+        rho=0.25, method="output", missing="middle", bounds=(-20, 40), ledger=ledger
+    ).fit(X, y)
+    PrivateLogisticRegression(
+        1, delta=1e-6, method="output", missing="middle", bounds=(-20, 40), ledger=ledger
+    ).fit(X, y)
     first, second = ledger.entries()
     assert first.charged == Zcdp(0.25)
     assert second.loss == Approx(1, 1e-6)
     assert 0.02 < second.charged.rho < 0.04
     with pytest.raises(ValueError, match="generator"):
         PrivateLogisticRegression(
-            1, bounds=(-20, 40), ledger=Ledger(Pure(1)), rng=np.random.default_rng(1)
+            1, missing="middle", bounds=(-20, 40), ledger=Ledger(Pure(1)), rng=np.random.default_rng(1)
         ).fit(X, y)
 
 
 def test_copies_share_the_ledger_and_a_pickle_leaves_it_behind() -> None:
     X, y = two_groups(60)  # noqa: N806
     ledger = Ledger(Pure(1))
-    model = PrivateLogisticRegression(0.2, bounds=(-20, 40), ledger=ledger)
+    model = PrivateLogisticRegression(0.2, missing="middle", bounds=(-20, 40), ledger=ledger)
     assert clone(model).ledger is ledger
     assert clone(make_pipeline(FunctionTransformer(), model))[-1].ledger is ledger
     cross_val_score(model, X, y, cv=3)
@@ -142,11 +153,11 @@ def test_a_frame_of_any_kind_gives_the_same_weights(frame) -> None:
     X, y = two_groups(60)  # noqa: N806
     table = {"age": X[:, 0], "hours": X[:, 1]}
     bounds = {"hours": (-20, 40), "age": (-20, 40)}
-    learner = PrivateLogisticRegression(1, bounds=bounds, rng=np.random.default_rng(2))
+    learner = PrivateLogisticRegression(1, missing="middle", bounds=bounds, rng=np.random.default_rng(2))
     named = learner.fit(frame(table), pd.Series(y))
-    plain = PrivateLogisticRegression(1, bounds=(-20, 40), rng=np.random.default_rng(2)).fit(
-        X.tolist(), list(y)
-    )
+    plain = PrivateLogisticRegression(
+        1, missing="middle", bounds=(-20, 40), rng=np.random.default_rng(2)
+    ).fit(X.tolist(), list(y))
     np.testing.assert_array_equal(named.coef_, plain.coef_)
     assert named.feature_names_in_.tolist() == ["age", "hours"]
     with pytest.raises(ValueError, match="feature names should match"):
@@ -163,7 +174,7 @@ def test_a_pipeline_of_public_steps_ends_in_a_private_classifier(kind) -> None:
     encoder = OneHotEncoder(categories=[["a", "b"]], sparse_output=False)
     steps = make_column_transformer((encoder, ["group"]), ("passthrough", ["age"]))
     ledger = Ledger(Pure(1))
-    last = PrivateLogisticRegression(1, bounds=[(0, 1), (0, 1), (-20, 40)], ledger=ledger)
+    last = PrivateLogisticRegression(1, missing="middle", bounds=[(0, 1), (0, 1), (-20, 40)], ledger=ledger)
     model = make_pipeline(steps, last).set_output(transform=kind).fit(frame, y)
     assert model.predict_proba(frame).shape == (60, 2)
     assert ledger.spent == Pure(1)
@@ -182,11 +193,13 @@ def test_cells_that_are_no_numbers_and_labels_that_are_no_classes_change_weights
     labels[4], labels[5], labels[6] = None, 7, "x"
     for learner in LEARNERS:
         for method in ("objective", "output"):
-            model = learner(1, method=method, bounds=(-20, 40)).fit(hostile, labels)
+            model = learner(1, method=method, missing="middle", bounds=(-20, 40)).fit(hostile, labels)
             assert np.isfinite(model.coef_).all()
             assert np.isfinite(model.decision_function(hostile)).all()
             assert model.classes_.tolist() == [0, 1]
-    PrivateLogisticRegression(1, bounds=(0, 1)).fit([["a"], [None]], ["x", "y"])  # nothing of it is a class
+    PrivateLogisticRegression(1, missing="middle", bounds=(0, 1)).fit(
+        [["a"], [None]], ["x", "y"]
+    )  # nothing of it is a class
 
 
 def test_a_row_of_an_unknown_class_pulls_at_nothing() -> None:
@@ -195,7 +208,7 @@ def test_a_row_of_an_unknown_class_pulls_at_nothing() -> None:
     for last in (X[39], [1e9, -1e9]):
         table, labels = np.vstack([X[:39], last]), [*y[:39], 5]
         learner = PrivateLogisticRegression(
-            1, method="output", bounds=(-20, 40), rng=np.random.default_rng(3)
+            1, method="output", missing="middle", bounds=(-20, 40), rng=np.random.default_rng(3)
         )
         fits.append(learner.fit(table, labels).coef_)
     np.testing.assert_array_equal(*fits)
@@ -203,9 +216,11 @@ def test_a_row_of_an_unknown_class_pulls_at_nothing() -> None:
 
 def test_nobody_at_all_is_no_error_where_coming_and_going_is_hidden() -> None:
     empty = np.zeros((0, 2))
-    PrivateLogisticRegression(1, method="output", bounds=(0, 1), neighbors="add_remove").fit(empty, [])
+    PrivateLogisticRegression(
+        1, method="output", missing="middle", bounds=(0, 1), neighbors="add_remove"
+    ).fit(empty, [])
     with pytest.raises(ValueError, match="there must be rows"):
-        PrivateLogisticRegression(1, bounds=(0, 1)).fit(empty, [])
+        PrivateLogisticRegression(1, missing="middle", bounds=(0, 1)).fit(empty, [])
 
 
 @pytest.mark.parametrize(
@@ -228,12 +243,12 @@ def test_nobody_at_all_is_no_error_where_coming_and_going_is_hidden() -> None:
         ({"epsilon": 1, "neighbors": "add_remove"}, "needs neighbors='replace'"),
         ({"epsilon": 1, "neighbors": "both"}, "must be one of"),
         ({"epsilon": 1, "rng": 3}, "numpy.random.Generator"),
-        ({"epsilon": 1, "bounds": None}, "must be said"),
+        ({"epsilon": 1, "missing": "middle", "bounds": None}, "must be said"),
     ],
 )
 def test_what_parameters_cannot_be_is_refused_before_anything_is_charged(said, error) -> None:
     ledger = Ledger(Pure(10))
-    learner = PrivateLogisticRegression(**{"bounds": (0, 1), "ledger": ledger, **said})
+    learner = PrivateLogisticRegression(**{"missing": "middle", "bounds": (0, 1), "ledger": ledger, **said})
     with pytest.raises((TypeError, ValueError), match=error):
         learner.fit([[0.0], [1.0]], [0, 1])
     assert ledger.entries() == ()
@@ -255,31 +270,35 @@ def test_very_little_and_very_much_privacy_and_one_person_are_no_error(asked, n)
     X, y = two_groups(n)  # noqa: N806
     for learner in LEARNERS:
         for method in ("objective", "output"):
-            assert np.isfinite(learner(**asked, method=method, bounds=(-20, 40)).fit(X, y).coef_).all()
+            assert np.isfinite(
+                learner(**asked, method=method, missing="middle", bounds=(-20, 40)).fit(X, y).coef_
+            ).all()
 
 
 def test_classes_of_two_types_stay_what_they_are() -> None:
     X, y = two_groups(40)  # noqa: N806
-    model = PrivateLogisticRegression(10, classes=("none", 1), bounds=(-20, 40))
+    model = PrivateLogisticRegression(10, classes=("none", 1), missing="middle", bounds=(-20, 40))
     model.fit(X, [1 if one else "none" for one in y])
     assert set(model.predict(X).tolist()) <= {"none", 1}
 
 
 def test_many_columns_are_no_trouble() -> None:
     X = np.random.default_rng(1).uniform(size=(30, 150))  # noqa: N806
-    assert PrivateLogisticRegression(1, bounds=(0, 1)).fit(X, X[:, 0] > 0.5).coef_.shape == (1, 150)
+    assert PrivateLogisticRegression(1, missing="middle", bounds=(0, 1)).fit(
+        X, X[:, 0] > 0.5
+    ).coef_.shape == (1, 150)
 
 
 def test_a_corner_must_have_a_width() -> None:
     for width in (0, 1e-4, 2):
         with pytest.raises(ValueError, match="width"):
-            PrivateSVC(1, bounds=(0, 1), width=width).fit([[0.0], [1.0]], [0, 1])
+            PrivateSVC(1, missing="middle", bounds=(0, 1), width=width).fit([[0.0], [1.0]], [0, 1])
 
 
 def test_much_epsilon_gives_the_minimum_itself() -> None:
     """Coefficients in the units of the data, against the minimum of the same objective."""
     X, y = two_groups()  # noqa: N806
-    model = PrivateLogisticRegression(1e6, C=2.0, bounds=(-20, 40)).fit(X, y)
+    model = PrivateLogisticRegression(1e6, C=2.0, missing="middle", bounds=(-20, 40)).fit(X, y)
     rows = np.column_stack([(X - 10) / 30, np.ones(len(X))]) / np.sqrt(3) * (2 * y - 1)[:, None]
     weights = minimum(np.clip(rows.T, -1, 1), Logistic(), 0.5, np.zeros(3), 1e-8) / np.sqrt(3)
     slopes = weights[:2] / 30
@@ -300,5 +319,59 @@ def test_c_follows_from_public_numbers_and_a_small_epsilon_lowers_it() -> None:
         assert curvature * strength == pytest.approx(2 / 8)
         assert default_strength(Approx(2, 1e-6), 5, "objective", curvature) == strength
     X, y = two_groups(40)  # noqa: N806
-    model = PrivateLogisticRegression(0.5, C=1000, bounds=(-20, 40)).fit(X, y)
+    model = PrivateLogisticRegression(0.5, C=1000, missing="middle", bounds=(-20, 40)).fit(X, y)
     assert pytest.approx(4 * np.expm1(0.5 * 63 / 64 / 2)) == model.C_
+
+
+def test_missing_must_be_said_where_it_can_be_and_is_what_was_said() -> None:
+    X, y = two_groups(40)  # noqa: N806
+    X[3, 0], X[5] = np.nan, np.nan
+    ledger = Ledger(Pure(10))
+    said = {"epsilon": 1, "bounds": (-20, 40), "method": "output"}
+    with pytest.raises(ValueError, match="`missing` must say what a missing number counts as, got nothing"):
+        PrivateLogisticRegression(**said, ledger=ledger).fit(np.zeros((4, 1)), [0, 1, 0, 1])
+    for wrong in ("mean", 41, True):
+        with pytest.raises((TypeError, ValueError), match="missing"):
+            PrivateLogisticRegression(**said, missing=wrong, ledger=ledger).fit(X, y)
+    assert ledger.entries() == ()
+    whole = PrivateLogisticRegression(**said).fit(np.nan_to_num(X).astype(int), y)
+    assert "missing numbers none, by type" in repr(whole)
+
+    def weights(table: np.ndarray, labels: np.ndarray, missing: object, **more: object) -> np.ndarray:
+        learner = PrivateLogisticRegression(
+            **said, **more, C=0.1, missing=missing, rng=np.random.default_rng(3)
+        )
+        return learner.fit(table, labels).coef_
+
+    for intercept in (True, False):
+        more = {"fit_intercept": intercept}
+        for missing, fill in (("middle", 10), (-7, -7), (0.5, 0.5)):
+            filled = np.where(np.isnan(X), fill, X)
+            np.testing.assert_array_equal(weights(X, y, missing, **more), weights(filled, y, "drop", **more))
+        # A dropped row weighs as one without a label.
+        labels = np.where(np.isnan(X).any(axis=1), 7, y)
+        np.testing.assert_array_equal(
+            weights(X, y, "drop", **more), weights(np.nan_to_num(X), labels, "middle", **more)
+        )
+    assert "missing numbers leave their row out" in repr(PrivateSVC(1, missing="drop"))
+    assert "missing numbers count as 3" in repr(PrivateSVC(1, missing=3))
+
+
+def test_how_many_labels_are_known_is_told_for_a_price() -> None:
+    ledger = Ledger(Pure(10**7))
+    model = PrivateSVC(1, classes=("No", "Yes"), bounds=(0, 1), missing="drop", ledger=ledger)
+    labels = ["No"] * 30 + ["no", "Yes", None, 1, ["Yes"], "yes"]
+    told = model.count_known(labels, epsilon=10**6)
+    assert told.value == pytest.approx(31, abs=0.01)
+    (entry,) = ledger.entries()
+    assert (entry.loss, entry.neighbors, entry.label) == (Pure(10**6), "replace", "rows with a known label")
+    assert "rows with a known label about 31 (standard error" in repr(model)
+    assert repr(model).endswith(", ε = 1e+06)>")
+    assert model.fit(np.ones((36, 1)), labels).known_rows_ is told
+    assert "each fit costs" not in repr(model)
+    with pytest.raises(TypeError, match="y holds text, got a number"):
+        PrivateSVC(1, ledger=ledger).count_known(np.array(["a", "b"]), epsilon=1)
+    assert len(ledger.entries()) == 2
+    drawn = PrivateSVC(1, rng=np.random.default_rng(1))
+    drawn.count_known([0, 1, 2], epsilon=1)
+    assert "simulated, no privacy claim" in repr(drawn)

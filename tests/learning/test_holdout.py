@@ -2,11 +2,15 @@ import copy
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 
+from tests.budget.hostile import CELLS
 from toolkit.budget import BudgetError, Ledger
+from toolkit.core.arrays import objects
 from toolkit.core.loss import Pure
-from toolkit.learning.holdout import Thresholdout
+from toolkit.learning.holdout import Thresholdout, _mean
+from toolkit.learning.tables import one_column
 
 
 def test_the_formal_loss_is_two_answers_over_sigma_and_rows() -> None:
@@ -43,22 +47,25 @@ def test_after_the_last_answer_every_question_is_refused() -> None:
         reuse.ask([0.0], np.zeros(1000))
 
 
-def test_scores_are_cut_and_never_decide_an_error() -> None:
+def test_scores_are_cut_and_never_decide_an_error_or_a_warning() -> None:
     reuse = Thresholdout(4, threshold=0.5, sigma=0.0001, answers=1)
     assert reuse.ask([0.5], [np.nan, np.inf, -7.0, 1e300]).value == 0.5
-    for wrong in ([[0.5]], [], ["a"], [None]):
-        with pytest.raises(TypeError, match="`training` must be a column of scores"):
+    huge = np.array(["1e400", "-1e400", "nan", "1"], dtype=np.longdouble)
+    for scores in (huge, list(huge), huge.astype(object), pd.Series([1, None, 0, 1], dtype="boolean")):
+        assert reuse.ask([0.5], scores).value == 0.5
+    for cell in CELLS.values():
+        assert reuse.ask([0.5, cell, 1, 0.5], objects([cell, 0, 1, 1])).value in (0.5, 0.75)
+    for wrong in (np.array([[0.5, 1]]), [], np.array(["a"]), pd.Series(["a"], dtype="string")):
+        with pytest.raises((TypeError, ValueError), match=r"`training`|1d array"):
             reuse.ask(wrong, [0, 0, 0, 0])
     with pytest.raises(ValueError, match="`holdout` must have a score for each of its rows, got 3"):
         reuse.ask([0.5], [0, 0, 0])
 
 
 def test_one_row_moves_the_holdouts_mean_by_at_most_one_over_n() -> None:
-    from toolkit.learning.holdout import _mean
-
-    base = np.array([0.3, 0.7, 0.2])
-    for cell in (-5.0, 0.0, 0.1, 1.0, 9.0, np.nan, np.inf):
-        assert abs(_mean(base) - _mean(np.array([cell, 0.7, 0.2]))) <= 1 / 3
+    base = _mean(one_column([0.3, 0.7, 0.2]))
+    for cell in (-5.0, 0.0, 0.1, 1.0, 9.0, np.nan, np.inf, *CELLS.values()):
+        assert abs(base - _mean(one_column([cell, 0.7, 0.2]))) <= 1 / 3
 
 
 def test_the_ledger_pays_when_it_is_made() -> None:

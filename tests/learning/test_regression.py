@@ -21,7 +21,7 @@ EXCEPTIONS = {
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learn_finds_nothing_but_noise_and_what_data_must_not_decide() -> None:
-    learner = PrivateLinearRegression(rho=5, row_norm=10, target_bounds=(-100, 100))
+    learner = PrivateLinearRegression(rho=5, row_norm=10, missing="middle", target_bounds=(-100, 100))
     found = check_estimator(learner, expected_failed_checks=EXCEPTIONS, on_fail=None)
     assert [one["check_name"] for one in found if one["status"] == "failed"] == []
 
@@ -36,13 +36,13 @@ def line(n: int) -> tuple[np.ndarray, np.ndarray]:
 def test_much_rho_gives_least_squares(neighbors) -> None:
     x, y = line(300)
     learner = PrivateLinearRegression(
-        rho=1e12, bounds=[(0, 10), (0, 1)], target_bounds=(0, 60), neighbors=neighbors
+        rho=1e12, missing="middle", bounds=[(0, 10), (0, 1)], target_bounds=(0, 60), neighbors=neighbors
     )
     model = learner.fit(x, y)
     wanted = np.linalg.lstsq(np.column_stack([x, np.ones(300)]), y, rcond=None)[0]
     np.testing.assert_allclose([*model.coef_, model.intercept_], wanted, atol=1e-3)
     without = PrivateLinearRegression(
-        rho=1e12, bounds=[(0, 10), (0, 1)], target_bounds=(-60, 60), fit_intercept=False
+        rho=1e12, missing="middle", bounds=[(0, 10), (0, 1)], target_bounds=(-60, 60), fit_intercept=False
     ).fit(x, y)
     np.testing.assert_allclose(without.coef_, np.linalg.lstsq(x, y, rcond=None)[0], atol=1e-2)
     assert without.intercept_ == 0
@@ -53,7 +53,7 @@ def test_a_line_is_found_among_twenty_thousand() -> None:
     x, y = line(20_000)
     ledger = Ledger(Zcdp(1))
     model = PrivateLinearRegression(
-        rho=0.1, bounds=[(0, 10), (0, 1)], target_bounds=(0, 60), ledger=ledger
+        rho=0.1, missing="middle", bounds=[(0, 10), (0, 1)], target_bounds=(0, 60), ledger=ledger
     ).fit(x, y)
     assert abs(model.coef_[0] - 3) < 0.1
     assert model.score(x, y) > 0.8
@@ -64,14 +64,16 @@ def test_a_line_is_found_among_twenty_thousand() -> None:
 def test_few_people_give_something_finite_and_no_error() -> None:
     for n in (1, 2, 5):
         x, y = line(n)
-        model = PrivateLinearRegression(1, delta=1e-6, bounds=(0, 10), target_bounds=(0, 60)).fit(x, y)
+        model = PrivateLinearRegression(
+            1, delta=1e-6, missing="middle", bounds=(0, 10), target_bounds=(0, 60)
+        ).fit(x, y)
         assert np.isfinite(model.predict(x)).all()
         assert model.loss_ == Approx(1, 1e-6)
 
 
 def test_cells_and_targets_that_are_no_numbers_are_no_error_and_a_row_without_target_is_none() -> None:
     frame = pd.DataFrame({"a": [1.0, None, np.inf, 4.0]})
-    said = {"rho": 1.0, "bounds": (0, 10), "target_bounds": (0, 60)}
+    said = {"rho": 1.0, "missing": "middle", "bounds": (0, 10), "target_bounds": (0, 60)}
     fits = []
     for last in (4.0, 9.0):
         frame.iloc[3, 0] = last
@@ -86,20 +88,28 @@ def test_cells_and_targets_that_are_no_numbers_are_no_error_and_a_row_without_ta
         ({"epsilon": 1}, "need `rho`"),
         ({"rho": 1, "target_bounds": None}, "must be \\(low, high\\)"),
         ({"rho": 1, "target_bounds": (1, 1)}, "low < high"),
-        ({"rho": 1, "bounds": None}, "must be said"),
+        ({"rho": 1, "missing": "middle", "bounds": None}, "must be said"),
     ],
 )
 def test_what_cannot_be_is_refused_before_it_is_charged(said, error) -> None:
     ledger = Ledger(Pure(10))
-    learner = PrivateLinearRegression(**{"bounds": (0, 1), "target_bounds": (0, 1), "ledger": ledger, **said})
+    learner = PrivateLinearRegression(
+        **{"missing": "middle", "bounds": (0, 1), "target_bounds": (0, 1), "ledger": ledger, **said}
+    )
     with pytest.raises(ValueError, match=error):
         learner.fit([[0.0], [1.0]], [0, 1])
     assert ledger.entries() == ()
 
 
 def test_a_target_of_text_is_refused_by_its_type() -> None:
-    learner = PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1))
-    with pytest.raises(ValueError, match="must hold numbers"):
+    learner = PrivateLinearRegression(rho=1, missing="middle", bounds=(0, 1), target_bounds=(0, 1))
+    with pytest.raises(TypeError, match="must hold numbers"):
         learner.fit([[0.0]], np.array(["x"]))
     with pytest.raises(ValueError, match="requires y"):
         learner.fit([[0.0]], None)
+
+
+def test_how_many_targets_are_known_is_told_for_a_price() -> None:
+    learner = PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1))
+    told = learner.count_known([1, None, "x", 2.0, np.nan], epsilon=10**6)
+    assert told.value == pytest.approx(2, abs=0.01)

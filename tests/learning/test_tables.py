@@ -59,7 +59,7 @@ def test_nothing_is_read_before_it_is_asked_for() -> None:
 def test_no_cell_decides_an_error(cell) -> None:
     assert numbers(np.array([cell, 1], dtype=object))[1] == 1
     assert table([[cell, 1], [2, 3]]).read()[1].tolist() == [2, 3]
-    assert places([cell, 1], (0, 1), 2)().tolist() == [-1, 1]
+    assert places(one_column([cell, 1], 2), (0, 1))().tolist() == [-1, 1]
 
 
 @pytest.mark.parametrize(
@@ -99,23 +99,79 @@ def test_types_and_shapes_are_refused_in_a_sentence(given, error) -> None:
     ids=lambda given: type(given).__module__.partition(".")[0],
 )
 def test_a_label_that_is_no_class_has_no_place(given) -> None:
-    assert places(given, ("no", "yes"), 3)().tolist() == [0, 1, -1]
+    assert places(one_column(given, 3), ("no", "yes"))().tolist() == [0, 1, -1]
 
 
 def test_numbers_and_truth_values_are_labels_too() -> None:
-    assert places(np.array([0.0, 1.0, np.nan]), (0, 1), 3)().tolist() == [0, 1, -1]
-    assert places([False, True, 2], (0, 1), 3)().tolist() == [0, 1, -1]
-    assert places([1, "1", 0], ("0", "1"), 3)().tolist() == [-1, 1, -1]
-    assert places(np.array([1, 0, 1]), ("0", "1"), 3)().tolist() == [-1, -1, -1]
+    for given, classes, expected in (
+        (np.array([0.0, 1.0, np.nan]), (0, 1), [0, 1, -1]),
+        (np.ma.masked_array([0, 1, 1], mask=[0, 0, 1]), (0, 1), [0, 1, -1]),
+        ([False, True, 2], (0, 1), [0, 1, -1]),
+        ([1, "1", 0], ("0", "1"), [-1, 1, -1]),
+        (np.array([2**53, 2**53 + 1, 1]), (2**53 + 1, 1), [-1, 0, 1]),
+    ):
+        assert places(one_column(given, 3), classes)().tolist() == expected
+
+
+@pytest.mark.parametrize(
+    ("given", "classes"),
+    [
+        (np.array([0, 1]), ("0", "1")),
+        (np.array([0, 1]), (0, 0.5)),
+        (np.array([0, 1], dtype=np.uint8), (-1, 1)),
+        (np.array([True, False]), (1, 2)),
+        (np.array([0.0, 1.0]), (False, True)),
+        (np.array(["a", "b"]), (0, 1)),
+        (np.array([b"a", b"b"]), ("a", "b")),
+        (np.array(["2024-01-01"] * 2, dtype="datetime64[D]"), (0, 1)),
+        (pd.Series(["a", "b"], dtype="string"), (0, 1)),
+        (pd.Series([True, None], dtype="boolean"), ("no", "yes")),
+        (pd.Series([0, 1]), ("no", 1)),
+        (pl.Series(["a", "b"]), (0, 1)),
+        (pa.array([1, None]), ("no", "yes")),
+    ],
+)
+def test_classes_that_a_column_can_never_hold_are_refused_by_its_type(given, classes) -> None:
+    """Before anything is charged, and the same whatever is in it."""
+    for rows in (2, 0):
+        with pytest.raises((TypeError, ValueError), match=r"\by\b.* hold"):
+            places(one_column(given[:rows], rows), classes)
+
+
+@pytest.mark.parametrize(
+    ("given", "gaps"),
+    [
+        (np.ones((2, 1)), True),
+        (np.ones((2, 1), dtype=int), False),
+        (np.ones((2, 1), dtype=bool), False),
+        (np.ma.masked_array([[1]]), True),
+        ([[1]], True),
+        (pd.DataFrame({"a": [1]}), False),
+        (pd.DataFrame({"a": [1.0]}), True),
+        (pd.DataFrame({"a": [1]}, dtype="Int64"), True),
+        (pl.DataFrame({"a": [1]}), True),
+        (pa.table({"a": [1]}), True),
+    ],
+)
+def test_types_say_whether_a_number_can_be_missing(given, gaps) -> None:
+    assert table(given).gaps is gaps
+
+
+def test_a_frame_that_is_not_in_memory_is_refused_by_its_type() -> None:
+    for call in (table, one_column):
+        with pytest.raises((TypeError, ValueError), match=r"in memory|no pairs"):
+            call(pl.LazyFrame({"a": [1]}))
 
 
 def test_a_target_has_one_cell_for_each_row() -> None:
     with pytest.raises(ValueError, match="one cell for each row"):
         one_column([1, 2], 3)
     with pytest.warns(match="column-vector"):
-        assert one_column(np.ones((3, 1)), 3).shape == (3,)
+        assert one_column(np.ones((3, 1)), 3).rows == 3
+    with pytest.warns(match="column-vector"):
+        assert one_column(pa.table({"a": [1, 2]}), 2).rows == 2
     with pytest.raises(ValueError, match="requires y"):
-        places(None, (0, 1), 3)
+        one_column(None, 3)
     with pytest.raises(TypeError, match="sparse"):
         one_column(csr_matrix(np.eye(2)), 2)
     with pytest.raises(ValueError, match="Complex"):

@@ -5,22 +5,20 @@ No message holds anything out of a table but the names of its columns: what fail
 in words of our own.
 """
 
-import warnings
 from collections.abc import Callable, Hashable, Mapping
 from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, objects
-from toolkit.core.checks import refuse
+from toolkit.core.checks import Result, refuse, untold
 from toolkit.core.frames.cells import NOTHING, key
-from toolkit.core.frames.frame import Frame, untold
+from toolkit.core.frames.frame import Frame, read_by_engine
 
-Result = TypeVar("Result")
 _ROOM = 2**62
 _EXACT = (str, int, Fraction)
 
@@ -32,7 +30,7 @@ def columns_of(frame: Any, columns: Any = None) -> dict[Any, Any]:
     else:
         known = Frame(frame)
         present = [label for label in known.labels if label is not None]
-        held = untold(known.copy) if known.streamed else frame
+        held = read_by_engine(known.copy) if known.streamed else frame
     asked = present if columns is None else [columns] if isinstance(columns, str) else list(columns)
     missing = [name for name in asked if name not in present]
     if missing or not asked:
@@ -101,10 +99,7 @@ def quietly(
     received: str = "cells that cannot be compared",
 ) -> Result:
     """What is read; of what fails, nothing is told but the rule, as an error may quote a cell."""
-    with suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        return read()
-    refuse(rule, received, "it is not quoted", TypeError)  # outside of `except`: the error is not chained
+    return untold(read, rule, received, "it is not quoted", TypeError)
 
 
 def joined(parts: list[Codes]) -> tuple[Codes, int]:

@@ -8,7 +8,9 @@ import functools
 import math
 import re
 import types
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from contextlib import suppress
 from fractions import Fraction
 from typing import Any, NoReturn, SupportsFloat, TypeAlias, TypeVar
 
@@ -16,6 +18,7 @@ import numpy as np
 
 Number: TypeAlias = int | float | Fraction | str | SupportsFloat
 
+Result = TypeVar("Result")
 DENOMINATOR_LIMIT = 2**32
 """Probabilities are multiples of 1/denominator, with the denominator at most this: one 32-bit word draws a
 report.
@@ -35,6 +38,20 @@ Called = TypeVar("Called", bound=Callable[..., Any])
 def refuse(rule: str, received: object, consequence: str, error: type[Exception] = ValueError) -> NoReturn:
     """Raise `error` with a message of the form rule, received, consequence."""
     raise error(f"{rule}, got {received}: {consequence}.")
+
+
+def untold(
+    read: Callable[[], Result],
+    rule: str = "data must be readable",
+    received: str = "a failure that is not told",
+    consequence: str = "its words may quote a person",
+    error: type[Exception] = RuntimeError,
+) -> Result:
+    """What is read, without a warning; of what fails nothing is told but the rule, and nothing is chained."""
+    with suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return read()
+    refuse(rule, received, consequence, error)
 
 
 def exact(value: Number, name: str) -> Fraction:

@@ -1,25 +1,22 @@
 """Choosing among learners privately: the best on rows that none was trained on, or the best of some runs."""
 
 import math
-import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from contextlib import suppress
 from fractions import Fraction
-from typing import Any, TypeAlias, TypeVar
-
-import numpy as np
-import numpy.typing as npt
+from typing import Any, TypeVar
 
 from toolkit.central.selection import Exponential
 from toolkit.core.arrays import number
-from toolkit.core.checks import Number, positive, probability, refuse
+from toolkit.core.checks import Number, positive, probability, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.frames.cells import NOTHING, key
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
 from toolkit.learning.paying import allowed
+from toolkit.learning.tables import one_column
 
 Candidate = TypeVar("Candidate")
-Cells: TypeAlias = npt.NDArray[Any]
 Output = TypeVar("Output")
 
 
@@ -39,6 +36,8 @@ def choose_classifier(
     mechanism costs Pure(epsilon). For that a candidate's answer must depend on its row alone. X and y must be
     rows that no candidate was trained on; of rows that were, what the training cost is to be added. A row
     that a candidate fails on, or whose label is missing, counts as wrong without a word; all others count.
+    Answers and labels are compared one by one, texts with texts and numbers with numbers. How long it takes
+    depends on the data, and is not to be published.
 
     >>> from sklearn.dummy import DummyClassifier
     >>> ones, zeros = (
@@ -51,67 +50,47 @@ def choose_classifier(
     if not listed or not all(callable(getattr(one, "predict", None)) for one in listed):
         received = "none" if not listed else "one without `predict`"
         refuse("`candidates` must be fitted classifiers", received, "the best of them is sought", TypeError)
-    truth = _labels(y)
-    if truth.ndim != 1:
-        refuse("`y` must be a column of labels", f"shape {truth.shape}", "answers are compared with it")
+    truth = one_column(y).column
     mechanism, source = Exponential.for_epsilon(epsilon), check_rng(rng)
     if ledger is not None:
         source = allowed(ledger, rng)
         ledger.charge(mechanism, "choice of a classifier", neighbors=relation, unit="row")
-    scores = [_right(one, X, truth) for one in listed]
+    scores = untold(lambda: right_answers(listed, X, truth.cells()), consequence="the charge remains")
     place: int = mechanism.choose(range(len(listed)), scores, rng=source)
     return listed[place]
 
 
-def _labels(y: Any) -> Cells:
-    """A column of labels; of a list as objects, so that no label decides what the others are read as."""
-    if isinstance(y, np.ndarray) or hasattr(y, "__array__"):
-        return np.asarray(y)
-    listed = list(y)
-    found = np.empty(len(listed), dtype=object)
-    found[:] = listed
-    return found
+def right_answers(candidates: Sequence[Any], rows: Any, labels: Sequence[Any]) -> list[int]:
+    """How many rows each candidate labels as they should be: all at once, or row by row where that fails.
+
+    Each answer is compared with its label by type and value alone, so that no cell decides how another one is
+    read: a text never equals a number, and a missing label nothing.
+    """
+    truth = [key(label) for label in labels]
+    return [_right(one, rows, truth) for one in candidates]
 
 
-def _right(candidate: Any, rows: Any, truth: Cells) -> int:
-    """How many rows are labelled as they should be: all at once, or row by row where that fails."""
-    with warnings.catch_warnings(), np.errstate(all="ignore"):
-        warnings.simplefilter("ignore")
-        found = _predicted(candidate, rows, len(truth))
-        if found is not None:
-            return _equal(found, truth)
-        single = (_predicted(candidate, _one_row(rows, place), 1) for place in range(len(truth)))
-        return sum(
-            _equal(label, truth[place : place + 1]) for place, label in enumerate(single) if label is not None
-        )
+def _right(candidate: Any, rows: Any, truth: Sequence[Hashable]) -> int:
+    found = _predicted(candidate, rows, len(truth))
+    if found is None:
+        single = [_predicted(candidate, _one_row(rows, place), 1) for place in range(len(truth))]
+        found = [None if one is None else one[0] for one in single]
+    pairs = zip(found, truth, strict=True)
+    return sum(answer is not None and answer is not NOTHING and answer == label for answer, label in pairs)
 
 
-def _predicted(candidate: Any, rows: Any, count: int) -> Cells | None:
-    try:
-        found = np.asarray(candidate.predict(rows))
-    except Exception:
-        return None
-    return found if found.shape == (count,) else None
+def _predicted(candidate: Any, rows: Any, count: int) -> list[Hashable] | None:
+    """What each answer is compared by; None where there is not one for each row."""
+    with suppress(Exception):
+        found = one_column(candidate.predict(rows), count)
+        return [key(answer) for answer in found.column.cells()]
+    return None
 
 
 def _one_row(rows: Any, place: int) -> Any:
     if hasattr(rows, "iloc"):
         return rows.iloc[place : place + 1]
     return rows.slice(place, 1) if hasattr(rows, "slice") else rows[place : place + 1]
-
-
-def _equal(found: Cells, truth: Cells) -> int:
-    """How many entries are equal, each judged by itself: one that cannot be compared is not equal."""
-    if found.dtype.kind in "biuf" and truth.dtype.kind in "biuf":
-        return int(np.count_nonzero(found == truth))
-    return sum(_same(one, other) for one, other in zip(found.tolist(), truth.tolist(), strict=True))
-
-
-def _same(one: Any, other: Any) -> bool:
-    try:
-        return bool(one == other)
-    except Exception:
-        return False
 
 
 def best_of(

@@ -1,12 +1,13 @@
 """`PrivateLogisticRegression` and `PrivateSVC`: linear classifiers whose weights promise privacy."""
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import ClassifierMixin
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import Number, choice, positive, probability, refuse, whole
 from toolkit.core.inference.special import expit
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
@@ -16,8 +17,8 @@ from toolkit.learning.fitting.margins import HuberHinge, Logistic, MarginLoss
 from toolkit.learning.fitting.minimum import MOST_ROWS
 from toolkit.learning.fitting.perturbation import ObjectivePerturbation, OutputPerturbation, concentrated
 from toolkit.learning.paying import PrivateLearner
-from toolkit.learning.scaling import Scale, scale
-from toolkit.learning.tables import places
+from toolkit.learning.scaling import Scale
+from toolkit.learning.tables import Target, one_column, places
 
 METHODS = ("objective", "output", "descent")
 WHERE = {"objective": "in the objective", "output": "on the weights", "descent": "on every step"}
@@ -33,32 +34,32 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
     def fit(self, X: Any, y: Any) -> Any:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release weights.
 
-        What is refused is refused for types, shapes, parameters or the budget. A missing number counts as the
-        middle of its bounds, and a row whose label is not one of the classes pulls at nothing. How long it
-        takes depends on the data, and is not to be published.
+        What is refused is refused for types, shapes, parameters or the budget; then nothing comes out of any
+        cell. Labels are compared exactly: a row whose label is not one of the classes, in another case say,
+        pulls at nothing. How long it takes depends on the data, and is not to be published.
         """
-        found = self._opened(X)
-        classes, (rows, features) = _two(self.classes), found.shape
-        scaling = scale(
-            self.bounds,
-            self.row_norm,
-            features=features,
-            names=found.names,
-            intercept=bool(self.fit_intercept),
-        )
-        noise = self._noise(rows, scaling)
-        labels = places(y, classes, rows)
-        source = self._paid(noise.price, f"noise {WHERE[self.method]}, {scaling.size} weights")
-        table = scaling.rows(found.read())
-        table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class pulls at nothing
-        slopes, constant = scaling.linear(noise.weights(table, source))
+        found, classes = self._opened(X), _two(self.classes)
+        rows = found.shape[0]
+        scaling = self._scale(found, intercept=bool(self.fit_intercept))
+        noise, labels = self._noise(rows, scaling), places(one_column(y, rows), classes)
+
+        def learn(source: Rng) -> Array:
+            table = scaling.rows(found.read())
+            table *= np.array([-1.0, 1.0, 0.0])[labels()]  # a row of no class pulls at nothing
+            return noise.weights(table, source)
+
+        words = f"noise {WHERE[self.method]}, {scaling.size} weights"
+        slopes, constant = scaling.linear(self._released(noise.price, words, learn))
         alike = type(classes[0]) is type(classes[1])
         self.classes_ = np.array(classes) if alike else np.array(classes, dtype=object)
-        self.coef_, self.intercept_, self._middle = slopes[None, :], np.array([constant]), scaling.middle
-        self.C_, self.simulated_ = 1 / noise.ridge, source is not None
-        self.loss_ = None if self.simulated_ else noise.loss
+        self.coef_, self.intercept_, self._scaling = slopes[None, :], np.array([constant]), scaling
+        self.C_, self.loss_ = 1 / noise.ridge, None if self.simulated_ else noise.loss
         self.n_rows_ = rows if self.neighbors == "replace" else None
         return self
+
+    def _known(self, y: Target) -> Callable[[], Mask]:
+        labels = places(y, _two(self.classes))
+        return lambda: labels() >= 0
 
     def _noise(self, rows: int, scaling: Scale) -> Noise:
         loss, margins, size = self._asked(), self._margins(), scaling.size
@@ -105,9 +106,7 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
 
     def decision_function(self, X: Any) -> Array:  # noqa: N803
         """The score of each row: above 0 for the second class. Predictions cost nothing more."""
-        values = self._seen(X).read()
-        filled = np.clip(np.where(np.isnan(values), self._middle, values), -1e100, 1e100)
-        return np.asarray(filled @ self.coef_[0] + self.intercept_[0])
+        return np.asarray(self._scaling.filled(self._seen(X).read()) @ self.coef_[0] + self.intercept_[0])
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """The class of each row."""
@@ -116,12 +115,14 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
 
     def _said(self) -> list[tuple[str, str]]:
         where = WHERE.get(self.method, "not said")
+        listed = self.classes if isinstance(self.classes, tuple | list | np.ndarray) else ()
+        classes = " and ".join(str(label) for label in listed) or "not said"
+        labels = ("classes", f"{classes}, as they are written; other labels pull at nothing")
         if not hasattr(self, "coef_"):
-            return [("noise", where)]
+            return [("noise", where), labels]
         size = f"{self.n_features_in_} columns, C = {self.C_:.3g}"
         people = "" if self.n_rows_ is None else f"{self.n_rows_:,} rows, "
-        classes = " and ".join(str(label) for label in self.classes_)
-        return [("noise", where), ("fitted to", f"{people}{size}"), ("classes", classes)]
+        return [("noise", where), ("fitted to", f"{people}{size}"), labels]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -148,10 +149,14 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     C : how little weights are penalised, as in scikit-learn but for rows of length 1. None: from the loss and
         the number of columns alone, for "objective" epsilon / 2 (of `PrivateSVC` epsilon width / 4).
         "objective" lowers a C for which epsilon is too small; `C_` is what was used.
-    classes : the two labels; they are given, as seeing which there are would be a release.
+    classes : the two labels; they are given, as seeing which there are would be a release. A column whose
+        type can never hold them is refused; `count_known` says, for a price, how many rows have one of them.
     bounds : (low, high) of all columns, a list of such pairs, or a mapping by name. With them noise in the
         objective is less: without, one person may have all of a row in one column.
     row_norm : rows are shortened to this length, in units of half the bounds; without bounds in those of X.
+    missing : what a missing number counts as: "drop" leaves its row out, "middle" is the middle of the bounds
+        (0 without them), a number is put there. Must be said where the types of X can hold missing numbers,
+        as floats, lists and frames with nulls can. In a prediction "drop" fills the middle in.
     fit_intercept : whether there is a constant column, penalised as the others.
     steps, rate, people : for "descent": how many steps, the chance of each person to take part in one, and a
         guess of how many there are, where that is private. A rate below 1 needs "add_remove" and delta.
@@ -162,8 +167,8 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
     Examples
     --------
     >>> X, y = np.repeat([[20.0], [60.0]], 500, axis=0), np.repeat([0, 1], 500)
-    >>> model = PrivateLogisticRegression(epsilon=1, classes=(0, 1), bounds=(0, 80)).fit(X, y)
-    >>> model.predict([[10], [70]]).tolist()
+    >>> model = PrivateLogisticRegression(epsilon=1, classes=(0, 1), bounds=(0, 80), missing="drop")
+    >>> model.fit(X, y).predict([[10], [70]]).tolist()
     [0, 1]
     >>> model
     <PrivateLogisticRegression: cost ε = 1; promise whatever one person's row is replaced by (replace); ...>
@@ -186,6 +191,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         classes: Any = (0, 1),
         bounds: Any = None,
         row_norm: Number | None = None,
+        missing: Any = None,
         fit_intercept: bool = True,
         steps: int = 100,
         rate: Number = 1,
@@ -195,7 +201,7 @@ class PrivateLogisticRegression(PrivateLinearClassifier):
         rng: Rng = None,
     ) -> None:
         self.epsilon, self.rho, self.delta, self.method, self.C = epsilon, rho, delta, method, C
-        self.classes, self.bounds, self.row_norm = classes, bounds, row_norm
+        self.classes, self.bounds, self.row_norm, self.missing = classes, bounds, row_norm, missing
         self.fit_intercept, self.steps, self.rate, self.people = fit_intercept, steps, rate, people
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
@@ -220,7 +226,8 @@ class PrivateSVC(PrivateLinearClassifier):
     width to 1 + width: noise in the objective needs a bounded curvature, which is 1 / (2 width).
 
     >>> X, y = np.repeat([[20.0], [60.0]], 500, axis=0), np.repeat(["no", "yes"], 500)
-    >>> PrivateSVC(1, classes=("no", "yes"), bounds=(0, 80)).fit(X, y).predict([[10], [70]]).tolist()
+    >>> model = PrivateSVC(1, classes=("no", "yes"), bounds=(0, 80), missing="drop").fit(X, y)
+    >>> model.predict([[10], [70]]).tolist()
     ['no', 'yes']
     """
 
@@ -236,6 +243,7 @@ class PrivateSVC(PrivateLinearClassifier):
         classes: Any = (0, 1),
         bounds: Any = None,
         row_norm: Number | None = None,
+        missing: Any = None,
         fit_intercept: bool = True,
         steps: int = 100,
         rate: Number = 1,
@@ -246,6 +254,7 @@ class PrivateSVC(PrivateLinearClassifier):
     ) -> None:
         self.epsilon, self.rho, self.delta, self.method, self.C = epsilon, rho, delta, method, C
         self.width, self.classes, self.bounds, self.row_norm = width, classes, bounds, row_norm
+        self.missing = missing
         self.fit_intercept, self.steps, self.rate, self.people = fit_intercept, steps, rate, people
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 

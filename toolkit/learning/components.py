@@ -11,7 +11,6 @@ from toolkit.core.checks import Number, refuse, whole
 from toolkit.core.randomness import Rng
 from toolkit.learning.fitting.moments import Moments
 from toolkit.learning.paying import PrivateLearner
-from toolkit.learning.scaling import scale
 
 
 class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearner):  # type: ignore[misc]
@@ -28,13 +27,13 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
     n_components : how many; None for all.
     epsilon, delta : the cost, Approx(epsilon, delta).
     rho : in their place: Zcdp(rho).
-    bounds, row_norm, ledger, rng : as of `PrivateLogisticRegression`.
+    bounds, row_norm, missing, ledger, rng : as of `PrivateLogisticRegression`.
     neighbors : "replace" or "add_remove".
 
     Examples
     --------
     >>> x = np.linspace(0, 1, 20_000)[:, None] * [1, 1]
-    >>> pca = PrivatePCA(1, rho=0.5, bounds=(0, 1)).fit(x)
+    >>> pca = PrivatePCA(1, rho=0.5, bounds=(0, 1), missing="drop").fit(x)
     >>> abs(pca.components_[0]).round(1).tolist()
     [0.7, 0.7]
 
@@ -52,12 +51,13 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         delta: Number | None = None,
         bounds: Any = None,
         row_norm: Number | None = None,
+        missing: Any = None,
         neighbors: str = "replace",
         ledger: Any = None,
         rng: Rng = None,
     ) -> None:
         self.n_components, self.epsilon, self.rho, self.delta = n_components, epsilon, rho, delta
-        self.bounds, self.row_norm = bounds, row_norm
+        self.bounds, self.row_norm, self.missing = bounds, row_norm, missing
         self.neighbors, self.ledger, self.rng = neighbors, ledger, rng
 
     def fit(self, X: Any, y: Any = None) -> Any:  # noqa: ARG002, N803 — scikit-learn's own names
@@ -67,10 +67,13 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         kept = features if self.n_components is None else whole(self.n_components, "n_components")
         if kept > features:
             refuse("`n_components` must be at most the number of columns", kept, f"X has {features}")
-        scaling = scale(self.bounds, self.row_norm, features=features, names=found.names)
+        scaling = self._scale(found)
         moments = Moments(self._asked(), features + 1, self.neighbors)
-        source = self._paid(moments.mechanism, f"moments of {features} columns")
-        matrix, _ = moments.release(scaling.rows(found.read()), None, source)
+        matrix, _ = self._released(
+            moments.mechanism,
+            f"moments of {features} columns",
+            lambda source: moments.release(scaling.rows(found.read()), None, source),
+        )
         people = self._people(matrix, found.shape[0])
         unit = scaling.row_norm / math.sqrt(features / (features + 1))
         mean = matrix[:-1, -1] / people * unit * math.sqrt(features + 1)
@@ -82,13 +85,14 @@ class PrivatePCA(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PrivateLearn
         self.explained_variance_ratio_ = spread[best] / max(float(spread.sum()), 1e-300)
         self.mean_ = scaling.middle + scaling.half * mean
         self._half, self._n_features_out = scaling.half, kept
-        self.simulated_ = source is not None
         self.loss_ = None if self.simulated_ else moments.loss
         return self
 
     def _people(self, matrix: Array, rows: int) -> float:
         """How many there are: public, or as the noisy moment of the constant says, at least one."""
-        return float(rows) if self.neighbors == "replace" else max(float(matrix[-1, -1]) * len(matrix), 1.0)
+        if self.neighbors == "replace" and self.missing != "drop":
+            return float(rows)
+        return max(float(matrix[-1, -1]) * len(matrix), 1.0)
 
     def transform(self, X: Any) -> Array:  # noqa: N803
         """Scores of each row on the components; a missing number counts as the mean."""

@@ -12,10 +12,12 @@ import numpy as np
 
 from toolkit.central.laplace import Laplace
 from toolkit.central.sparse import AboveThreshold
-from toolkit.core.checks import Number, exact, positive, refuse, whole
+from toolkit.core.arrays import Array
+from toolkit.core.checks import Number, exact, positive, refuse, untold, whole
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.learning.paying import allowed
+from toolkit.learning.tables import Target, one_column
 
 _UNITS = 2**20  # a score is read as a whole number of 2**-20
 
@@ -96,14 +98,14 @@ class Thresholdout:
     def ask(self, training: Any, holdout: Any) -> Answered:
         """The mean of a score that is given for each row of the training set, and of the holdout.
 
-        Scores are cut to 0 … 1 and rounded to 2**-20; what is no number counts as 0. The function that gives
-        them must know of the holdout what this object told, and no more.
+        Scores are cut to 0 … 1 and rounded to 2**-20; what is no number counts as 0, without a word. The
+        function that gives them must know of the holdout what this object told, and no more.
         """
         if os.getpid() != self._process:
             refuse("`ask` must stay in its process", "another process", "both would spend one noise")
-        here, there = _column(training, "training"), _column(holdout, "holdout")
-        if len(there) != self.n:
-            refuse("`holdout` must have a score for each of its rows", len(there), f"there are {self.n}")
+        here, there = _scores(training, "training"), _scores(holdout, "holdout")
+        if there.rows != self.n:
+            refuse("`holdout` must have a score for each of its rows", there.rows, f"there are {self.n}")
         with self._lock:
             if not self._bar.open:
                 refuse(
@@ -130,20 +132,17 @@ class Thresholdout:
         )
 
 
-def _column(scores: Any, name: str) -> "np.ndarray[Any, Any]":
-    array = np.asarray(scores)
-    if array.dtype.kind not in "biuf" or array.ndim != 1 or len(array) == 0:
-        refuse(
-            f"`{name}` must be a column of scores, numbers or truth values",
-            f"dtype {array.dtype}, shape {array.shape}",
-            "their mean is asked for",
-            TypeError,
-        )
-    return array
+def _scores(scores: Any, name: str) -> Target:
+    """A column of numbers or truth values, known by its type."""
+    found = one_column(scores)
+    found.column.adds_up(f"`{name}`, a column of scores,")
+    if found.rows == 0:
+        refuse(f"`{name}` must have scores", "none", "their mean is asked for", TypeError)
+    return found
 
 
-def _mean(scores: "np.ndarray[Any, Any]") -> Fraction:
-    if scores.dtype.kind == "b":
-        return Fraction(int(np.count_nonzero(scores)), len(scores))
-    cut = np.nan_to_num(np.clip(scores.astype(np.float64), 0.0, 1.0), nan=0.0)
-    return Fraction(int(np.rint(cut * _UNITS).astype(np.int64).sum()), _UNITS * len(scores))
+def _mean(scores: Target) -> Fraction:
+    """In whole numbers of 2**-20; what is no number counts as 0."""
+    numbers: Array = untold(scores.column.floats)
+    cut = np.nan_to_num(np.clip(numbers, 0.0, 1.0), nan=0.0)
+    return Fraction(int(np.rint(cut * _UNITS).astype(np.int64).sum()), _UNITS * scores.rows)

@@ -5,22 +5,29 @@ learner, for a search or for cross-validation, share its ledger; a learner that 
 """
 
 import html
+from collections.abc import Callable
 from fractions import Fraction
+from numbers import Real
 from typing import Any
 
 from sklearn.base import BaseEstimator
 
-from toolkit.core.checks import exact, positive, refuse
+from toolkit.central.laplace import Laplace
+from toolkit.core.arrays import Mask
+from toolkit.core.checks import Number, Result, choice, exact, positive, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp, warn_if_weak
 from toolkit.core.randomness import Rng, check_rng
-from toolkit.learning.tables import Table, table
+from toolkit.learning.scaling import Scale, scale
+from toolkit.learning.tables import Table, Target, one_column, table
 
 PROMISES = {
     "replace": "whatever one person's row is replaced by",
     "add_remove": "whether or not one person's row is there",
 }
 SIMULATED = "simulated, no privacy claim"
+FILLS = {"drop": "leave their row out", "middle": "count as the middle of the bounds"}
 
 
 def allowed(ledger: Any, rng: Rng) -> Rng:
@@ -50,6 +57,9 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
     epsilon: Any
     rho: Any
     delta: Any
+    bounds: Any
+    row_norm: Any
+    missing: Any
     neighbors: str
     ledger: Any
     rng: Rng
@@ -85,6 +95,48 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
         return found
+
+    def _scale(self, found: Table, *, intercept: bool = True) -> Scale:
+        """The public scales of a table; refused if it can hold missing numbers and nothing was said."""
+        if not (self.missing is None or isinstance(self.missing, Real | Fraction)):
+            choice(self.missing, "missing", tuple(FILLS))
+        if found.gaps and self.missing is None:
+            refuse(
+                "`missing` must say what a missing number counts as",
+                "nothing",
+                'write missing="drop" to leave such rows out, "middle" for the middle of the bounds, or the '
+                "number to put there",
+            )
+        missing = "middle" if self.missing is None else self.missing
+        names, features = found.names, found.shape[1]
+        return scale(
+            self.bounds, self.row_norm, features=features, names=names, intercept=intercept, missing=missing
+        )
+
+    def _released(self, cost: Any, kind: str, compute: Callable[[Rng], Result]) -> Result:
+        """Charge the cost, or be refused; then compute, and nothing that happens comes out but that it
+        failed.
+        """
+        source = self._paid(cost, kind)
+        self.simulated_ = source is not None
+        return untold(lambda: compute(source), consequence="the charge remains")
+
+    def count_known(self, y: Any, *, epsilon: Number) -> Estimate:
+        """How many rows have a label or a target that a fit would learn from, for Pure(epsilon): whether
+        `classes` are spelled as y spells them, say. The ledger pays; the repr then tells it.
+        """
+        known, mechanism = self._known(one_column(y)), Laplace.for_epsilon(epsilon)
+        check_neighbors(self.neighbors)
+        simulated = getattr(self, "simulated_", None)
+        found = self._released(
+            mechanism, "rows with a known label", lambda rng: mechanism.release(int(known().sum()), rng=rng)
+        )
+        self.known_rows_, self.simulated_ = found, self.simulated_ if simulated is None else simulated
+        return found
+
+    def _known(self, y: Target) -> Callable[[], Mask]:
+        """Which rows have a label or a target; read later."""
+        raise NotImplementedError
 
     def _paid(self, cost: Any, kind: str) -> Rng:
         """Charge the cost, or be refused; the source of randomness that the ledger allows."""
@@ -133,13 +185,24 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True  # a missing number is the middle: no cell decides an error
+        tags.input_tags.allow_nan = True  # a missing number is what was said: no cell decides an error
         tags.non_deterministic = True
         return tags
 
     def _said(self) -> list[tuple[str, str]]:
         """What is said of a learner, after its cost."""
         return []
+
+    def _said_of_missing(self) -> list[tuple[str, str]]:
+        """What missing numbers count as, and how many rows were known, if that was paid for."""
+        said = [("missing numbers", FILLS.get(str(self.missing), f"count as {self.missing}"))]
+        if self.missing is None:
+            fitted = hasattr(self, "loss_")
+            said = [("missing numbers", "none, by type" if fitted else "must be said where X can hold them")]
+        if hasattr(self, "known_rows_"):
+            about = f"about {float(self.known_rows_):,.0f} (standard error {self.known_rows_.se:.2g}"
+            said += [("rows with a known label", f"{about}, {self.known_rows_.loss or SIMULATED})")]
+        return said
 
     def _rows(self) -> list[tuple[str, str]]:
         try:
@@ -148,9 +211,10 @@ class PrivateLearner(BaseEstimator):  # type: ignore[misc]
             cost = "not said yet"
         fitted, promise = hasattr(self, "loss_"), PROMISES.get(self.neighbors, "not said")
         if fitted and self.simulated_:
-            return [("cost", SIMULATED), *self._said()]
+            return [("cost", SIMULATED), *self._said(), *self._said_of_missing()]
         mark = "cost" if fitted else "each fit costs"
-        return [(mark, str(cost)), ("promise", f"{promise} ({self.neighbors})"), *self._said()]
+        rows = [(mark, str(cost)), ("promise", f"{promise} ({self.neighbors})"), *self._said()]
+        return [*rows, *self._said_of_missing()]
 
     def __repr__(self, N_CHAR_MAX: int = 700) -> str:  # noqa: N803 — scikit-learn's own signature
         return f"<{type(self).__name__}: {'; '.join(f'{name} {text}' for name, text in self._rows())}>"

@@ -1,17 +1,18 @@
 """`PrivateLinearRegression`: least squares from second moments with noise."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.frames.columns import Column
 from toolkit.core.randomness import Rng
 from toolkit.learning.fitting.moments import Moments
 from toolkit.learning.paying import PrivateLearner
-from toolkit.learning.scaling import scale
-from toolkit.learning.tables import numbers, one_column
+from toolkit.learning.tables import Target, one_column
 
 
 class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[misc]
@@ -28,13 +29,14 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
     epsilon, delta : the cost, Approx(epsilon, delta).
     rho : in their place: Zcdp(rho).
     target_bounds : (low, high) that y is cut to.
-    bounds, row_norm, fit_intercept, ledger, rng : as of `PrivateLogisticRegression`.
+    bounds, row_norm, missing, fit_intercept, ledger, rng : as of `PrivateLogisticRegression`.
     neighbors : "replace" or "add_remove".
 
     Examples
     --------
     >>> x = np.linspace(0, 1, 20_000)[:, None]
-    >>> model = PrivateLinearRegression(rho=0.5, bounds=(0, 1), target_bounds=(0, 10)).fit(x, 2 + 3 * x[:, 0])
+    >>> model = PrivateLinearRegression(rho=0.5, bounds=(0, 1), target_bounds=(0, 10), missing="drop")
+    >>> model = model.fit(x, 2 + 3 * x[:, 0])
     >>> bool(abs(model.coef_[0] - 3) < 0.5), bool(abs(model.intercept_ - 2) < 0.5)
     (True, True)
 
@@ -52,6 +54,7 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         target_bounds: Any = None,
         bounds: Any = None,
         row_norm: Number | None = None,
+        missing: Any = None,
         fit_intercept: bool = True,
         neighbors: str = "replace",
         ledger: Any = None,
@@ -59,39 +62,40 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
     ) -> None:
         self.epsilon, self.rho, self.delta = epsilon, rho, delta
         self.target_bounds, self.bounds, self.row_norm = target_bounds, bounds, row_norm
+        self.missing = missing
         self.fit_intercept, self.neighbors, self.ledger, self.rng = fit_intercept, neighbors, ledger, rng
 
     def fit(self, X: Any, y: Any) -> Any:  # noqa: N803 — scikit-learn's own names
         """Charge the ledger, then read the rows and release coefficients; a row without a target counts as
         none.
         """
-        found = self._opened(X)
-        low, high = _ends(self.target_bounds)
-        scaling = scale(
-            self.bounds,
-            self.row_norm,
-            features=found.shape[1],
-            names=found.names,
-            intercept=bool(self.fit_intercept),
-        )
-        cells = _target(y, found.shape[0])
+        found, (low, high) = self._opened(X), _ends(self.target_bounds)
+        scaling = self._scale(found, intercept=bool(self.fit_intercept))
+        column, half = _numbers(one_column(y, found.shape[0])), (high - low) / 2
         moments = Moments(self._asked(), scaling.size, self.neighbors, target=True)
-        source = self._paid(moments.mechanism, f"moments of {scaling.size} weights and a target")
-        goal, half = numbers(cells), (high - low) / 2
-        known = ~np.isnan(goal)
-        signed = np.where(known, (np.clip(goal, low, high) - low - half) / half, 0.0)
-        matrix, products = moments.release(scaling.rows(found.read()) * known, signed, source)
+
+        def learn(source: Rng) -> tuple[Array, Array]:
+            goal = column.floats()
+            known = ~np.isnan(goal)
+            signed = np.where(known, (np.clip(goal, low, high) - low - half) / half, 0.0)
+            return moments.release(scaling.rows(found.read()) * known, signed, source)
+
+        words = f"moments of {scaling.size} weights and a target"
+        matrix, products = self._released(moments.mechanism, words, learn)
         slopes, constant = scaling.linear(_solved(matrix, products, moments.sigma))
         self.coef_, self.intercept_ = slopes * half, constant * half + low + half
-        self._middle, self.simulated_ = scaling.middle, source is not None
-        self.loss_ = None if self.simulated_ else moments.loss
+        self._scaling, self.loss_ = scaling, None if self.simulated_ else moments.loss
         return self
 
+    def _known(self, y: Target) -> Callable[[], Mask]:
+        column = _numbers(y)
+        return lambda: ~np.isnan(column.floats())
+
     def predict(self, X: Any) -> Array:  # noqa: N803
-        """The mean of y for each row, linear in its numbers; a missing one is the middle of its bounds."""
-        values = self._seen(X).read()
-        filled = np.clip(np.where(np.isnan(values), self._middle, values), -1e100, 1e100)
-        return np.asarray(filled @ self.coef_ + self.intercept_)
+        """The mean of y for each row, linear in its numbers; a missing one counts as `missing` says, dropped
+        as the middle of its bounds.
+        """
+        return np.asarray(self._scaling.filled(self._seen(X).read()) @ self.coef_ + self.intercept_)
 
     def _said(self) -> list[tuple[str, str]]:
         fitted = [("fitted to", f"{self.n_features_in_} columns")] if hasattr(self, "coef_") else []
@@ -113,13 +117,8 @@ def _solved(matrix: Array, products: Array, sigma: float) -> Array:
     return np.asarray(vectors @ ((vectors.T @ products) / lifted))
 
 
-def _target(y: Any, rows: int) -> Any:
-    if y is None:
-        refuse("a regression requires y to be passed, but the target y is None", "None", "nothing is learnt")
-    cells = one_column(y, rows)
-    if cells.dtype.kind not in "biufO":
-        refuse("y must hold numbers", f"dtype {cells.dtype}", "text has no size")
-    return cells
+def _numbers(y: Target) -> Column:
+    return y.column.adds_up("y")
 
 
 def _ends(bounds: Any) -> tuple[float, float]:

@@ -22,9 +22,10 @@ _INSIDE = 1 - 2.0**-40  # more than the rounding of a length, so that no row is 
 class Scale:
     """From a person's numbers to a row of length at most 1, and from weights of such rows back.
 
-    A column is cut to its bounds and brought to [-1, 1], a missing number to the middle; a row longer than
+    A column is cut to its bounds and brought to [-1, 1], a missing number is filled; a row longer than
     `row_norm` is shortened to it. The constant is as large as one of d equal columns, and is part of the row:
-    (sqrt(d) x, 1) / sqrt(d + 1) for a row x of length at most 1.
+    (sqrt(d) x, 1) / sqrt(d + 1) for a row x of length at most 1. With `drop` a row with a missing number is
+    all zero.
     """
 
     low: Array
@@ -33,6 +34,8 @@ class Scale:
     half: Array
     row_norm: float
     intercept: bool
+    fill: Array
+    drop: bool = False
 
     @property
     def size(self) -> int:
@@ -52,7 +55,8 @@ class Scale:
         """One column a person, one row a weight; every column has a length of at most 1."""
         rows = np.empty((self.size, len(values)))
         cut = rows[: len(self.low)]
-        cut[:] = np.where(np.isnan(values), self.middle, values).T
+        missing = np.isnan(values)
+        cut[:] = np.where(missing, self.fill, values).T
         np.clip(cut, self.low[:, None], self.high[:, None], out=cut)
         cut -= self.middle[:, None]
         cut /= self.half[:, None]
@@ -60,7 +64,13 @@ class Scale:
         cut *= self._unit * _INSIDE / np.maximum(lengths, self.row_norm)
         if self.intercept:
             rows[-1] = _INSIDE / math.sqrt(self.size)
+        if self.drop:
+            rows *= ~missing.any(axis=1)
         return rows
+
+    def filled(self, values: Array) -> Array:
+        """Numbers of which a score can be told: none is missing, none too large."""
+        return np.clip(np.where(np.isnan(values), self.fill, values), -_FAR, _FAR)
 
     def linear(self, weights: Array) -> tuple[Array, float]:
         """Coefficients and intercept in the units of the data, of a score that is linear in rows that were
@@ -76,9 +86,16 @@ class Scale:
 
 
 def scale(
-    bounds: Any, row_norm: Any, *, features: int, names: Sequence[str] | None = None, intercept: bool = True
+    bounds: Any,
+    row_norm: Any,
+    *,
+    features: int,
+    names: Sequence[str] | None = None,
+    intercept: bool = True,
+    missing: Any = "middle",
 ) -> Scale:
-    """From what was said: one pair of bounds for all columns, one for each, or a mapping by name.
+    """From what was said: one pair of bounds for all columns, one for each, or a mapping by name; and what a
+    missing number counts as.
 
     >>> scale({"age": (18, 98)}, None, features=1, names=["age"]).rows(np.array([[98.0]])).round(3).tolist()
     [[0.707], [0.707]]
@@ -100,7 +117,15 @@ def scale(
     longest = math.sqrt(features) if row_norm is None else float(positive(row_norm, "row_norm"))
     if not 1e-100 <= longest <= _FAR:
         refuse("`row_norm` must lie between 1e-100 and 1e100", row_norm, "its square must be a float")
-    return Scale(low, high, middle, half, longest, intercept)
+    fill = (low + high) / 2 if isinstance(missing, str) else _number(missing, low, high)
+    return Scale(low, high, middle, half, longest, intercept, fill, drop=missing == "drop")
+
+
+def _number(missing: Any, low: Array, high: Array) -> Array:
+    fill = float(exact(missing, "missing"))
+    if not np.all((low <= fill) & (fill <= high)):
+        refuse("a number for `missing` must lie within all bounds", missing, "numbers are cut to them")
+    return np.full(len(low), fill)
 
 
 def _pairs(bounds: Any, features: int, names: Sequence[str] | None) -> list[tuple[float, float]]:

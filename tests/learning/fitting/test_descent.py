@@ -77,9 +77,9 @@ def test_a_classifier_learns_by_descent_and_a_ledger_pays_for_all_steps() -> Non
     rows = rng.uniform(-1, 1, (2000, 2))
     labels = (rows[:, 0] > rows[:, 1]).astype(int)
     ledger = Ledger(Zcdp(1))
-    model = PrivateLogisticRegression(rho=0.5, method="descent", steps=30, bounds=(-1, 1), ledger=ledger).fit(
-        rows, labels
-    )
+    model = PrivateLogisticRegression(
+        rho=0.5, method="descent", steps=30, missing="middle", bounds=(-1, 1), ledger=ledger
+    ).fit(rows, labels)
     assert model.score(rows, labels) > 0.9  # noise of 2 sqrt(30) on sums of some 500
     assert ledger.spent == Zcdp("1/2")
     assert "noise on every step" in repr(model)
@@ -91,6 +91,7 @@ def test_a_classifier_learns_by_descent_and_a_ledger_pays_for_all_steps() -> Non
         rate="1/10",
         people=2000,
         neighbors="add_remove",
+        missing="middle",
         bounds=(-1, 1),
     ).fit(rows, labels)
     assert part.score(rows, labels) > 0.9
@@ -115,7 +116,9 @@ def test_a_classifier_learns_by_descent_and_a_ledger_pays_for_all_steps() -> Non
 )
 def test_what_descent_cannot_pay_for_is_refused_before_it_is_charged(said, error) -> None:
     ledger = Ledger(Pure(10))
-    learner = PrivateLogisticRegression(**{"method": "descent", "bounds": (0, 1), "ledger": ledger, **said})
+    learner = PrivateLogisticRegression(
+        **{"method": "descent", "missing": "middle", "bounds": (0, 1), "ledger": ledger, **said}
+    )
     with pytest.raises(ValueError, match=error):
         learner.fit([[0.0], [1.0]], [0, 1])
     assert ledger.entries() == ()

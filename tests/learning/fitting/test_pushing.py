@@ -81,9 +81,9 @@ def test_bounds_make_the_push_cubic_and_a_row_norm_alone_makes_it_round(monkeypa
     drawn = []
     monkeypatch.setattr(laws, "cubic_laplace", lambda *said: drawn.append(said) or cubic_laplace(*said))
     rows, labels = np.eye(4), [0, 1, 0, 1]
-    PrivateLogisticRegression(1, row_norm=1).fit(rows, labels)
+    PrivateLogisticRegression(1, row_norm=1, missing="drop").fit(rows, labels)
     assert drawn == []
-    PrivateLogisticRegression(1, bounds=(0, 1)).fit(rows, labels)
+    PrivateLogisticRegression(1, missing="middle", bounds=(0, 1)).fit(rows, labels)
     ((scale, size, rng),) = drawn
     assert (size, rng) == (5, None)
     left = 63 / 64 - math.log1p(1 / 8)  # without the solver's 64th and what the determinants cost at C = 1/2

@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.frames import wanted
-from toolkit.budget.frames.wanted import Range, Value
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import explains, refuse
 from toolkit.core.estimate import Estimate
-from toolkit.core.frames import cells
+from toolkit.core.frames import cells, wanted
 from toolkit.core.frames.cells import Day
 from toolkit.core.frames.columns import Column
 from toolkit.core.frames.frame import Frame
+from toolkit.core.frames.wanted import Range, Value
 
 MOST_CELLS = 10**6
 """Cells of a table, and so entries of a list."""

@@ -16,12 +16,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from toolkit.budget.frames.asked import OTHER, Asked, Mark, listed_once, unordered
-from toolkit.budget.frames.wanted import Range
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import refuse
 from toolkit.core.frames import cells
 from toolkit.core.frames.cells import Day, Moment
 from toolkit.core.frames.frame import Frame
+from toolkit.core.frames.wanted import Range
 
 Where = Mapping[Any, Any] | Callable[[dict[Any, Any]], Any]
 TRUSTED = (

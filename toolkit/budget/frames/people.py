@@ -17,11 +17,10 @@ from weakref import WeakKeyDictionary
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.budget.frames import wanted
 from toolkit.central.tables.caps import Caps
 from toolkit.core.arrays import Codes
 from toolkit.core.checks import refuse
-from toolkit.core.frames import cells
+from toolkit.core.frames import cells, wanted
 from toolkit.core.frames.columns import Column
 from toolkit.core.frames.frame import Frame
 

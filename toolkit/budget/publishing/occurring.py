@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from toolkit.budget.frames.wanted import numeric
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse
 from toolkit.core.frames import cells
 from toolkit.core.frames.columns import Column
+from toolkit.core.frames.wanted import numeric
 
 _EPOCH = dt.date(1970, 1, 1).toordinal()
 

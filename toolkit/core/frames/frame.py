@@ -7,18 +7,18 @@ of a pivoted table say, may be people's values, so such a column is told by its 
 """
 
 import sys
-import warnings
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import Result, refuse, untold
 from toolkit.core.extras import check_engine
 from toolkit.core.frames import streams
 from toolkit.core.frames.arrow import arrow_column
 from toolkit.core.frames.columns import Column
+from toolkit.core.frames.numpy import numpy_column
 from toolkit.core.frames.pandas import pandas_column
 from toolkit.core.frames.polars import polars_column
 from toolkit.core.frames.streams import SOURCES, Source, Streamed
@@ -79,7 +79,7 @@ class Frame:
         if self._source is None:
             return int(self._table.num_rows if self._engine == "pyarrow" else len(self._table))
         if self._length is None:
-            self._length = untold(self._source.rows)
+            self._length = read_by_engine(self._source.rows)
         return self._length
 
     @property
@@ -97,6 +97,10 @@ class Frame:
         if place not in self._columns:
             self._columns[place] = self._found(place)
         return self._columns[place]
+
+    def all(self) -> list[Column]:
+        """Every column, in its order."""
+        return [self._found(place) for place in range(len(self.labels))]
 
     def parts(self, labels: Iterable[object], *, whole: bool = False) -> Iterator["Frame"]:
         """Frames in memory that hold these columns of all rows, some rows after the other; with `whole` all
@@ -154,25 +158,12 @@ def _opened(engine: str, table: Any) -> tuple[Source, Any]:
         source = SOURCES[engine](table)
         return source, source.empty()
 
-    found: tuple[Source, Any] = untold(both)
-    return found
+    return read_by_engine(both)
 
 
-def untold(read: Callable[[], Any]) -> Any:
+def read_by_engine(read: Callable[[], Result]) -> Result:
     """What an engine gives; what it says when it fails may quote data."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return read()
-    except Exception:
-        failed = True
-    if failed:  # outside of `except`, so that the error is not chained
-        refuse(
-            "a frame must be readable by its engine",
-            "a failure that is not told",
-            "nothing was charged",
-            RuntimeError,
-        )
+    return untold(read, "a frame must be readable by its engine", consequence="nothing was charged")
 
 
 def _joined(parts: list[Frame], like: Frame) -> Frame:
@@ -185,13 +176,30 @@ def _joined(parts: list[Frame], like: Frame) -> Frame:
 
 
 def _recognised(table: Any) -> str:
-    kind = type(table)
-    for engine, (module, name) in _FRAMES.items():
-        known = getattr(sys.modules.get(module), name, None)
-        if known is not None and issubclass(kind, known):
-            check_engine(table)
-            return engine
-    _refuse_frame(kind)
+    engine = engine_of(table)
+    if engine is None:
+        _refuse_frame(type(table))
+    check_engine(table)
+    return engine
+
+
+def engine_of(table: Any) -> str | None:
+    """Whose frame it is; None if it is no frame."""
+    return next((engine for engine, known in _FRAMES.items() if _is(table, *known)), None)
+
+
+def column_of(values: Any) -> Column | None:
+    """A Series of pandas or polars, an array of pyarrow or numpy; None if it is no column."""
+    kinds = {("pandas", "Series"): pandas_column, ("polars", "Series"): polars_column}
+    kinds |= {("pyarrow", "Array"): arrow_column, ("pyarrow", "ChunkedArray"): arrow_column}
+    if isinstance(values, np.ndarray):
+        return numpy_column(values) if values.ndim == 1 else None
+    return next((read(values) for known, read in kinds.items() if _is(values, *known)), None)
+
+
+def _is(given: Any, module: str, name: str) -> bool:
+    known = getattr(sys.modules.get(module), name, None)
+    return known is not None and issubclass(type(given), known)
 
 
 def _refuse_frame(kind: type) -> NoReturn:

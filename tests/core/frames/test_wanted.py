@@ -7,10 +7,10 @@ import pandas as pd
 import pytest
 
 from tests.budget.hostile import CELLS
-from toolkit.budget.frames import wanted
-from toolkit.budget.frames.wanted import Range, check_kinds, ends, fitted, said, value_of
+from toolkit.core.frames import wanted
 from toolkit.core.frames.cells import Day, Moment
 from toolkit.core.frames.columns import Kind, whole_kind
+from toolkit.core.frames.wanted import Range, check_kinds, ends, fitted, said, value_of
 
 NUMBER, WHOLE, BYTE, TEXT, TRUTH = (
     Kind("number"),
