@@ -109,13 +109,11 @@ def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(
         text.lazy().with_columns(pl.col("x").cast(pl.Float64)),
         con.sql("select cast(x as double) as x from people"),
     ):
-        ledger = Ledger(Pure(1))
-        try:
-            keeper = Curator(broken, ledger, neighbors)
-        except RuntimeError as error:  # polars below 2 cannot count the rows of such a frame either
-            assert "a failure that is not told: nothing was charged" in str(error)
-            assert (ledger.entries(), neighbors) == ((), "replace")
+        if neighbors == "replace" and isinstance(broken, pl.LazyFrame) and pl.__version__ < "2":
+            with pytest.raises(RuntimeError, match="a failure that is not told: nothing was charged"):
+                Curator(broken, Ledger(Pure(1)), neighbors)  # older ones cannot count its rows either
             continue
+        keeper = Curator(broken, Ledger(Pure(1)), neighbors)
         for call in (
             lambda k: k.mean("x", bounds=(0, 9), missing="drop", epsilon="1/4"),
             lambda k: k.median("x", bounds=(0, 9), epsilon="1/4"),
