@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import refuse, whole
+from toolkit.core.digits import concise
 
 
 def resignation(before: float, n: int, after: float) -> float:
@@ -95,6 +96,8 @@ class Outlier:
 
     implied: float
     surprise: float
+
+    __repr__ = concise
 
     @property
     def present(self) -> bool:

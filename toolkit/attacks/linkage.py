@@ -11,6 +11,7 @@ import numpy.typing as npt
 from toolkit.attacks.classes import alone, checked_columns, codes, column_names, joined, singletons
 from toolkit.core.arrays import Array, Codes
 from toolkit.core.checks import refuse, whole
+from toolkit.core.digits import concise
 from toolkit.core.extras import extra
 from toolkit.core.progress import chunks
 
@@ -144,6 +145,8 @@ class Match:
     user: int
     score: float
     eccentricity: float
+
+    __repr__ = concise
 
     @property
     def accepted(self) -> bool:

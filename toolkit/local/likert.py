@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.checks import Number, whole
+from toolkit.core.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.numeric import one_bit
 from toolkit.local.numeric.bounded import OneBit
@@ -27,6 +28,8 @@ class Likert:
     mean: OneBit
     saving_spread: float
     saving_ends: float
+
+    __repr__ = concise
 
     def advice(self) -> str:
         """Which to use, in one sentence.

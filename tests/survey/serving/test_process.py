@@ -200,7 +200,7 @@ def test_the_line_stands_in_a_file_that_is_locked_while_the_process_lives_and_no
     with ended(
         [sys.executable, "-m", "toolkit.survey.serving.process", "--database", url, "--state", state]
     ) as process:
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while not read(state) and time.monotonic() < deadline:
             time.sleep(0.02)
         said = json.loads(read(state))

@@ -34,7 +34,7 @@ def tls(request, pem):
         yield port, server, ssl.create_default_context(cafile=public)
 
 
-def wait_until(condition, seconds=5.0):
+def wait_until(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
