@@ -21,6 +21,7 @@ import pytest
 from nbclient import NotebookClient
 
 from freeze import KERNEL, WIDGET, freeze
+from toolkit.core import extras
 from toolkit.survey.background import servers
 
 FOLDER = Path(__file__).parents[1] / "notebooks"
@@ -268,6 +269,17 @@ def test_outputs_have_no_digits_that_another_processor_would_write_otherwise(cel
             assert [number for number in numbers if digits_of(number) > 7] == []
 
 
+def test_they_are_run_with_no_more_than_the_readme_tells_readers_to_install():
+    """With a wheel and the extras that it names: `make test` takes away what all others bring."""
+    said = (FOLDER.parent / "README.md").read_text(encoding="utf-8")
+    named = re.search(r"With a wheel alone, `pip install` it with `\[([a-z,]+)\]`", said).group(1).split(",")
+    others = {module for name, modules in extras._EXTRAS.items() if name not in named for module in modules}
+    code = (FOLDER.parent / ".make" / "ties" / "sitecustomize.py").read_text()
+    absent = next(node for node in ast.parse(code).body if isinstance(node, ast.Assign))
+    assert set(ast.literal_eval(absent.value)) == others
+    assert "PYTHONPATH=.make:.make/ties $(NBVAL)" in (FOLDER.parent / "Makefile").read_text()
+
+
 def test_tags_that_switch_the_comparison_off_are_absent(cells):
     assert [
         cell.id for cell in cells if any(tag.startswith("nbval") for tag in cell.metadata.get("tags", []))
@@ -421,7 +433,7 @@ def ends(pid):
     """Whether a process is at its end: it has let go of its lock, and may take a moment to leave, or for its
     parent to notice.
     """
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while psutil.pid_exists(pid) and psutil.Process(pid).status() != psutil.STATUS_ZOMBIE:
         if time.monotonic() > end:
             return False

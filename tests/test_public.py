@@ -1,7 +1,6 @@
 """The public names, and what `import toolkit` costs."""
 
 import os
-import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -35,24 +34,6 @@ def test_importing_the_toolkit_imports_nothing_heavy() -> None:
         "sklearn",
     }
     assert not heavy & set(loaded)
-
-
-@pytest.mark.slow
-def test_importing_the_toolkit_is_fast(tmp_path: Path) -> None:
-    """At most 1.1 times `import numpy, scipy.special`: processor time in turns, medians of seven.
-
-    Everything has been compiled, ours and theirs: by a run before, into a place of its own, whatever this
-    machine keeps.
-    """
-
-    def seconds(imported: str) -> float:
-        timed = f"import time; start = time.process_time(); {imported}; print(time.process_time() - start)"
-        return float(run(timed, "-X", f"pycache_prefix={tmp_path}", PYTHONDONTWRITEBYTECODE=""))
-
-    runs = [(seconds("import toolkit"), seconds("import numpy, scipy.special")) for _ in range(8)]
-    assert list(tmp_path.rglob("toolkit/__init__.*.pyc"))  # there it is
-    ours, base = (statistics.median(times) for times in zip(*runs[1:], strict=True))
-    assert ours <= 1.1 * base
 
 
 def test_every_public_name_is_documented_and_explained_in_the_readme() -> None:

@@ -3,12 +3,13 @@
 That rr's power takes an unknown prevalence for known is in tests/planning/models/test_two_groups.py.
 """
 
-import time
+from typing import Any
 
 import numpy as np
 import pytest
 
 from tests.analysis.reference_survey import BIRTHDAY, COINS, COVARIATES, DIE, runaway, survey
+from tests.work import calls
 from toolkit import crosswise, forced, forced_options, kuk, plan, unrelated, warner
 from toolkit.analysis import Sample, cheater_detection, logistic, predictor
 from toolkit.analysis.regression.binary import BinaryModel
@@ -107,14 +108,15 @@ def test_a_likelihood_ratio_is_that_of_two_maxima() -> None:
 
 
 @pytest.mark.slow
-def test_a_hundred_thousand_people_take_no_minutes() -> None:
+def test_a_hundred_thousand_people_need_no_function_for_each() -> None:
     """RRreg: RRlog with likelihood-ratio tests took 388 s for 101,766 people and 7 covariates."""
     rng = np.random.default_rng(4)
     x = rng.normal(size=(100_000, 6))
     truth = rng.random(100_000) < 1 / (1 + np.exp(1 - x @ np.full(6, 0.2)))
-    reports, start = DIE.randomize(truth, rng=rng), time.process_time()
-    fit = logistic(reports, x, DIE)
-    assert time.process_time() - start < 6  # it is 0.2; other work on the machine may slow it down
+    reports = DIE.randomize(truth, rng=rng)
+    fits: list[Any] = []
+    assert calls(lambda: fits.append(logistic(reports, x, DIE))) < 50_000
+    fit = fits[0]
     assert np.abs(fit.value[1:] - 0.2).max() < 5 * fit.se.max()
 
 

@@ -1,4 +1,3 @@
-import time
 from itertools import combinations
 
 import numpy as np
@@ -7,6 +6,7 @@ import polars as pl
 import pytest
 
 from data import make_attack_data as made
+from tests.work import calls
 from toolkit.attacks.linkage import Ratings, exposure, link, recognise, uniqueness
 
 PATIENTS, VOTERS, TRUTH = made.hospital_and_voters()
@@ -48,14 +48,13 @@ def test_the_uniqueness_profile_agrees_with_counting_by_hand():
 
 
 @pytest.mark.slow
-def test_all_pairs_of_twelve_columns_on_a_million_rows_take_at_most_ten_seconds():
+def test_all_pairs_of_twelve_columns_on_a_million_rows_need_no_function_for_each_row():
     rng = np.random.default_rng(1)
     values = (2, 5, 12, 50, 100, 365, 900, 3000, 20_000, 30_000, 100_000, 500_000)
     frame = pd.DataFrame({f"c{i}": rng.integers(0, k, 10**6) for i, k in enumerate(values)})
-    start = time.process_time()
-    profile = uniqueness(frame, sizes=(2,))
-    assert time.process_time() - start < 10
-    assert len(profile.shares) == 66
+    profiles = []
+    assert calls(lambda: profiles.append(uniqueness(frame, sizes=(2,)))) < 10**6
+    assert len(profiles[0].shares) == 66
 
 
 def test_the_most_exposed_rows_are_those_unlike_all_others():

@@ -36,7 +36,7 @@ class Shown:
         """Wait until the words on the screen are those of the kernel, which has then heard all that was
         set.
         """
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + 60
         while self.words() != (said := self.in_python("describe()")):
             assert time.monotonic() < deadline, (self.words(), said)
             self.page.wait_for_timeout(20)

@@ -64,7 +64,7 @@ def agreed(notebook: Page, explorer: Locator) -> None:
     the kernel.
     """
     box = explorer.get_by_label("Epsilon, exactly")
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + 60
     while round(in_python(notebook, "epsilon"), 4) != float(box.input_value()):
         assert time.monotonic() < deadline, "the kernel has not heard what was set in the browser"
         notebook.wait_for_timeout(20)

@@ -1,10 +1,16 @@
 import math
+import re
 
 import pytest
 
 from toolkit.analysis.regression.fitted import Comparison
+from toolkit.attacks.audit.verdict import Trial
+from toolkit.attacks.linkage import Match
+from toolkit.central.robust.estimators import Huber
+from toolkit.central.robust.influence import influence
 from toolkit.core.digits import digits, digits_up
 from toolkit.core.loss import Approx, Pure, Zcdp
+from toolkit.local.compliance import Compliance
 
 
 def test_a_result_shows_the_digits_that_machines_agree_on() -> None:
@@ -33,3 +39,14 @@ def test_what_is_no_float_stays_as_it_is() -> None:
         "(1.0,)",
     ]
     assert digits_up(0.1234561) == "0.123457"
+
+
+def test_results_of_other_rooms_show_no_more_digits() -> None:
+    shown = (
+        influence(Huber(1.345), "normal"),
+        Compliance(random=1 / 3),
+        Match(3, 1 / 3, 2 / 7),
+        Trial("pair", "event", 1, 99, 1, 99, 1 / 3, 0.0, 1 / 7),
+    )
+    for one in shown:
+        assert [word for word in re.findall(r"\d[\d.]*", repr(one)) if len(word.strip("0.")) > 7] == [], one

@@ -94,7 +94,7 @@ def _is_free(port):
 
 
 def _wait_for(port, process):
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while _is_free(port):
         assert process.poll() is None, process.stderr.read()
         assert time.monotonic() < end

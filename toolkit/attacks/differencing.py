@@ -12,6 +12,7 @@ import numpy.typing as npt
 from toolkit.attacks.classes import floats
 from toolkit.core.arrays import Mask
 from toolkit.core.checks import refuse, whole
+from toolkit.core.digits import concise
 
 
 def resignation(before: float, n: int, after: float) -> float:
@@ -96,6 +97,8 @@ class Outlier:
 
     implied: float
     surprise: float
+
+    __repr__ = concise
 
     @property
     def present(self) -> bool:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from toolkit.attacks.classes import alone, codes, columns_of, floats, joined, singletons, values_of
 from toolkit.core.arrays import Array, Codes, objects
 from toolkit.core.checks import refuse, whole
+from toolkit.core.digits import concise
 from toolkit.core.extras import extra
 from toolkit.core.progress import chunks
 
@@ -140,6 +141,8 @@ class Match:
     user: int
     score: float
     eccentricity: float
+
+    __repr__ = concise
 
     @property
     def accepted(self) -> bool:

@@ -22,7 +22,7 @@ from functools import lru_cache
 from typing import ClassVar, TypeAlias
 
 from toolkit.core.checks import Number, exact, explains, refuse, whole
-from toolkit.core.digits import digits_up
+from toolkit.core.digits import concise, digits_up
 from toolkit.core.rounding import float_up, log_up
 
 Amount: TypeAlias = Fraction | float
@@ -277,6 +277,8 @@ class AsymptoticPromise:
         "it holds as n → ∞ for well-behaved populations; an opponent's data break it at any n, so that no n "
         "is enough"
     )
+
+    __repr__ = concise
 
     def __str__(self) -> str:
         return f"ε = {self.epsilon:g}, δ = {self.delta:g} as n → ∞"

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, first_largest
 from toolkit.core.checks import Number, exact, probability, refuse
+from toolkit.core.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.matrix.moments import forced_form, scores
 from toolkit.local.protocol import Randomizer
@@ -43,6 +44,8 @@ class Compliance:
     self_protective: float = 0.0
     random: float = 0.0
     candid: float = 0.0
+
+    __repr__ = concise
 
     def __post_init__(self) -> None:
         for way in WAYS:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from toolkit.core.checks import Number, explains, whole
+from toolkit.core.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.matrix.tables import TABLE_LIMIT
 from toolkit.local.numeric import one_bit
@@ -28,6 +29,8 @@ class Likert:
     mean: OneBit
     saving_spread: float
     saving_ends: float
+
+    __repr__ = concise
 
     def advice(self) -> str:
         """Which to use, in one sentence.

@@ -11,6 +11,7 @@ import numpy as np
 
 from toolkit.core.arrays import first_largest
 from toolkit.core.checks import refuse
+from toolkit.core.digits import concise
 from toolkit.local.shuffling.amplification import largest_local, shuffled
 from toolkit.planning.accuracy import Accuracy, Case, Precision
 from toolkit.planning.curated import Curated
@@ -39,6 +40,8 @@ class Way:
     margin: float
     n_needed: float
     trust: str
+
+    __repr__ = concise
 
 
 def four_ways(case: Case, epsilon: float, n: int, target: Target, delta: float) -> tuple[Way, ...]:

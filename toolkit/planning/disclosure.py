@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, exact, refuse
+from toolkit.core.digits import concise
 from toolkit.local.design import Design
 from toolkit.local.questions import warner
 
@@ -29,6 +30,8 @@ class Learned:
     before: float
     after: float
     odds_factor: float
+
+    __repr__ = concise
 
     @property
     def stake_factor(self) -> float:

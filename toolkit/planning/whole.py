@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import Number, exact, explains, refuse
+from toolkit.core.digits import concise
 from toolkit.core.extras import extra
 from toolkit.local.protocol import Randomizer
 from toolkit.planning.conditions import Field, checked_field
@@ -41,6 +42,8 @@ class Needed:
     people: int
     invited: int
     binding: bool
+
+    __repr__ = concise
 
 
 @dataclass(frozen=True, repr=False)

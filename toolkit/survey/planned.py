@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.checks import level as checked_level
+from toolkit.core.digits import concise
 from toolkit.core.extras import extra
 from toolkit.core.inference.special import ndtri
 from toolkit.local.numeric.square_wave import SquareWave
@@ -42,6 +43,8 @@ class Planned:
     of: float
     small: int | None = None
     small_margin: float | None = None
+
+    __repr__ = concise
 
     def words(self, margin: float | None) -> str:
         """A margin in its unit, rounded up: never better than it is."""

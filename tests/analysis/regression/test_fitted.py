@@ -127,7 +127,7 @@ def test_models_of_other_rows_designs_or_columns_are_not_compared() -> None:
 
 
 @pytest.mark.parametrize("link", LINKS)
-def test_a_fit_from_a_formula_or_from_columns_comes_back_from_a_pickle_and_predicts_the_same(
+def test_a_fit_from_a_formula_or_from_columns_comes_back_from_a_pickle_and_predicts(
     link: str,
 ) -> None:
     for fit in (

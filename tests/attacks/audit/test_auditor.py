@@ -31,13 +31,9 @@ BOXES = (np.array([True, True, True]), np.array([False, False, False]))
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["float noise", "five retries"])
-def test_the_default_audit_catches_the_fault_on_its_first_run_within_ten_seconds(name):
-    """Seconds of this process, not of the clock. With fewer runs all faults, and their repairs, are audited
-    in test_gallery.py.
-    """
-    start = time.process_time()
+def test_the_default_audit_catches_the_fault_on_its_first_run(name):
+    """With fewer runs all faults, and their repairs, are audited in test_gallery.py."""
     verdict = EXHIBITS[name].audit(rng=np.random.default_rng(1))
-    assert time.process_time() - start < 10
     assert verdict.violated, verdict
     assert verdict.epsilon > 1
     assert verdict.delta > 0

@@ -5,7 +5,6 @@ import datetime as dt
 import enum
 import itertools
 import pickle
-import time
 from decimal import Decimal
 from fractions import Fraction
 from typing import Any
@@ -16,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
+from tests.work import calls
 from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands, between
 from toolkit.budget.frames import asked as asked_module
 from toolkit.budget.frames.asked import Asked, listed_once
@@ -300,13 +300,13 @@ def test_keys_that_are_read_all_at_once_are_those_that_are_read_one_by_one(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("engine", [pd.DataFrame, pl.DataFrame], ids=["pandas", "polars"])
-def test_a_hundred_thousand_keys_are_read_in_less_than_a_second(engine: Any) -> None:
-    """Of the processor: two seconds before, when each was made a fraction, and 0.1 of one now."""
+def test_a_hundred_thousand_keys_are_read_together(engine: Any) -> None:
+    """No function is called for each of them, as there was when each was made a fraction."""
     keys = list(range(100_000))
     curator = Curator(engine({"k": keys}), Ledger(Pure(10)), "add_remove")
-    start = time.process_time()
-    assert curator.count(by={"k": keys}, epsilon=1).labels == tuple(keys)
-    assert time.process_time() - start < 1
+    found: list[Any] = []
+    assert calls(lambda: found.append(curator.count(by={"k": keys}, epsilon=1))) < 10_000
+    assert found[0].labels == tuple(keys)
 
 
 @pytest.mark.parametrize("dtype", [pa.int8(), pa.int16(), pa.uint8()])

@@ -99,7 +99,9 @@ def test_a_persons_rows_are_capped_over_all_parts(frame: Frame, monkeypatch: pyt
 
 
 @pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
-def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(neighbors: str) -> None:
+def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(
+    neighbors: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     text = pl.DataFrame({"x": ["1", "2", "Bob"]})
     con = duckdb.connect()
     con.register("people", text.to_arrow())
@@ -107,6 +109,10 @@ def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(neighbor
         text.lazy().with_columns(pl.col("x").cast(pl.Float64)),
         con.sql("select cast(x as double) as x from people"),
     ):
+        if neighbors == "replace" and isinstance(broken, pl.LazyFrame) and pl.__version__ < "2":
+            with pytest.raises(RuntimeError, match="a failure that is not told: nothing was charged"):
+                Curator(broken, Ledger(Pure(1)), neighbors)  # older ones cannot count its rows either
+            continue
         keeper = Curator(broken, Ledger(Pure(1)), neighbors)
         for call in (
             lambda k: k.mean("x", bounds=(0, 9), missing="drop", epsilon="1/4"),
@@ -116,6 +122,7 @@ def test_what_an_engine_says_of_a_value_that_it_cannot_read_is_not_told(neighbor
                 call(keeper)
             assert (error.value.__context__, error.value.__cause__) == (None, None)
         assert keeper.ledger.spent == Pure("1/2")
+    assert "Bob" not in "".join(capfd.readouterr())
 
 
 def test_a_number_of_rows_that_cannot_be_read_is_refused_before_anything_is_charged() -> None:
@@ -126,8 +133,9 @@ def test_a_number_of_rows_that_cannot_be_read_is_refused_before_anything_is_char
 
 
 def test_a_choice_is_given_the_whole_table() -> None:
-    for make in (lambda: table().lazy(), lambda: duckdb.connect().from_arrow(table().to_arrow())):
-        keeper = Curator(make(), Ledger(Pure(10)), "add_remove")
+    con = duckdb.connect()
+    for frame in (table().lazy(), con.from_arrow(table().to_arrow())):
+        keeper = Curator(frame, Ledger(Pure(10)), "add_remove")
         chosen = keeper.choose(
             ["a", "b"], lambda data, name: len(data) * (name == "b"), sensitivity=1, epsilon=1
         )

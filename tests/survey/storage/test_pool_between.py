@@ -53,7 +53,7 @@ def bouncer(postgres: Postgres) -> Iterator[Postgres]:
 
 
 def wait_for(socket: Path, process: "subprocess.Popen[bytes]") -> None:
-    end = time.monotonic() + 20
+    end = time.monotonic() + 60
     while not socket.exists():
         assert process.poll() is None, (socket.parent / "pgbouncer.log").read_text()
         assert time.monotonic() < end

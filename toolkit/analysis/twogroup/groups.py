@@ -8,6 +8,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array, Labels
 from toolkit.core.checks import probability, refuse
+from toolkit.core.digits import concise
 from toolkit.core.inference.special import chdtrc, xlogy
 from toolkit.local.matrix.encoding import checked_counts, encode
 
@@ -19,6 +20,8 @@ class ModelTest:
     statistic: float
     p: float
     null: str
+
+    __repr__ = concise
 
 
 @dataclass(frozen=True, eq=False)

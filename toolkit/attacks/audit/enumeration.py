@@ -13,6 +13,7 @@ import numpy as np
 
 from toolkit.attacks.audit.neighbors import Pair
 from toolkit.attacks.audit.running import Law, law_of, protocol
+from toolkit.core.digits import concise
 from toolkit.core.inference.special import gammaincc
 from toolkit.core.randomness import Rng
 from toolkit.core.rounding import log_up
@@ -29,6 +30,8 @@ class Exact:
 
     epsilon: float
     violated: bool
+
+    __repr__ = concise
 
 
 def exact_epsilon(first: Law, second: Law) -> float:

@@ -15,6 +15,7 @@ from toolkit.attacks.audit.neighbors import named_pairs, pairs_for
 from toolkit.attacks.audit.running import protocol, takes_rng
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, refuse
+from toolkit.core.digits import concise
 from toolkit.core.estimate import Estimate
 
 
@@ -33,6 +34,8 @@ class Replay:
     moved: float
     sensitivity: float
     same_flow: bool
+
+    __repr__ = concise
 
     @property
     def exceeds(self) -> bool:

@@ -5,6 +5,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from toolkit.core.digits import concise
 from toolkit.core.extras import extra
 from toolkit.core.loss import Loss
 
@@ -31,6 +32,8 @@ class Trial:
     delta: float
     p_value: float
     share: float = 1.0
+
+    __repr__ = concise
 
 
 @dataclass(frozen=True, repr=False)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from toolkit.budget.charges import Priced, price_of
 from toolkit.core.checks import refuse
+from toolkit.core.digits import concise
 from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:
@@ -27,6 +28,8 @@ class Noise:
     cells: int
     sd: float | None = None
     per_value: float | None = None
+
+    __repr__ = concise
 
 
 @dataclass(frozen=True, repr=False)

@@ -21,6 +21,7 @@ from scipy.optimize import brentq
 from toolkit.central.robust.estimators import Estimator, Mean, Median
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, positive, refuse
+from toolkit.core.digits import concise
 from toolkit.core.inference.special import gamma
 
 POPULATIONS = ("normal", "t3", "contaminated")
@@ -44,6 +45,8 @@ class Influence:
     slope: float
     gross_error_sensitivity: float
     variance: float
+
+    __repr__ = concise
 
     def __call__(self, x: npt.ArrayLike) -> Array:
         """IF(x) = psi(x - T) / M."""

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from toolkit.central.robust.estimators import Estimator
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive, refuse
+from toolkit.core.digits import concise
 
 _ROUNDS = 1000
 
@@ -33,6 +34,8 @@ class RegressionInfluence:
     coefficients: Array
     matrix: Array
     gross_error_sensitivity: float
+
+    __repr__ = concise
 
     def __call__(self, x: npt.ArrayLike, y: float) -> Array:
         """M**-1 psi(y - x beta) w(x) x."""

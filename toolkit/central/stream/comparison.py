@@ -11,6 +11,7 @@ from toolkit.central.stream.roots import SquareRoot, root
 from toolkit.central.stream.trees import Tree, binary, candidates, from_below
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.digits import concise
 from toolkit.core.loss import Pure, Zcdp
 
 
@@ -20,6 +21,8 @@ class Error:
 
     largest: float
     typical: float
+
+    __repr__ = concise
 
 
 @dataclass(frozen=True, eq=False)

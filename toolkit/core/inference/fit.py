@@ -6,6 +6,7 @@ from typing import Protocol
 import numpy as np
 
 from toolkit.core.arrays import Array
+from toolkit.core.digits import concise
 from toolkit.core.inference.intervals import Interval, Normal, Shares
 
 DOUBTFUL = 0.05
@@ -45,6 +46,8 @@ class Fit:
     p: float | Array
     method: str
     of: str = "share"
+
+    __repr__ = concise
 
     @property
     def doubtful(self) -> bool:

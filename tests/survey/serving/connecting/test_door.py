@@ -34,7 +34,7 @@ def tls(request, pem):
         yield port, server, ssl.create_default_context(cafile=public)
 
 
-def wait_until(condition, seconds=5.0):
+def wait_until(condition, seconds=60.0):
     end = time.monotonic() + seconds
     while not condition() and time.monotonic() < end:
         time.sleep(0.01)
@@ -89,11 +89,11 @@ def test_silent_handshakes_beyond_the_places_are_closed_at_once_and_the_oldest_f
 
 def test_a_server_ends_without_waiting_for_handshakes(pem):
     public, private = pem
-    with watched(app, Limits(head_seconds=30), ssl_certfile=public, ssl_keyfile=private) as (port, server):
+    with watched(app, Limits(head_seconds=300), ssl_certfile=public, ssl_keyfile=private) as (port, server):
         silent = socket.create_connection(("127.0.0.1", port))
         assert wait_until(lambda: len(server.connections) == 1)
         start = time.monotonic()
-    assert time.monotonic() - start < 5
+    assert time.monotonic() - start < 100
     silent.close()
 
 
