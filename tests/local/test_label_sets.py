@@ -156,7 +156,7 @@ def test_numbers_that_look_like_other_labels_are_refused(labels: tuple[str, ...]
     assert k_ary(("0", "1"), epsilon=1.0).estimate([0, 1]).n == 2
 
 
-@pytest.mark.parametrize("labels", [(1, 0), (1, 2), (2, "none"), ("no", "yes")])
+@pytest.mark.parametrize("labels", [(1, 0), (1, 2), (2, "none"), ("1", "2"), ("yes", "no"), ("no", "yes")])
 def test_memos_of_any_labels_are_drawn_by_codes(labels: tuple[str | int, ...]) -> None:
     """Nobody changes, so the change is 0 within 5 errors; nearly all have the second answer."""
     memo = Memo(k_ary(labels, epsilon=2.0), k_ary(labels, epsilon=2.0))

@@ -117,7 +117,7 @@ def with_variance(estimate: Estimate, added: Array) -> Estimate:
     cov = np.asarray(estimate.cov) + added
     se = np.sqrt(np.diag(cov))
     error = float(se[0]) if np.ndim(estimate.value) == 0 else se
-    return replace(estimate, se=error, cov=cov, basis=replace(estimate.basis, se=error))
+    return replace(estimate, se=error, cov=cov, notes=(), basis=replace(estimate.basis, se=error))
 
 
 def side_by_side(first: Array, others: Sequence[Array]) -> Array:

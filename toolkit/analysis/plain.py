@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.analysis.sampling.linear import ALIKE
 from toolkit.core.arrays import Array, Counts, Labels
 from toolkit.core.checks import Number, exact, refuse
 from toolkit.core.estimate import Estimate
@@ -19,7 +20,6 @@ from toolkit.local.reports import is_code, is_set
 
 _COVERS = "sampling"
 _PLAIN = "plain answers"
-_ALIKE = "all answers are equal, which says nothing about the error of their mean: there is no interval"
 
 
 @dataclass(frozen=True)
@@ -137,8 +137,9 @@ def _mean(numbers: Array, counts: Counts) -> Estimate:
     """
     n = int(counts.sum())
     mean = float(counts @ numbers / n)
-    se = float(np.sqrt(counts @ (numbers - mean) ** 2 / n / (n - 1))) if n > 1 else np.nan
-    notes = (_ALIKE,) if se == 0 else ()
+    alike = np.ptp(numbers[counts > 0]) == 0
+    se = float(np.sqrt(counts @ (numbers - mean) ** 2 / n / (n - 1))) if n > 1 and not alike else np.nan
+    notes = (ALIKE,) if n > 1 and alike else ()
     method = f"{_PLAIN}, t with {n - 1} degrees of freedom" if n > 1 else _PLAIN
     return Estimate(
         mean, se, ("mean",), np.array([[se**2]]), n, None, _COVERS, method, notes, Student(mean, se, n - 1)

@@ -106,7 +106,7 @@ class Sampled:
             loss=design.loss,
             covers=_covered(estimate.covers, plain=design.loss is None),
             method=f"{_described(design)}, {estimate.method}",
-            notes=notes,
+            notes=(*estimate.notes, *notes),
         )
 
     def _sample(self, design: Asked) -> tuple[Sample, dict[str, Any]]:

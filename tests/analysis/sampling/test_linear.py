@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from toolkit.analysis import Sample
 from toolkit.analysis.sampling.linear import mean, randomization, total
 
 
@@ -33,3 +34,14 @@ def test_scores_of_options_have_the_noise_that_their_answers_leave() -> None:
 def test_nobody_has_no_mean() -> None:
     with pytest.raises(ValueError, match="an empty domain"):
         mean(np.ones((2, 1)), np.ones(2), np.zeros((2, 1), dtype=bool))
+
+
+def test_scores_that_are_all_equal_have_no_error_rather_than_none() -> None:
+    sample = Sample(weights=[1, 2, 1, 2])
+    found = sample.mean([3.0, 3.0, 3.0, np.nan])
+    assert found.value == 3
+    assert np.isnan(found.se)
+    assert np.isnan(found.interval().low)
+    assert "all answers are equal" in found.notes[0]
+    both = sample.mean([[3.0, 1], [3.0, 2], [3.0, 1], [3.0, 2]])
+    assert np.isnan(both.se).tolist() == [True, False]

@@ -1,6 +1,6 @@
 """Means, totals and their differences as sums over people: what each person moves them by."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -9,6 +9,8 @@ from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
+
+ALIKE = "all answers are equal, which says nothing about the error of their mean: there is no interval"
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,3 +100,14 @@ def as_estimate(
         method=method,
         basis=Student(value, error, df),
     )
+
+
+def without_certainty(estimate: Estimate, scores: Array, inside: Any) -> Estimate:
+    """The mean of scores that are all equal has no error that they could tell, rather than the error 0."""
+    most, least = (np.where(inside, scores, end) for end in (-np.inf, np.inf))
+    alike = most.max(axis=0) == least.min(axis=0)
+    if not alike.any() or not isinstance(estimate.basis, Student):
+        return estimate
+    se = np.where(alike, np.nan, estimate.se)
+    error = se if np.ndim(estimate.value) else float(se[0])
+    return replace(estimate, se=error, notes=(ALIKE,), basis=replace(estimate.basis, se=error))

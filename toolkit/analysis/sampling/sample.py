@@ -123,14 +123,10 @@ class Sample:
         row. labels : what the columns are called.
         """
         numbers, single = self._table(scores)
-        return self._estimated(
-            linear.mean(numbers, self._weights(numbers), self._where(where, numbers)),
-            numbers,
-            single,
-            noise,
-            labels,
-            "weighted mean",
-        )
+        inside = self._where(where, numbers)
+        found = linear.mean(numbers, self._weights(numbers), inside)
+        made = self._estimated(found, numbers, single, noise, labels, "weighted mean")
+        return linear.without_certainty(made, numbers, inside)
 
     def total(self, scores: Any, where: Any = None, *, noise: Noise = None, labels: Any = None) -> Estimate:
         """The weighted sum of scores: how many people have it, if weights say how many a row stands for."""

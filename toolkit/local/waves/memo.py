@@ -17,7 +17,7 @@ from toolkit.core.inference.intervals import Student
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Below, Rng, check_rng
 from toolkit.local.design import Design
-from toolkit.local.matrix.encoding import as_labels, encode, numbers_are_labels
+from toolkit.local.matrix.encoding import as_labels, encode, looks_like_others, numbers_are_labels
 from toolkit.local.matrix.likelihood import project_onto_simplex
 from toolkit.local.waves.cost import chances, changing, epsilon_of, redrawn, unchanged
 from toolkit.local.wording import Voice, odds_phrases
@@ -136,8 +136,8 @@ class Memo:
         return np.asarray(np.column_stack(columns), dtype=np.intp)
 
     def report(self, memos: npt.NDArray[np.intp], answers: Any, rng: Rng = None) -> npt.NDArray[Any]:
-        """Reports of a wave as codes, or as labels where these are numbers: fresh noise on the memo of the
-        answer that holds now.
+        """Reports of a wave as codes, or as labels where codes could be taken for other labels: fresh noise
+        on the memo of the answer that holds now.
         """
         codes = encode(answers, self.permanent.options, "answers").codes
         if np.shape(memos) != (len(codes), 2):
@@ -148,7 +148,8 @@ class Memo:
             )
         kept = np.asarray(memos)[np.arange(len(codes)), codes]
         sent, labels = self.fresh.randomize_codes(kept, check_rng(rng)), self.fresh.report_options
-        return as_labels(sent, labels) if numbers_are_labels(labels) else np.asarray(sent)
+        either = numbers_are_labels(labels) or looks_like_others(labels)
+        return as_labels(sent, labels) if either else np.asarray(sent)
 
     def send(self, truth: int, draw: Below, recall: Below | None = None) -> int:
         """The code that a device sends for a truth's code: a draw for the memo of each answer, then one of
