@@ -250,7 +250,7 @@ def test_bad_calls_are_refused_before_anything_is_charged() -> None:
         ),
         (
             lambda: keeper.mean("hours", bounds=(0, 80), epsilon=1, missing="skip"),
-            "`missing` must be a number",
+            '`missing` must be "drop" or a number',
         ),
         (lambda: keeper.mean("hours", bounds=(0, 80), epsilon=1, missing=81), "a number within the bounds"),
         (

@@ -95,8 +95,8 @@ def test_labels_are_distinct_strings_or_whole_numbers(bad: object, error: type[E
 
 
 def test_every_message_states_rule_received_and_consequence() -> None:
-    with pytest.raises(ValueError, match=r"^`p` must lie between 0 and 1, got 7: it is a probability\.$"):
-        checks.probability(7, "p")
+    with pytest.raises(ValueError, match=r"^`p` must lie between 0 and 1, got -7: it is a probability\.$"):
+        checks.probability(-7, "p")
 
 
 def test_a_float_of_many_digits_is_read_as_the_nearest_multiple_of_two_to_the_minus_32():

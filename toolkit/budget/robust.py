@@ -255,12 +255,11 @@ class RobustVerbs(QuantileVerbs):
         mechanism = SmoothSensitivity.for_epsilon(epsilon, statistic, n=rows, bounds=bounds, **trim)
         fill, how = (None, "") if missing is None else settled(missing, mechanism.bounds)
         if fill is None:
+            middle = written(float(mechanism.bounds.low + mechanism.bounds.high) / 2)
             refuse(
                 "`missing` must be a number with smooth noise: what a missing value counts as",
                 "none" if missing is None else repr(missing),
-                "were values dropped, their number would be private; write "
-                f"missing={written(float(mechanism.bounds.low + mechanism.bounds.high) / 2)}, or another "
-                "number within the bounds",
+                f"were values dropped, their number would be private; write missing={middle}, say",
             )
         found, source = self._numbers(column), self.ledger.source(rng)
         label = f"{words} of {self._frame.name(column)}"

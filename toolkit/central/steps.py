@@ -58,12 +58,10 @@ class Bounds:
     @classmethod
     def of(cls, bounds: Any, bits: int = SUM_BITS) -> "Bounds":
         bounds = bounds.value if isinstance(bounds, Estimate) else bounds  # as `Curator.bounds` finds them
+        remedy = "values are clamped to them; write bounds=(0, 100)"
         try:
-            low, high = (exact(limit, "bounds") for limit in bounds)
+            low, high = (exact(limit, "bounds") for limit in (() if isinstance(bounds, str) else bounds))
         except (TypeError, ValueError):
-            low = high = None
-        if low is None or high is None or isinstance(bounds, str):
-            remedy = "values are clamped to them; write bounds=(0, 100)"
             refuse("`bounds` must be two finite numbers", _shown(bounds), remedy)
         if low >= high:
             refuse(

@@ -94,8 +94,12 @@ class CountingVerbs(MarginVerbs):
         else:
             self._summable(column)
             if isinstance(edges, int):
-                told = "where bins begin and end is public, and is not read from the data: edges=[0, 10, 20]"
-                refuse("`edges` must be a list", "a number", told, TypeError)
+                refuse(
+                    "`edges` must be a list",
+                    "a number",
+                    "where bins end is public: edges=[0, 10, 20]",
+                    TypeError,
+                )
             edge = statistics.Edges.of(listed_once(edges, "edges"))
             axis = Edges(column, self._frame.name(column), edge)
         return self._counted(replace(query, rows=replace(query.rows, axes=(axis,))))

@@ -315,8 +315,8 @@ def _checked_codes(array: npt.NDArray[Any], labels: Labels, what: str) -> Codes:
         codes[start : start + CHUNK] = part
     if outside:
         rule = f"{what} given as codes must lie in 0 … {len(labels) - 1}"
-        codes = ", ".join(f"…: {label!r}" for label in labels[:3])
-        told = f"they stand for no option; map other codes to labels first, column.replace({{{codes}}})"
+        pairs = ", ".join(f"…: {label!r}" for label in labels[:3])
+        told = f"they stand for no option; map other codes to labels first, column.replace({{{pairs}}})"
         refuse(rule, f"{outside} of {array.size} outside", told)
     return codes
 
