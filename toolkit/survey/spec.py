@@ -31,12 +31,13 @@ from toolkit.survey.writing.problem import naming
 from toolkit.survey.writing.survey_fields import (
     STATED,
     STEP,
+    Panel,
     as_data,
     checked_languages,
+    checked_panel,
     checked_waves,
     flag,
     own_words,
-    panel_hash,
     stated_fields,
 )
 from toolkit.survey.writing.unknown import refuse_unknown
@@ -63,6 +64,7 @@ class Survey:
     ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an
     answer. waves, wave : how often the same people are asked, and which time this is; then at least one
     question has a `Memo`, each wave is a collection of its own, and everything is promised for all of them.
+    panel : who they are to their phones, and what they were told; made with the first wave's collection.
     words : the page's own words, by language and name, for languages that the toolkit does not know.
     rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits
     the real survey.
@@ -101,6 +103,7 @@ class Survey:
     hashes: Text | None
     waves: int
     wave: int
+    panel: Panel | None
 
     def __init__(
         self,
@@ -129,6 +132,7 @@ class Survey:
         hashes: Words | None = None,
         waves: int = 1,
         wave: int = 1,
+        panel: Panel | Mapping[str, Any] | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         for key, value in _checked(given).items():
@@ -154,15 +158,14 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most: the losses of all reports of all waves, added up."""
-        return consenting.loss(self.questions, self.waves)
+        """What one respondent spends at most: the losses of all reports of all waves, added up; in a later
+        wave what the first one told.
+        """
+        return consenting.loss(self.questions, self.waves, self._earlier_loss)
 
     @property
-    def panel(self) -> str | None:
-        """SHA-256, in hexadecimal, of what must stay the same over waves: under it phones keep what they have
-        drawn. None without waves; see `panel_hash`.
-        """
-        return panel_hash(self)
+    def _earlier_loss(self) -> Pure:
+        return Pure(0 if self.panel is None else self.panel.loss)
 
     @property
     def stated(self) -> dict[str, Text | None]:
@@ -248,6 +251,7 @@ class Survey:
             paper=paper,
             waves=self.waves,
             wave=self.wave,
+            least=self._earlier_loss,
         )
 
     def __getitem__(self, name: str) -> Question:
@@ -347,4 +351,5 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
         "rehearsal": flag(given["rehearsal"], "rehearsal"),
         **stated_fields(given, codes[0]),
         **checked_waves(given["waves"], given["wave"]),
+        "panel": checked_panel(given["panel"], given["waves"]),
     }
