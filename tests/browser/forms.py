@@ -1,9 +1,10 @@
 """A survey served on this machine, and a phone that answers it: what the tests of the form share."""
 
+import hashlib
 import json
 import socket
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -61,15 +62,36 @@ class Site:
 def served(survey: Survey, **parts: Any) -> Iterator[Site]:
     """The real application on a port of this machine, with a store in memory."""
     memory = Memory(survey.access, parts.pop("invited", ()))
-    server = uvicorn.Server(
-        uvicorn.Config(application(survey, memory, **parts), log_level="error", lifespan="off", ws="none")
-    )
-    with socket.socket() as listening:
-        listening.bind(("127.0.0.1", 0))
-        thread = threading.Thread(target=server.run, kwargs={"sockets": [listening]}, daemon=True)
+    with listening(application(survey, memory, **parts)) as url:
+        yield Site(url, survey, memory)
+
+
+@contextmanager
+def together(surveys: Mapping[str, Survey], **parts: Any) -> Iterator[dict[str, Site]]:
+    """Several surveys at one origin, each below its name."""
+    stores = {name: Memory(survey.access, parts.get("invited", ())) for name, survey in surveys.items()}
+    apps = {
+        name: application(survey, stores[name], prefix=f"/{name}", key=parts.get("key"))
+        for name, survey in surveys.items()
+    }
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:
+        await apps[scope["path"].split("/")[1]](scope, receive, send)
+
+    with listening(app) as url:
+        yield {name: Site(f"{url}{name}/", survey, stores[name]) for name, survey in surveys.items()}
+
+
+@contextmanager
+def listening(app: Any) -> Iterator[str]:
+    """Where an application can be reached, on a port of this machine."""
+    server = uvicorn.Server(uvicorn.Config(app, log_level="error", lifespan="off", ws="none"))
+    with socket.socket() as place:
+        place.bind(("127.0.0.1", 0))
+        thread = threading.Thread(target=server.run, kwargs={"sockets": [place]}, daemon=True)
         thread.start()
         try:
-            yield Site(f"http://127.0.0.1:{listening.getsockname()[1]}/", survey, memory)
+            yield f"http://127.0.0.1:{place.getsockname()[1]}/"
         finally:
             server.should_exit = True
             thread.join(10)
@@ -139,11 +161,17 @@ class Phone:
 
     def went_well(self) -> None:
         """No error, nothing that the policy forbids, and no request to anybody else."""
+        origin = self.site.url[: self.site.url.index("/", len("https://")) + 1]
         assert self.errors == []
         assert self.page.evaluate("() => window.violations") == []
         assert [
-            request.url for request in self.requests if not request.url.startswith((self.site.url, "data:,"))
+            request.url for request in self.requests if not request.url.startswith((origin, "data:,"))
         ] == []
+
+    def name(self, item: str, link: str | None = None) -> str:
+        """Under which something is kept by this page: of a link only its hash."""
+        who = "" if link is None else f":{hashlib.sha256(link.encode()).hexdigest()}"
+        return f"toolkit:{self.site.survey.hash}:{item}{who}"
 
     def session(self) -> dict[str, str]:
         """What is kept until this page is closed."""

@@ -249,9 +249,7 @@ def test_before_sending_the_words_alone_are_kept_and_the_address_never_changes(p
     states.add(person.page.evaluate("() => JSON.stringify(history.state)"))
     assert states == {'"sent:cheated"', '"ask:travel"'}
     assert (
-        person.kept()
-        == person.session()
-        == {f"toolkit:{person.site.survey.hash}:words:null": "[[0],[1,0],[5]]"}
+        person.kept() == person.session() == {f"toolkit:{person.site.survey.hash}:words": "[[0],[1,0],[5]]"}
     )
     assert person.page.url == person.site.url
 
@@ -268,7 +266,7 @@ def test_what_is_kept_on_the_phone_is_the_report_alone(phone):
     person.press("Send").sees("Sending")
     person.page.wait_for_function("() => Object.keys(localStorage).length > 0")
     (value,) = person.kept().values()
-    assert json.loads(value) == {"key": json.loads(body)["key"], "body": body, "link": None}
+    assert json.loads(value) == {"key": json.loads(body)["key"], "body": body}
 
 
 def test_a_page_that_is_left_is_emptied_and_begins_anew_when_the_browser_brings_it_back(phone):

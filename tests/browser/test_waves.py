@@ -2,29 +2,37 @@
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 from playwright.sync_api import expect
 
-from tests.browser.forms import BLOCKED, Phone
+from tests.browser.forms import BLOCKED, Phone, Site, short, together
+from tests.survey.desk import sha256
 from tests.survey.samples import MEMO
 from toolkit import Question, Survey, crosswise, forced
 from toolkit.local.waves import Memo
 from toolkit.survey.background import find
 from toolkit.survey.client import asset
 from toolkit.survey.collector import start
+from toolkit.survey.storage.waves import follow
+from toolkit.survey.store import Store, open_store
 
 pytestmark = pytest.mark.browser
 
 ANEW = "This phone has no draws for you from an earlier time."
 
 
-def panel(wave: int = 1, **changes) -> Survey:
+def panel(wave: int = 1, title: str = "Exams", **changes) -> Survey:
     question = Question("cheated", "Have you ever cheated?", design=MEMO)
     given = {"practice": False, "check": False, "waves": 2, **changes}
-    return Survey("Exams", [question], consent="You may stop.", wave=wave, **given)
+    return Survey(title, [question], consent="You may stop.", wave=wave, **given)
+
+
+def in_one(wave: int = 1, **changes) -> Survey:
+    """As a collection shows it."""
+    return panel(wave, panel={"identity": "ab" * 16, "loss": 3}, **changes)
 
 
 LAW = """async ([module, data, kept, sent]) => {
@@ -53,15 +61,19 @@ def test_two_waves_of_a_phone_have_exactly_the_law_of_the_memo_s_pair(page, memo
 
 
 def attic(person: Phone, survey: Survey) -> dict[str, dict]:
-    """By link, what stays on the phone for later waves."""
+    """By the hash of a link, what stays on the phone for later waves."""
     kept = person.page.evaluate("() => ({...localStorage})")
-    mark = f"toolkit:{survey.panel}:"
-    return {name.removeprefix(mark): json.loads(text) for name, text in kept.items() if name.startswith(mark)}
+    mark = f"toolkit:{survey.panel.identity}:memory"
+    return {
+        name.removeprefix(mark).removeprefix(":"): json.loads(text)
+        for name, text in kept.items()
+        if name.startswith(mark)
+    }
 
 
 def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_and_a_reload_draws_nothing(phone):
     """Two words for the memos and one for the noise; only what is sent depends on the answer."""
-    survey, kept, sent = panel(), [], []
+    survey, kept, sent = in_one(), [], []
     for answer in ("Yes", "No"):
         person = phone(survey).begin(words=[0, 3, 1])
         expect(person.page.get_by_text(ANEW)).to_have_count(0)
@@ -78,18 +90,20 @@ def test_storage_is_the_same_to_the_last_byte_whatever_is_answered_and_a_reload_
         assert body["person"] == "07" * 16
         person.press("Send").sees("Thank you")
         assert person.session() == {}
-        assert attic(person, survey) == {"null": {"person": "07" * 16, "words": {"cheated": [0, 3]}}}
+        memory = {"person": "07" * 16, "words": {"cheated": [0, 3]}, "seen": {"1": survey.hash}}
+        assert attic(person, survey) == {"": memory}
     assert kept[0] == kept[1]
     assert sent == [{"cheated": 1}, {"cheated": 0}]  # the memos are no and yes, and the noise keeps both
 
 
 def test_a_later_wave_draws_fresh_noise_alone_on_the_memos_that_are_there(phone):
     """The memos are the opposite of the answers, and the noise keeps both."""
-    survey, kept = panel(2), {"person": "ab" * 16, "words": {"cheated": [3, 0]}}
+    survey = in_one(2)
+    kept = {"person": "ab" * 16, "words": {"cheated": [3, 0]}, "seen": {"1": "cd" * 32}}
     person = phone(survey).open()
     expect(person.page.get_by_text(ANEW)).to_be_visible()
     write = "([name, value]) => localStorage.setItem(name, JSON.stringify(value))"
-    person.page.evaluate(write, [f"toolkit:{survey.panel}:null", kept])
+    person.page.evaluate(write, [f"toolkit:{survey.panel.identity}:memory", kept])
     person.begin(words=[1])
     expect(person.page.get_by_text(ANEW)).to_have_count(0)
     for answer, sent in (("Yes", "A – “No”"), ("No", "B – “Yes”")):
@@ -98,11 +112,11 @@ def test_a_later_wave_draws_fresh_noise_alone_on_the_memos_that_are_there(phone)
         person.page.go_back()
     person.choose("Yes").press("Next").press("Send").sees("Thank you")
     assert person.site.stored == [{"answers": {"cheated": 0}, "understood": None, "person": "ab" * 16}]
-    assert attic(person, survey) == {"null": kept}
+    assert attic(person, survey) == {"": {"seen": {"1": "cd" * 32, "2": survey.hash}}}  # it was the last
 
 
 def test_where_the_browser_keeps_nothing_the_memos_last_as_long_as_the_page_and_people_are_told(phone):
-    person = phone(panel())
+    person = phone(in_one())
     person.page.add_init_script(BLOCKED)
     person.open()
     expect(person.page.get_by_text(ANEW)).to_be_visible()
@@ -114,6 +128,127 @@ def test_where_the_browser_keeps_nothing_the_memos_last_as_long_as_the_page_and_
     person.press("I take part").pin(None)
     person.choose("Yes").press("Next").press("Send").sees("Thank you")
     assert person.site.stored[0] == {"answers": {"cheated": 1}, "understood": None, "person": "07" * 16}
+
+
+# --- several surveys at one origin
+
+ALREADY = "answers were sent already this time"
+
+
+def collected(folder) -> dict[str, Survey]:
+    """Five surveys as their collections show them, and others with the same questions."""
+    stores: dict[str, Store] = {}
+
+    def make(name: str, survey: Survey, earlier: str | None = None) -> None:
+        stores[name] = open_store(f"sqlite:///{folder / name}.db")
+        if earlier is None:
+            stores[name].create(survey)
+        else:
+            follow(stores[name], survey, stores[earlier])
+
+    make("2026-1", panel(1, "Exams 2026"))
+    make("2026-2", panel(2, "Exams 2026, again"), "2026-1")
+    make("2026-2b", panel(2, "Exams 2026, once again"), "2026-1")
+    make("2027-1", panel(1, "Exams 2027"))
+    make("2027-2", panel(2, "Exams 2027, again"), "2027-1")
+    make("others", panel(1, "Exams of others"))
+    found = {name: store.survey() for name, store in stores.items()}
+    for store in stores.values():
+        store.close()
+    return {**found, "plain": replace(short(), title={"en": "Another survey"})}
+
+
+def visit(person: Phone, site: Site) -> bool:
+    """Answer a survey, if the phone lets it be answered; whether a report was stored."""
+    before, person.site = len(site.stored), site
+    person.page.goto("about:blank")
+    person.open()
+    expect(person.heading).to_be_visible()
+    if person.button("I take part").count():
+        person.press("I take part").choose("Yes").press("Next").press("Send").sees("Thank you")
+    else:
+        told = ALREADY if site.survey.waves > 1 else "answers were sent already."
+        expect(person.page.get_by_text(told)).to_be_visible()
+    return len(site.stored) > before
+
+
+FIVE = ("2026-1", "2026-2", "2026-2b", "2027-1", "2027-2")
+
+
+@pytest.mark.parametrize(
+    ("order", "stored"),
+    [
+        (FIVE, ("2026-1", "2026-2", "2027-1", "2027-2")),
+        # the last wave first, the correction before the first wave, and all of them twice
+        (
+            ("2026-2b", "2026-2", "2026-1", "2027-2", "2027-1", *FIVE, "others", "plain", "others", "plain"),
+            ("2026-2b", "2026-1", "2027-2", "2027-1", "others", "plain"),
+        ),
+        (
+            ("2026-1", "others", "plain", "2026-2", "others", "2026-2b"),
+            ("2026-1", "others", "plain", "2026-2"),
+        ),
+    ],
+)
+def test_a_phone_answers_each_wave_of_a_panel_once_and_no_two_studies_know_it_by_one_number(
+    phone, tmp_path, order, stored
+):
+    with together(collected(tmp_path)) as sites:
+        person = phone(site=sites["2026-1"])
+        assert tuple(name for name in order if visit(person, sites[name])) == stored
+        assert sum(len(site.stored) for site in sites.values()) == len(stored)
+        numbers = {name: site.stored[0].get("person") for name, site in sites.items() if site.stored}
+        studies: dict[str, set] = {}
+        for name, number in numbers.items():
+            studies.setdefault(name.split("-")[0], set()).add(number)
+        known = [number for found in studies.values() for number in found]
+        assert len(known) == len(set(known))
+        if order[0] == "2026-1":  # in their order, so that what was drawn is there for the second
+            assert numbers["2026-1"] == numbers["2026-2"]
+        for survey in (sites[name].survey for name in stored):
+            for memory in attic(person, survey).values() if survey.panel else ():
+                # after the last wave nothing stays but which ones were answered, and by which page
+                assert (set(memory) == {"seen"}) == ("2" in memory["seen"])
+                assert set(memory) <= {"seen", "person", "words"}
+
+
+def test_a_report_that_waits_bars_every_other_page_of_its_wave_and_another_tab(phone, tmp_path):
+    """Its server cannot be reached: the report may have left the phone, and must be the only one."""
+    with together(collected(tmp_path)) as sites:
+        person = phone(site=sites["2026-2"]).begin().choose("Yes").press("Next").sees("Before you send")
+        other = phone(beside=person)
+        other.site = sites["2026-2b"]
+        other.begin().choose("No").press("Next").sees("Before you send")  # before the first was sent
+        person.page.route("**/report", lambda route: route.abort())
+        person.press("Send").sees("Sending")
+        other.press("Send").sees("Thank you")
+        expect(other.page.get_by_text(ALREADY)).to_be_visible()
+        assert not visit(other, sites["2026-2b"])
+        person.page.unroute("**/report")
+        person.page.reload()
+        person.sees("Thank you")
+        assert [len(sites[name].stored) for name in ("2026-2", "2026-2b")] == [1, 0]
+
+
+def test_two_links_on_one_phone_are_two_people_and_a_cleared_phone_begins_anew(phone):
+    surveys = {"1": in_one(1, access="token"), "2": in_one(2, access="token")}
+    links = ["a" * 22, "b" * 22]
+    with together(surveys, invited=[*map(sha256, links)]) as sites:
+        person = phone(site=sites["1"])
+        for wave, link in (("1", 0), ("1", 1), ("2", 0), ("2", 1)):
+            person.site = sites[wave]
+            answered(person, links[link], "Yes").sees("Thank you")
+        first, second = ([one["person"] for one in sites[wave].stored] for wave in surveys)
+        assert len(set(first)) == 2
+        assert first == second
+        person.page.goto("about:blank")
+        person.open(f"#t={links[0]}")
+        expect(person.page.get_by_text(ALREADY)).to_be_visible()
+        person.page.evaluate("() => localStorage.clear()")
+        person.page.goto("about:blank")
+        person.open(f"#t={links[0]}")
+        expect(person.page.get_by_text(ANEW)).to_be_visible()
+        person.press("I take part").choose("Yes").press("Next").press("Send").sees("No report was taken")
 
 
 @dataclass
@@ -155,7 +290,9 @@ def test_one_phone_answers_two_waves_with_the_same_links_and_the_change_is_found
     for link, answer in zip(links[:2], ("Yes", "No"), strict=True):
         answered(person, link, answer).sees("Thank you")
     memos = attic(person, first.survey)
-    assert set(memos) == set(links[:2])  # another link is another person
+    assert set(memos) == {sha256(link).hex() for link in links[:2]}  # another link is another person
+    kept = str(person.page.evaluate("() => ({...localStorage})"))
+    assert not [link for link in links if link in kept]
     assert all(re.fullmatch("[0-9a-f]{32}", memo["person"]) for memo in memos.values())
     person.open(f"?again#t={links[0]}").sees("Thank you")
     expect(person.page.get_by_text("answers were sent already this time")).to_be_visible()
@@ -166,9 +303,10 @@ def test_one_phone_answers_two_waves_with_the_same_links_and_the_change_is_found
     for link, answer in zip(links[:2], ("No", "No"), strict=True):
         answered(person, link, answer).sees("Thank you")
     expect(person.page.get_by_text(ANEW)).to_have_count(0)
-    assert attic(person, second.survey) == memos
+    assert [list(memory) for memory in attic(person, second.survey).values()] == [["seen"]] * 2
     assert "token" in bodies(person)[0]
-    assert [body["person"] for body in bodies(person)] == [memos[link]["person"] for link in links[:2]] * 2
+    numbers = [memos[sha256(link).hex()]["person"] for link in links[:2]]
+    assert [body["person"] for body in bodies(person)] == numbers * 2
 
     other = phone(site=person.site)
     other.open(f"#t={links[0]}")

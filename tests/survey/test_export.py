@@ -91,7 +91,7 @@ def test_without_pyarrow_a_parquet_file_is_not_begun(tmp_path, monkeypatch):
 
 
 def test_a_wave_is_exported_with_the_number_that_joins_it_and_says_what_that_is(tmp_path):
-    made = panel(wave=2)
+    made = panel(wave=2, panel={"identity": "ab" * 16, "loss": 3})
     body = '{"answers":{"cheated":1,"faculty":0},"understood":true,"person":"%s"}'
     frame = table(made, [body % ("0e" * 16), body % ("12" * 16)])
     assert list(frame.columns) == ["cheated", "faculty", "understood", "person"]
@@ -99,7 +99,7 @@ def test_a_wave_is_exported_with_the_number_that_joins_it_and_says_what_that_is(
     assert list(found["person"]) == ["0e" * 16, "12" * 16]
     assert estimate(made, found)["cheated"].value == estimate(made, frame)["cheated"].value
     told = codebook(made)
-    assert (told["waves"], told["wave"], told["panel"]) == (4, 2, made.panel)
+    assert (told["waves"], told["wave"], told["panel"]) == (4, 2, "ab" * 16)
     assert told["columns"]["cheated"]["memo"] == MEMO.to_dict()
     assert told["columns"]["cheated"]["design"] == MEMO.design.to_dict()
     assert set(told["columns"]) == {"cheated", "faculty"}

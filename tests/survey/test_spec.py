@@ -18,6 +18,7 @@ from toolkit.survey import client
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.writing.problem import SurveyError
+from toolkit.survey.writing.survey_fields import Panel
 
 CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 NASTY = [
@@ -376,25 +377,41 @@ def test_data_that_are_no_table_are_refused() -> None:
 
 
 def test_a_survey_of_several_waves_is_written_read_and_counted_for_all_of_them(tmp_path: Path) -> None:
-    made = panel(wave=2, access="token")
+    made = panel(wave=2, access="token", panel=Panel("ab" * 16, Fraction(9, 4)))
     assert (made.waves, made.wave) == (4, 2)
     for name in ("panel.toml", "panel.json"):
         made.save(tmp_path / name)
         assert Survey.load(tmp_path / name) == made
         assert Survey.load(tmp_path / name).hash == made.hash
-    assert made.loss.epsilon == MEMO.epsilon(4, truth="changing", memo="lost")
-    assert "epsilon 2.043 for 4 waves, of which this is number 2" in repr(made)
+    assert panel().loss.epsilon == MEMO.epsilon(4, truth="changing", memo="lost")
+    assert made.loss.epsilon == 2.25  # what the first wave told, which had more questions
+    assert "epsilon 2.25 for 4 waves, of which this is number 2" in repr(made)
     assert "one respondent in all, in 4 waves" in made._repr_html_()
     page = made.for_page()
-    assert (page["panel"], page["later"], panel().for_page()["later"]) == (made.panel, True, False)
+    assert [page[name] for name in ("panel", "loss", "waves", "wave")] == ["ab" * 16, "9/4", 4, 2]
+    assert panel().for_page()["panel"] is None
     assert page["questions"][0]["randomizer"]["kind"] == "memo"
     assert len({panel(wave=wave).hash for wave in (1, 2, 3, 4)}) == 4
+    others = [Panel("cd" * 16, made.panel.loss), Panel("ab" * 16, Fraction(5, 2)), None]
+    assert len({dataclasses.replace(made, panel=one).hash for one in (made.panel, *others)}) == 4
+
+
+def test_a_panel_is_written_as_it_is_made_or_not_at_all() -> None:
+    for wrong in ({"identity": "ab" * 16}, {"identity": "ab" * 16, "loss": 1, "more": 1}, "ab" * 16):
+        with pytest.raises(ValueError, match=r"`panel` must have the fields identity, loss.*leave it out"):
+            panel(panel=wrong)
+    with pytest.raises(ValueError, match="a panel's identity must be 32 hexadecimal digits, got others"):
+        panel(panel={"identity": "x", "loss": 1})
+    with pytest.raises(ValueError, match="in a survey with `waves`, got others"):
+        survey(panel={"identity": "ab" * 16, "loss": 1})
+    sure = panel(ceiling=math.inf, panel=Panel("ab" * 16, math.inf))
+    assert Survey.from_dict(sure.to_dict()) == sure
 
 
 def test_a_survey_without_waves_is_written_as_before() -> None:
     made = survey()
-    assert not {"waves", "wave"} & set(made.to_dict())
-    assert not {"panel", "later"} & set(made.for_page())
+    assert not {"waves", "wave", "panel"} & set(made.to_dict())
+    assert not {"waves", "wave", "panel"} & set(made.for_page())
     assert "memo" not in made.to_dict()["questions"][1]
     assert survey(waves=1, wave=1).hash == made.hash
 

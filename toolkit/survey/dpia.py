@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from toolkit.local.wording import Voice, odds_phrases
 from toolkit.survey.consent.stated import missing
-from toolkit.survey.consent.statement import hangs_on_somebody
+from toolkit.survey.consent.statement import hangs_on_somebody, patterns
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 
@@ -28,7 +28,7 @@ _KEPT = (
 _CHECK = "- Whether the question about the method was answered correctly, with the person."
 _BROWSER = (
     "- In the respondent's browser, never an answer: the random words that decide what is sent, until it is; "
-    "the report, until the server has it; that one was sent, and by which link if links are personal."
+    "the report, until the server has it; that one was sent, and the hash of its link if links are personal."
 )
 _JOINED = (
     "- With them a second random number made by the phone, the same in each wave: it joins the reports of "
@@ -39,13 +39,15 @@ _INVITED = (
     "nothing stays that tells which of them were used."
 )
 _ATTIC = (
-    "- In the browser, too, until its site data are deleted, and by link: the number that joins waves, and "
-    "the random words that decide the memos, one for each possible answer; never an answer. To whoever has "
-    "these, the reports of one wave to questions with a memo show up to epsilon {fresh}."
+    "- In the browser, too, until the last wave is answered or its site data are deleted, and by the link's "
+    "hash: the number that joins waves, and the random words that decide the memos, one for each possible "
+    "answer; never an answer. To whoever has these, the reports of one wave to questions with a memo show up "
+    "to epsilon {fresh}. Which waves were answered stays there, so that none is answered twice."
 )
 _PATTERN = (
     "- Whoever sees in each wave which links were used may find out whose reports are those of a number that "
-    "few others share the waves with."
+    "no other shares the waves with. Of {people} people who each answer 4 times in 5, on average up to "
+    "{alone} are alone in this way after {waves} waves, in blind access, too."
 )
 _NETWORK = "- Whoever runs the network, a proxy or the server's machine can see addresses and times."
 _PHONE = "- The respondent's phone, its browser, and that it was served the right page: with true answers."
@@ -178,7 +180,11 @@ def _remaining(survey: Survey) -> list[str]:
         *([_INNOCENT.format(names=", ".join(hanging))] if hanging else []),
         "- That somebody took part is visible to the network, and to whoever sees them do it.",
         _more(survey.waves),
-        *([_PATTERN] if survey.waves > 1 and survey.access != "open" else []),
+        *(
+            [_PATTERN.format(**patterns(survey.waves))]
+            if survey.waves > 1 and survey.access != "open"
+            else []
+        ),
         _RECEIPT,
         "- A server that lies to one person can serve that person another page; no hash shows it.",
         *([_OPEN] if survey.access == "open" else []),

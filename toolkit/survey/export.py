@@ -97,7 +97,12 @@ def _waves(survey: Survey) -> dict[str, Any]:
     if survey.waves == 1:
         return {}
     told = f"the column {PERSON} joins reports of one phone over waves; it is no answer"
-    return {"waves": survey.waves, "wave": survey.wave, "panel": survey.panel, PERSON: told}
+    return {
+        "waves": survey.waves,
+        "wave": survey.wave,
+        "panel": survey.panel and survey.panel.identity,
+        PERSON: told,
+    }
 
 
 def _column(question: Question, language: str) -> dict[str, Any]:

@@ -10,6 +10,7 @@ no server takes it for a real report.
 import hashlib
 import http.client
 import json
+import re
 import ssl
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -28,6 +29,7 @@ from toolkit.survey.spec import Survey
 from toolkit.survey.writing.survey_fields import PERSON
 
 _AT_ONCE = 8
+_PANEL = re.compile(r'"panel":"(\w+)","loss":"?([\w/]+)')
 
 
 def rehearse(
@@ -50,7 +52,7 @@ def rehearse(
     people = _people(survey, answers)
     if links is not None and len(links) < len(people):
         refuse("there must be a link for each person", f"{len(links)} for {len(people)}", "each works once")
-    _check_rehearsal(url, survey, tried)
+    tried = _as_served(url, survey, tried)
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
     bodies = [
         _body(tried, {PERSON: place, **person}, token, rng)
@@ -83,17 +85,23 @@ def _people(survey: Survey, answers: Any) -> list[dict[str, Any]]:
     ]
 
 
-def _check_rehearsal(url: str, survey: Survey, tried: Survey) -> None:
-    """Invented people must not even try to get among real ones."""
+def _as_served(url: str, survey: Survey, tried: Survey) -> Survey:
+    """The survey with the panel of its collection; invented people must not even try to get among real
+    ones.
+    """
     with closing(_line(url)) as line:
         line.request("GET", urlsplit(url).path or "/")
         with line.getresponse() as answer:
             page = answer.read().decode(errors="replace")
-    if tried.hash in page:
-        return
+    panel = _PANEL.search(page) if survey.waves > 1 else None
+    shown: dict[str, Any] = (
+        {} if panel is None else {"panel": {"identity": panel.group(1), "loss": panel.group(2)}}
+    )
+    if (served := replace(tried, **shown)).hash in page:
+        return served
     found = (
         "a real collection"
-        if replace(survey, rehearsal=False).hash in page
+        if replace(survey, rehearsal=False, **shown).hash in page
         else "something else at this address"
     )
     refuse(
@@ -122,7 +130,7 @@ def _phone(survey: Survey, person: Any, about: str = "") -> np.random.Generator:
     """What an invented phone keeps over waves: the same draws for the same person of a panel, whatever was
     asked before.
     """
-    kept = hashlib.sha256(f"{survey.panel}\n{person}\n{about}".encode()).digest()
+    kept = hashlib.sha256(f"{survey.panel and survey.panel.identity}\n{person}\n{about}".encode()).digest()
     return np.random.default_rng(np.frombuffer(kept, dtype=np.uint32))
 
 

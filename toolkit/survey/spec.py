@@ -32,12 +32,13 @@ from toolkit.survey.writing.survey_fields import (
     MOST_REPORTS,
     STATED,
     STEP,
+    Panel,
     as_data,
     checked_languages,
+    checked_panel,
     checked_waves,
     flag,
     own_words,
-    panel_hash,
     stated_fields,
 )
 from toolkit.survey.writing.unknown import refuse_unknown
@@ -69,6 +70,7 @@ class Survey:
     ceiling : the largest epsilon that a respondent may spend in all; `inf` allows reports that prove an
     answer. waves, wave : how often the same people are asked, and which time this is; then at least one
     question has a `Memo`, each wave is a collection of its own, and everything is promised for all of them.
+    panel : who they are to their phones, and what they were told; made with the first wave's collection.
     words : the page's own words, by language and name, for languages that the toolkit does not know.
     rehearsal : whether it is only tried out: then every screen, result and file says so, and no report fits
     the real survey.
@@ -107,6 +109,7 @@ class Survey:
     hashes: Text | None
     waves: int
     wave: int
+    panel: Panel | None
 
     def __init__(
         self,
@@ -135,6 +138,7 @@ class Survey:
         hashes: Words | None = None,
         waves: int = 1,
         wave: int = 1,
+        panel: Panel | Mapping[str, Any] | None = None,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         for key, value in _checked(given).items():
@@ -158,15 +162,14 @@ class Survey:
 
     @property
     def loss(self) -> Pure:
-        """What one respondent spends at most: the losses of all reports of all waves, added up."""
-        return consenting.loss(self.questions, self.waves)
+        """What one respondent spends at most: the losses of all reports of all waves, added up; in a later
+        wave what the first one told.
+        """
+        return consenting.loss(self.questions, self.waves, self._earlier_loss)
 
     @property
-    def panel(self) -> str | None:
-        """SHA-256, in hexadecimal, of what must stay the same over waves: under it phones keep what they have
-        drawn. None without waves; see `panel_hash`.
-        """
-        return panel_hash(self)
+    def _earlier_loss(self) -> Pure:
+        return Pure(0 if self.panel is None else self.panel.loss)
 
     @property
     def stated(self) -> dict[str, Text | None]:
@@ -252,6 +255,7 @@ class Survey:
             paper=paper,
             waves=self.waves,
             wave=self.wave,
+            least=self._earlier_loss,
         )
 
     def __getitem__(self, name: str) -> Question:
@@ -360,4 +364,5 @@ def _checked(given: Mapping[str, Any]) -> dict[str, Any]:
         "rehearsal": flag(given["rehearsal"], "rehearsal"),
         **stated_fields(given, codes[0]),
         **checked_waves(given["waves"], given["wave"]),
+        "panel": checked_panel(given["panel"], given["waves"]),
     }

@@ -108,11 +108,12 @@ def _serve(options: Options) -> int:
 
 def _behind(survey: str, database: str, given: dict[str, Any]) -> int:
     from toolkit.survey.collector import start
-    from toolkit.survey.serving.access import PROMISES
+    from toolkit.survey.serving.access import promised
     from toolkit.survey.sharing import qr_text
 
     started = start(survey, database=database, **given)
-    say(qr_text(started.url), started.url, "", started.survey.name, PROMISES[started.survey.access])
+    say(qr_text(started.url), started.url, "", started.survey.name)
+    say(promised(started.survey.access, started.survey.waves))
     say("", *_numbers(started.database), "")
     say(
         "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, "

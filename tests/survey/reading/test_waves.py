@@ -97,7 +97,7 @@ def test_what_cannot_be_compared_is_refused():
     first, second = results()
     with pytest.raises(ValueError, match="`earlier` must be of an earlier wave, got wave 2 for wave 1"):
         first.change(second, "cheated")
-    with pytest.raises(ValueError, match="both results must be of one panel, got another panel"):
+    with pytest.raises(ValueError, match="both results must be of one panel, got another number of waves"):
         second.change(estimate(panel(waves=3), waves()[0]), "cheated")
     with pytest.raises(ValueError, match="needs a question with a memo, got 'faculty'"):
         second.flows(first, "faculty")

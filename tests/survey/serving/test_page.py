@@ -45,11 +45,12 @@ def test_the_page_holds_the_survey_its_words_and_the_hash_of_its_program():
     assert (data["hash"], data["code"], set(data["words"])) == (made.hash, client.code_hash(), {"en"})
     assert [question["name"] for question in data["questions"]] == ["work", "cheated", "stolen", "travel"]
     assert "issuer" not in data
-    assert data["earlier"] == []
+    assert data["pages"] == [data["hash"]]
     key = Issuer(n=3233, e=17)
     signed = block(page(made, key, ["ab" * 32]))
     assert signed["issuer"] == key.to_dict()
-    assert (signed["hash"], signed["earlier"]) == (page_hash(made.hash, key), [page_hash("ab" * 32, key)])
+    assert signed["hash"] == page_hash(made.hash, key)
+    assert signed["pages"] == [signed["hash"], page_hash("ab" * 32, key)]
 
 
 def test_people_agree_to_the_consequence_then_the_researcher_s_own_paragraphs_then_the_rest_of_the_promise():

@@ -10,6 +10,7 @@ import struct
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -134,6 +135,53 @@ def _places(dump: list[str], wanted: Sequence[bytes]) -> dict[str, frozenset[str
             if one.hex() in lower:
                 found[one.hex()].add(table)
     return {one: frozenset(tables) for one, tables in found.items()}
+
+
+def by_place(path: Path, tokens: Sequence[bytes], keys: Sequence[bytes], scratch: Path) -> list[set[str]]:
+    """For each token the reports that lie where it does: both in the pool, or both out of it."""
+    *_, last = _states(path, scratch)
+    places = _places(last, [*tokens, *keys])
+    pooled = {one for one, tables in places.items() if any("pool" in table for table in tables)}
+    everybody = {key.hex() for key in keys}
+    return [everybody & pooled if token.hex() in pooled else everybody - pooled for token in tokens]
+
+
+@dataclass(frozen=True)
+class Wave:
+    """What one reading of an open wave tells: the tokens that were used, each with the keys of the reports
+    that it may have come with; and the number of the phone behind every key.
+    """
+
+    guesses: Mapping[bytes, set[str]]
+    phones: Mapping[str, str]
+
+
+def over_waves(waves: Sequence[Wave], tokens: Sequence[bytes]) -> list[set[str]]:
+    """For each token the phones that are likeliest behind it: they answered the same waves and, as far as
+    marks tell, in the same groups.
+
+    Half of the time a report leaves the pool with its token; so a report of the token's group is likelier
+    than one of the others by as much as the group is smaller than the rest.
+    """
+    phones = {phone for wave in waves for phone in wave.phones.values()}
+    found = []
+    for token in tokens:
+        likely = {phone: _likelihood(waves, token, phone) for phone in phones}
+        best = max(likely.values())
+        found.append({phone for phone, one in likely.items() if best and one >= best * (1 - 1e-9)})
+    return found
+
+
+def _likelihood(waves: Sequence[Wave], token: bytes, phone: str) -> float:
+    found = 1.0
+    for wave in waves:
+        keys = {key for key, one in wave.phones.items() if one == phone}
+        if bool(keys) != (token in wave.guesses):
+            return 0.0
+        if keys:
+            group, others = wave.guesses[token], len(wave.phones) - len(wave.guesses[token])
+            found *= 1 / max(len(group), 1) if keys & group else 1 / max(others, 1)
+    return found
 
 
 def linked(guesses: Sequence[set[str]], keys: Sequence[bytes]) -> tuple[int, Fraction]:

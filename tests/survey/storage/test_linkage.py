@@ -6,6 +6,7 @@ report of each of the sixty when they came one by one, and one of three or fifte
 """
 
 import random
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import closing
 from fractions import Fraction
@@ -16,11 +17,22 @@ import pytest
 
 from tests.survey.entries import STORED, entry, opened, sha
 from tests.survey.postgres_server import Postgres, new_name
-from tests.survey.storage.linkage import Reader, by_log, by_marks, by_order, linked
+from tests.survey.samples import MEMO, cheated, panel
+from tests.survey.storage.linkage import (
+    Reader,
+    Wave,
+    by_log,
+    by_marks,
+    by_order,
+    by_place,
+    linked,
+    over_waves,
+)
 from toolkit.survey.storage import collection, mixing
 from toolkit.survey.storage.mixing import LEAST, Pool
 from toolkit.survey.storage.sqlite import SqliteEngine
-from toolkit.survey.store import Store, open_store
+from toolkit.survey.storage.waves import follow
+from toolkit.survey.store import State, Store, open_store
 
 PEOPLE = 60
 TOKENS = [sha(f"{i}") for i in range(PEOPLE)]
@@ -64,7 +76,7 @@ def watched(postgres: Postgres) -> Iterator[tuple[Store, Reader]]:
         owner.execute(f"DROP OWNED BY {schema}; DROP ROLE {schema}")
 
 
-def no_pool(_: Pool, reports: dict[bytes, str], passes: set[bytes]) -> tuple[Pool, Pool]:
+def no_pool(_: Pool, reports: dict[bytes, str], passes: set[bytes], *, hold: bool) -> tuple[Pool, Pool]:  # noqa: ARG001
     return Pool(), Pool(reports, frozenset(passes))
 
 
@@ -155,3 +167,95 @@ def test_a_reader_who_holds_the_log_delays_its_wiping_until_the_next_batch(tmp_p
     assert store.add([entry(by=f"{i}") for i in range(1, 31)]) == [STORED] * 30
     assert log.stat().st_size == 0
     store.close()
+
+
+# --- several waves, each read once while it is open
+
+WAVES = 4
+
+
+def answering(seed: int) -> list[list[int]]:
+    """Who answers in each wave, in which order: four people in five."""
+    rng = random.Random(seed)  # noqa: S311
+    waves = [[i for i in range(PEOPLE) if rng.random() < 0.8] for _ in range(WAVES)]
+    return [rng.sample(people, len(people)) for people in waves]
+
+
+def phone(i: int) -> str:
+    return sha(f"phone {i}").hex()[:32]
+
+
+def collected_waves(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path, answered: list[list[int]]
+) -> list[Wave]:
+    """A panel of which each wave is read once, when all have answered and before it is closed."""
+    waves: list[Wave] = []
+    earlier: Store | None = None
+    for number, people in enumerate(answered, start=1):
+        path, schema = tmp_path / f"{number}.db", new_name()
+        server = request.getfixturevalue("postgres") if kind == "postgresql" else None
+        url = f"sqlite:///{path}" if server is None else server.url(schema)
+        store = open_store(url)
+        survey = panel(cheated(design=MEMO), wave=number, waves=WAVES, access="token")
+        if earlier is None:
+            store.create(survey)
+            store.invite(TOKENS)
+        else:
+            follow(store, survey, earlier)
+            earlier.close()
+        store.set_state(State.OPEN)
+        keys = {i: sha(f"{number} {i}")[:16] for i in people}
+        for i in people:
+            body = f'{{"answers":{{"cheated":1}},"understood":true,"person":"{phone(i)}"}}'
+            assert store.add([entry(body, by=f"{i}", key=keys[i])]) == [STORED]
+        tokens, sent = [TOKENS[i] for i in people], list(keys.values())
+        if server is None:
+            groups = by_place(path, tokens, sent, tmp_path)
+        else:
+            with closing(Reader(f"postgresql://owner@/postgres?host={server.folder}", schema)) as reader:
+                groups = by_marks(reader, tokens, sent)
+        used = dict(zip(tokens, groups, strict=True))
+        waves.append(Wave(used, {key.hex(): phone(i) for i, key in keys.items()}))
+        store.set_state(State.CLOSED)
+        assert store.count() == len(people)
+        assert len(list(store.reports())) == len(people)
+        earlier = store
+    assert earlier is not None
+    earlier.close()
+    return waves
+
+
+def told_apart(waves: list[Wave]) -> tuple[int, Fraction]:
+    guesses = over_waves(waves, TOKENS)
+    return linked(guesses, [bytes.fromhex(phone(i)) for i in range(PEOPLE)])
+
+
+def by_pattern(answered: list[list[int]]) -> tuple[int, int]:
+    """How many are alone with the waves that they answered, and how many patterns there are: a guess among
+    those who share one hits one of them.
+    """
+    pattern = Counter(tuple(i in people for people in answered) for i in range(PEOPLE))
+    del pattern[(False,) * WAVES]
+    return sum(count == 1 for count in pattern.values()), len(pattern)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["sqlite", "postgresql"])
+def test_whoever_reads_each_open_wave_once_learns_who_took_part_in_which_and_no_more(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """Issue 28: 26 of 60 people were told after four waves, 56 after eight."""
+    answered = answering(28)
+    assert told_apart(collected_waves(kind, request, tmp_path, answered)) == by_pattern(answered)
+
+
+@pytest.mark.slow
+def test_they_would_learn_more_if_reports_left_the_pool_of_an_open_wave(
+    request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(collection, "mixed", lambda *joined, **_: mixing.mixed(*joined))
+    answered = answering(28)
+    sure, hits = told_apart(collected_waves("postgresql", request, tmp_path, answered))
+    alone, patterns = by_pattern(answered)
+    assert sure > 3 * alone
+    assert hits > 1.5 * patterns

@@ -1,19 +1,25 @@
 """The next wave: the same panel and the same links, in a collection of its own."""
 
+import re
 from collections.abc import Callable
 from contextlib import closing
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
+from tests.survey.entries import small_survey
 from tests.survey.postgres_server import new_name
-from tests.survey.samples import KEY, panel
+from tests.survey.samples import KEY, MEMO, cheated, panel
 from toolkit import warner
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.serving.access import digest, invitations
+from toolkit.survey.spec import Survey
+from toolkit.survey.storage import collection
 from toolkit.survey.storage.waves import check_next, follow
-from toolkit.survey.store import Entry, Outcome, State, open_store
+from toolkit.survey.store import Entry, Outcome, State, Store, open_store
+from toolkit.survey.writing.survey_fields import Panel
 
 TOKENS = invitations(3)
 
@@ -31,7 +37,7 @@ def opened(place: Callable[[int], str], wave: int, again: int | None = None, acc
     """A wave's store; the first one with invitations."""
     store, survey = open_store(place(wave)), panel(wave=wave, access=access)
     if again is None:
-        store.create(survey)
+        store.create(survey, None if wave == 1 else Panel.new(survey.loss))
         store.invite(map(digest, TOKENS))
     else:
         with closing(open_store(place(again), readonly=True)) as earlier:
@@ -104,7 +110,131 @@ def test_what_is_not_the_next_wave_is_refused():
         check_next(panel(), panel())
     with pytest.raises(ValueError, match="the next wave must have the same access, token, got open"):
         check_next(panel(wave=2), panel(access="token"))
-    other = Question("cheated", "Have you ever cheated?", design=Memo(warner("4/5"), warner("3/4")))
-    for survey in (panel(other, wave=2), panel(wave=2, waves=3), replace(panel(wave=2), rehearsal=True)):
-        with pytest.raises(ValueError, match=r"the same questions with a memo.*, got another panel"):
+    for survey, other in (
+        (panel(cheated(design=Memo(warner("4/5"), warner("3/4"))), wave=2), "design of 'cheated'"),
+        (panel(wave=2, waves=3), "number of waves"),
+        (replace(panel(wave=2), rehearsal=True), "kind, of a rehearsal and a real collection"),
+    ):
+        with pytest.raises(ValueError, match=f"the same questions with a memo.*, got another {other}"):
             check_next(survey, panel())
+    with pytest.raises(ValueError, match=r"the same questions with a memo.*, got a survey without waves"):
+        check_next(small_survey(), panel())
+    check_next(panel(cheated(design=MEMO), wave=2, consent="Again."), panel())
+
+
+TEXT = {"en": "Have you ever cheated?", "de": "Haben Sie je betrogen?"}
+LABELS = {"yes": {"en": "Yes, I have", "de": "Ja"}, "no": {"en": "No, I have not", "de": "Nein"}}
+SWAPPED = {"yes": {**LABELS["yes"], "de": "Nein"}, "no": {**LABELS["no"], "de": "Ja"}}
+
+
+def in_two_languages(wave: int = 1, **changes: Any) -> Survey:
+    asked = Question("cheated", **{"text": TEXT, "labels": LABELS, "design": MEMO, **changes})
+    both = {"languages": ["en", "de"], "consent": {"en": "C", "de": "C"}, "title": {"en": "T", "de": "T"}}
+    return Survey(questions=[asked], waves=4, wave=wave, **both)
+
+
+@pytest.mark.parametrize(
+    ("changes", "other"),
+    [
+        ({"text": {**TEXT, "de": "Waren Sie immer ehrlich?"}}, "text"),
+        ({"labels": SWAPPED}, "labels"),
+        ({"help": {"en": "Say the opposite.", "de": "…"}}, "help"),
+    ],
+)
+def test_a_question_with_a_memo_keeps_its_words_in_every_language(changes, other):
+    """The phone would put the memo of one question below the answer to another."""
+    with pytest.raises(ValueError, match=f"texts and labels, got another {other} of 'cheated': what phones"):
+        check_next(in_two_languages(2, **changes), in_two_languages())
+    check_next(in_two_languages(2), in_two_languages())
+
+
+def test_questions_with_a_memo_stay_and_keep_their_order():
+    second = Question("paid", "Have you ever paid?", design=MEMO)
+    before = panel(cheated(design=MEMO), second, ceiling=9)
+    for later in (panel(second, cheated(design=MEMO), wave=2, ceiling=9), panel(wave=2, ceiling=9)):
+        with pytest.raises(ValueError, match="got another list of questions with a memo"):
+            check_next(later, before)
+
+
+def beside(epsilon: float, wave: int = 1, **changes: Any) -> Survey:
+    """A panel with a question outside the memo."""
+    other = Question("paid", "Have you ever paid?", design=warner(epsilon=epsilon))
+    return panel(cheated(design=MEMO), other, wave=wave, **changes)
+
+
+def sums(store: Store) -> list[str]:
+    """What people are told that all waves come to."""
+    return [text for text in store.survey().consent_text().split("\n\n") if "all 4 times together" in text]
+
+
+def test_a_later_wave_that_would_pass_what_was_told_is_refused(place):
+    """Wave 1 told epsilon 2.85 for all four times; waves 2 to 4 with another design beside the memo and a
+    higher ceiling were accepted, and came to 11.08 (issue 28).
+    """
+    first, second, third = (open_store(place(wave)) for wave in (1, 2, 4))
+    first.create(beside(0.2))
+    told = first.survey().loss
+    assert told.epsilon == pytest.approx(2.8433, abs=1e-4)
+    with pytest.raises(ValueError, match="a `ceiling` of at most 3, got 12: it belongs to the panel"):
+        follow(second, beside(2.26, 2, ceiling=12), first)
+    with pytest.raises(ValueError, match=r"must cost at most epsilon 2.843 in 4 waves, got 11.08: people"):
+        check_next(beside(2.26, 2, ceiling=12), beside(0.2, ceiling=12))
+    with pytest.raises(ValueError, match=r"must cost at most epsilon 2.843"):
+        follow(second, beside(0.21, 2), first)
+    follow(second, beside(0.1, 2), first)  # what costs less is fine, and people are told what all of it costs
+    follow(third, beside(0.2, 3), second)  # what the first wave told, not the second
+    for store in (second, third):
+        assert store.survey().loss == told
+        assert sums(store) == sums(first) != []
+        assert store.survey().panel == first.survey().panel
+    for store in (first, second, third):
+        store.close()
+
+
+def test_a_panel_is_made_with_the_first_collection_and_handed_on(place):
+    first = opened(place, 1)
+    made = first.survey().panel
+    assert re.fullmatch("[0-9a-f]{32}", made.identity)
+    assert made.loss == panel().loss.amount
+    first.create(panel(access="token"))  # as when its server is started again
+    first.amend(panel(access="token", consent="Corrected."))
+    assert first.survey().panel == made
+    second = opened(place, 2, again=1)
+    assert second.survey().panel == made
+    second.close()
+    second = open_store(place(2))
+    second.create(panel(wave=2, access="token"))  # later starts do without the first
+    other = open_store(place(4))
+    other.create(panel(access="token"))
+    assert other.survey().panel.identity != made.identity
+    assert other.survey().hash != first.editions()[0].hash
+    for store in (first, second, other):
+        store.close()
+
+
+def test_a_later_wave_without_the_first_and_a_first_with_a_panel_of_others_are_refused(place):
+    store = open_store(place(2))
+    with pytest.raises(ValueError, match=r"wave 2 must follow the collection of wave 1, got none.*--again"):
+        store.create(panel(wave=2))
+    given = Panel("ab" * 16, panel().loss.amount)
+    with pytest.raises(ValueError, match="wave 2 must follow the collection of wave 1"):
+        store.create(panel(wave=2, panel=given))  # copied out of a file
+    with pytest.raises(ValueError, match="the panel of a first wave must be made with its collection"):
+        store.create(panel(panel=given))
+    store.close()
+
+
+def test_a_collection_of_an_earlier_toolkit_gets_a_panel_when_it_is_amended(place, monkeypatch):
+    first, second = open_store(place(1)), open_store(place(2))
+    with monkeypatch.context() as patch:
+        patch.setattr(collection, "with_panel", lambda survey, _: survey)
+        first.create(panel())
+    assert first.survey().panel is None
+    with pytest.raises(ValueError, match=r"the wave before must have a panel, got one of toolkit .* without"):
+        follow(second, panel(wave=2), first)
+    first.amend(panel(consent="Corrected."))
+    assert first.survey().panel is not None
+    follow(second, panel(wave=2), first)
+    assert second.survey().panel == first.survey().panel
+    for store in (first, second):
+        store.close()

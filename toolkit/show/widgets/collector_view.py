@@ -14,7 +14,7 @@ from toolkit.show.widgets.kit.still import say
 from toolkit.survey.collector import Collector, Status
 from toolkit.survey.reading.remarks import TRIED_OUT
 from toolkit.survey.results import Results
-from toolkit.survey.serving.access import PROMISES
+from toolkit.survey.serving.access import promised
 from toolkit.survey.sharing import qr_path
 from toolkit.survey.spec import Survey
 
@@ -172,7 +172,7 @@ def _sentences(status: Status, collector: Collector, results: Results) -> dict[s
     return {
         "state": f"{_STATES[status.state]}{cap}{tried}",
         "reach": _reach(status),
-        "access": "" if status.state == "closed" else PROMISES[survey.access],
+        "access": "" if status.state == "closed" else promised(survey.access, survey.waves),
         "private": _private(survey),
         "so_far": " ".join(
             [*_begun(status, results), *(note for note in results.notes() if note != TRIED_OUT)]

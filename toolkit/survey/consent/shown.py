@@ -33,7 +33,10 @@ def shown_survey(survey: Any, promise: Callable[[str], list[str]]) -> dict[str, 
         "check": survey.check,
         "questions": [shown_question(one, codes, others, own, survey.waves) for one in survey.questions],
     }
-    return shown if survey.waves == 1 else {**shown, "panel": survey.panel, "later": survey.wave > 1}
+    if survey.waves == 1:
+        return shown
+    panel = {"identity": None} if survey.panel is None else survey.panel.to_dict()
+    return {**shown, "panel": panel.pop("identity"), **panel, "waves": survey.waves, "wave": survey.wave}
 
 
 def shown_question(

@@ -4,6 +4,7 @@ true.
 
 import math
 from collections.abc import Sequence
+from fractions import Fraction
 
 from toolkit.core.checks import refuse
 from toolkit.core.loss import Pure
@@ -30,13 +31,15 @@ def promise(
     paper: bool = False,
     waves: int = 1,
     wave: int = 1,
+    least: Pure = Pure(0),  # noqa: B008 (a frozen value)
 ) -> list[str]:
     """What follows for the respondent, how it is done, what it comes to in all, what must be trusted, what is
     stored, until when.
 
     The first paragraph is the consequence. The odds are told with each question, and not here. `withdrawal`
     says that the researchers have a way of their own to take back what was sent; `paper` that a sheet is
-    handed in. Of several `waves` all is said for all of them together.
+    handed in. Of several `waves` all is said for all of them together; a later wave does not say less than
+    was told of them before, `least`.
     """
     if paper and waves > 1:
         refuse("a survey with waves cannot be asked on paper", f"{waves} waves", "paper keeps no draws")
@@ -46,9 +49,9 @@ def promise(
     if not randomized:
         return [voice.say("head_plain"), *end, *until(last, language, own)]
     paragraphs = [
-        _head(questions, voice, waves),
+        _head(questions, voice, waves, least),
         _how(randomized, voice, paper),
-        _total(randomized, language, voice, waves),
+        _total(randomized, language, voice, waves, least, later=wave > 1),
         *_asked_again(voice, access, waves, wave),
     ]
     plain = [voice.quoted(_short(question, language)) for question in questions if not question.randomized]
@@ -56,7 +59,10 @@ def promise(
         paragraphs.append(voice.say("plain_paper" if paper else "plain_some", questions=voice.listed(plain)))
     trust = [] if paper else [_trust(randomized, voice)]
     left_out = " ".join(
-        [voice.say("no_skip_paper" if paper else "no_skip"), *_declined(randomized, language, voice, waves)]
+        [
+            voice.say("no_skip_paper" if paper else "no_skip"),
+            *_declined(randomized, language, voice, waves, least),
+        ]
     )
     return [*paragraphs, left_out, *trust, *end, *until(last, language, own)]
 
@@ -103,14 +109,16 @@ def odds_in_all(
     return [f"{voice.quoted(asked)}\n{' '.join(said)}" for asked, said in told]
 
 
-def loss(questions: Sequence[Question], waves: int = 1) -> Pure:
-    """What one respondent spends at most: the losses of all reports of all waves, added up.
+def loss(questions: Sequence[Question], waves: int = 1, least: Pure = Pure(0)) -> Pure:  # noqa: B008 (a frozen value)
+    """What one respondent spends at most: the losses of all reports of all waves, added up; at `least` what
+    was told before.
 
     An anchor is counted like any other: that its answer is everybody's cannot be proven here, and a promise
     must hold anyway. A question that some people are not asked is counted too. The practice question is never
     sent, and costs nothing. Plain answers are not protected, and no number could say what they cost.
     """
-    return Pure(sum((question.cost(waves).amount for question in questions), Pure(0).amount))
+    own = sum((question.cost(waves).amount for question in questions), Pure(0).amount)
+    return Pure(max(own, least.amount))
 
 
 def hangs_on_somebody(question: Question) -> bool:
@@ -118,8 +126,9 @@ def hangs_on_somebody(question: Question) -> bool:
     return question.mode == "physical" and question.design is not None and question.design.name in ON_SOMEBODY
 
 
-def _head(questions: Sequence[Question], voice: Voice, waves: int) -> str:
-    spent, all_of_them = loss(questions, waves).epsilon, all(question.randomized for question in questions)
+def _head(questions: Sequence[Question], voice: Voice, waves: int, least: Pure) -> str:
+    spent = loss(questions, waves, least).epsilon
+    all_of_them = all(question.randomized for question in questions)
     if math.isinf(spent):
         return voice.say("head_proof")
     if spent > USUAL:
@@ -138,11 +147,16 @@ def _how(randomized: Sequence[Question], voice: Voice, paper: bool) -> str:
     return " ".join([*told, *([voice.say("innocent")] if hanging else [])])
 
 
-def _total(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> str:
-    """The shift of a guess by all reports together; where one can prove an answer, by those without it."""
-    spent, limit = loss(randomized, waves).epsilon, voice.guess(USUAL)
+def _total(
+    randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure, *, later: bool
+) -> str:
+    """The shift of a guess by all reports together; where one can prove an answer, by those without it, if
+    no earlier wave may have had more of them.
+    """
+    spent, limit = loss(randomized, waves, least).epsilon, voice.guess(USUAL)
     if math.isinf(spent):
-        return " ".join([voice.say("total_none"), *_total_rest(randomized, language, voice, waves)])
+        rest = [] if later else _total_rest(randomized, language, voice, waves)
+        return " ".join([voice.say("total_none"), *rest])
     guess = voice.guess(spent)
     if guess is None:
         told = [voice.say("total_sure")]
@@ -150,22 +164,22 @@ def _total(randomized: Sequence[Question], language: str, voice: Voice, waves: i
         told = [voice.say("total", guess=guess)]
     else:
         told = [voice.say("total_waves", guess=guess, waves=voice.number(waves))]
-        same = voice.guess(_unchanged(randomized, waves))
+        same = voice.guess(_unchanged(randomized, waves, least))
         told += [voice.say("total_same", guess=same)] if same != guess else []
     if spent > USUAL:
         told.append(voice.say("total_raised", limit=limit))
     return " ".join(told)
 
 
-def _unchanged(randomized: Sequence[Question], waves: int) -> float:
+def _unchanged(randomized: Sequence[Question], waves: int, least: Pure) -> float:
     """Epsilon of all waves for somebody whose answers stay the same, on a phone that keeps what it has
-    drawn.
+    drawn: less than that of all by what the questions with a memo save, which are the same in each wave.
     """
-    kept = (
-        question.cost(waves) if question.memo is None else Pure(question.memo.epsilon(waves))
-        for question in randomized
+    saved = sum(
+        (one.cost(waves).amount - Pure(one.memo.epsilon(waves)).amount for one in randomized if one.memo),
+        Pure(0).amount,
     )
-    return Pure(sum((one.amount for one in kept), Pure(0).amount)).epsilon
+    return Pure(loss(randomized, waves, least).amount - saved).epsilon
 
 
 def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[str]:
@@ -173,8 +187,23 @@ def _asked_again(voice: Voice, access: str, waves: int, wave: int) -> list[str]:
     if waves == 1:
         return []
     asked = voice.say("waves", waves=voice.number(waves), wave=voice.number(wave))
-    kept = ["waves_phone", *(["waves_links"] if access != "open" else [])]
-    return [f"{asked} {voice.say('waves_stored')}", " ".join(map(voice.say, kept))]
+    numbers = {name: voice.number(count) for name, count in patterns(waves).items()}
+    kept = [voice.say("waves_phone"), *([voice.say("waves_links", **numbers)] if access != "open" else [])]
+    return [f"{asked} {voice.say('waves_stored')}", " ".join(kept)]
+
+
+def patterns(waves: int, people: int = 60) -> dict[str, int]:
+    """Of so many people, who each answer 4 times in 5, how many are `alone` with the waves that they
+    answered, on average and rounded up: whoever sees whose links were used can tell their reports.
+
+    >>> [patterns(waves)["alone"] for waves in (2, 4, 8)]
+    [1, 4, 22]
+    """
+    alone = Fraction(0)
+    for answered in range(1, waves + 1):
+        chance = Fraction(4**answered, 5**waves)
+        alone += people * math.comb(waves, answered) * chance * (1 - chance) ** (people - 1)
+    return {"waves": waves, "people": people, "alone": math.ceil(alone)}
 
 
 def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:
@@ -187,7 +216,9 @@ def _total_rest(randomized: Sequence[Question], language: str, voice: Voice, wav
     return [voice.say("total_rest", questions=named, guess=guess)]
 
 
-def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves: int) -> list[str]:
+def _declined(
+    randomized: Sequence[Question], language: str, voice: Voice, waves: int, least: Pure
+) -> list[str]:
     """That "prefer not to say" is hidden as every answer is, where a design has it among its answers."""
     offering = [
         (question, way_out) for question in randomized if (way_out := declining(question)) is not None
@@ -196,7 +227,9 @@ def _declined(randomized: Sequence[Question], language: str, voice: Voice, waves
         return []
     labels = [one.in_language(language).label(way_out, language, voice.phrases) for one, way_out in offering]
     named = voice.listed([voice.quoted(label) for label in dict.fromkeys(labels)], "or")
-    hidden = loss(randomized, waves).epsilon <= USUAL  # one wish to say nothing may stand behind all of them
+    hidden = (
+        loss(randomized, waves, least).epsilon <= USUAL
+    )  # one wish to say nothing may stand behind all of them
     return [voice.say("may_decline", answers=named), *([voice.say("decline_hidden")] if hidden else [])]
 
 

@@ -254,6 +254,17 @@ def _body_limit(visit: Visit, name: str) -> Finding:
     )
 
 
+def _origin(visit: Visit, name: str) -> Finding:
+    """Whatever else is served at the same scheme, host and port could read what phones keep for the survey."""
+    address = visit.address
+    told = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
+    found = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {told}"
+    if not address.prefix or (status := address.ask("GET", "/").status) >= 400:
+        return Finding(name, found)
+    remedy = "Give the collection a name or a port at which nothing else is served"
+    return Finding(name, f"{found}; / answers with {status}", remedy, grave=False)
+
+
 def _report(visit: Visit, name: str) -> Finding:
     """A report of another survey: it goes the whole way, and is refused with 409."""
     body: dict[str, Any] = {"survey": "0" * 64, "key": "0" * 32, "answers": {}, "understood": None}
@@ -286,6 +297,7 @@ _CHECKS: dict[str, Callable[[Visit, str], Finding]] = {
     "HEAD": _head,
     "health": _health,
     "host": _host,
+    "origin": _origin,
     "body limit": _body_limit,
     "test report": _report,
 }

@@ -57,13 +57,16 @@ class Shown:
 
 def look(store: Store, survey: Survey, by: Sequence[str] = ()) -> Shown:
     """All reports of a closed collection; of another one whole steps of them, and none below the survey's
-    minimum.
+    minimum. Of an open one of several waves, none: which were shown first would tell, by the number that
+    joins waves, who came first.
     """
     for _ in range(_TRIES):
         state = store.state()
         if state is State.CLOSED:
             bodies = tuple(store.reports())
             return Shown(state, bodies, len(bodies))
+        if survey.waves > 1:
+            return Shown(state, (), store.count())
         # The narrower before the wider, and both before the reports, which only become more: each holds the
         # one before it.
         before = {names: store.setting(_setting(names)) for names in reversed(_sorted_by(survey, by))}
@@ -138,6 +141,12 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
     """How much of the collection is seen, and why not all of it; nothing to say of a closed one."""
     if not shown.moving:
         return ""
+    if survey.waves > 1:
+        why = "so that nobody who sees whose links were used learns which reports came with them"
+        return (
+            f"While a collection of several waves is {shown.state.value}, only how many reports there are is "
+            f"shown, {shown.there:,}; all of them when it is closed, {why}."
+        )
     names, seen, held = _sorted_by(survey, by)[-1], len(shown.bodies), held_back(survey)
     groups = f" of each group by {', '.join(names)}" if names else ""
     back = f", and the last {held:,} wait" if held else ""

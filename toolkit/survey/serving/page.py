@@ -72,7 +72,8 @@ def content(survey: Survey, issuer: Issuer | None = None, earlier: Sequence[str]
         "code": client.code_hash(),
         "consent": _paragraphs(**data["consent"]),
     }
-    data |= {"hash": page_hash(survey.hash, issuer), "earlier": [page_hash(one, issuer) for one in earlier]}
+    pages = [page_hash(one, issuer) for one in (survey.hash, *earlier)]
+    data |= {"hash": pages[0], "pages": pages}
     return data if issuer is None else {**data, "issuer": issuer.to_dict()}
 
 

@@ -1,25 +1,22 @@
-// The answers while the page is open, in memory only, and the report that is made of them. The random words are drawn before the
-// first answer and outlive the page: the same answer gives the same report. When that is made they are dropped, as both together
-// would tell the answer.
+// The answers, in memory only, and the report that is made of them. The random words are drawn before the first answer and outlive
+// the page: the same answer gives the same report. Then they are dropped, as both together would tell the answer.
 
 import { below, gridIndex, remembered, report, secret, words } from "./randomizer.js";
 
-// On the shelf are the words of each link and, once the practice is over, what is sent about it; in the attic, for later waves,
-// the words of its memos, and a number that joins its reports.
-export function sheet(survey, shelf, attic, link) {
-  const [name, past] = ["words:" + link, "practised:" + link];
+// On the shelf are the words and, once the practice is over, what is sent about it; in the attic, for later waves, the words of
+// memos, a number that joins reports, and which page made the report of each wave. After the last wave only that stays.
+export function sheet(survey, shelf, attic) {
   const key = secret(16);
   let understood = null;
   let before, over; // the practice is over: since an earlier page, or by now
   let drawn, panel; // by place: the random words of each item; and what is in the attic
-  const given = new Map(); // by item: the true answer; in guided and physical mode what was tapped, or nothing yet if the wheel was turned
+  const given = new Map(); // by item: the true answer, or what was tapped; nothing yet if the wheel was turned
   const items = survey.intro.concat(survey.questions);
   const answer = (item) => given.get(item);
-  const source = (item) => {
-    const place = items.indexOf(item);
-    return remembered((drawn[place] = drawn[place] || []), words());
-  };
-  const memory = ({ name }) => remembered((panel.words[name] = panel.words[name] || []), words());
+  const memory = () => attic.read("memory") || { seen: {} };
+  const from = (lists, name) => remembered((lists[name] = lists[name] || []), words());
+  const source = (item) => from(drawn, items.indexOf(item));
+  const recall = (item) => from(panel.words, item.name);
   const visible = (item) =>
     item.show_if.every(([place, codes]) => {
       const other = survey.questions[place];
@@ -28,21 +25,28 @@ export function sheet(survey, shelf, attic, link) {
   // What is sent; undefined until there is an answer.
   const value = (item) => {
     const truth = answer(item);
-    return truth === undefined || item.mode !== "auto" ? truth : randomized(item, truth, source(item), memory(item));
+    return truth === undefined || item.mode !== "auto" ? truth : randomized(item, truth, source(item), recall(item));
   };
   return {
-    key, answer, value,
-    begun: () => drawn || shelf.read(name),
-    // How many words a draw takes depends on no truth, and there is none yet.
+    key, answer, value, memory,
+    begun: () => drawn || shelf.read("words"),
+    // A report is made: from now on no other page may make one for this wave. False if one has.
+    seal() {
+      const { seen } = Object.assign(panel, memory());
+      const first = (seen[survey.wave] = seen[survey.wave] || survey.hash);
+      if (survey.panel) attic.write("memory", seen[survey.waves] ? { seen } : panel);
+      return survey.pages.includes(first);
+    },
+    // How many words a draw takes depends on no truth.
     begin() {
-      drawn = drawn || shelf.read(name) || [];
-      before = over || shelf.read(past);
+      drawn = drawn || shelf.read("words") || [];
+      before = over || shelf.read("practised");
       if (before) [understood] = over = before;
-      panel = attic.read(link) || panel || { person: secret(16), words: { __proto__: null } };
-      items.forEach((item) => item.randomizer && randomized(item, item.truths[0], source(item), memory(item)));
-      shelf.write(name, drawn);
-      if (survey.panel) attic.write(link, panel); // two tabs may write at one moment: both take what was written last
-      panel = attic.read(link) || panel;
+      panel = { person: secret(16), words: { __proto__: null }, ...panel, ...memory() };
+      items.forEach((item) => item.randomizer && randomized(item, item.truths[0], source(item), recall(item)));
+      shelf.write("words", drawn);
+      if (survey.panel) attic.write("memory", panel); // of two tabs, too, the last word counts
+      panel = { ...panel, ...memory() };
     },
     put(item, truth) {
       if (item.mode === "check" && understood === null) understood = truth === 1; // the first answer counts
@@ -53,11 +57,7 @@ export function sheet(survey, shelf, attic, link) {
       given.set(item, answer(item));
       return below(item.randomizer.denominator, source(item));
     },
-    practised() {
-      if (over || !survey.intro.length) return;
-      over = [understood];
-      shelf.write(past, over);
-    },
+    practised: () => over || !survey.intro.length || shelf.write("practised", (over = [understood])),
     intro: () => (before ? [] : survey.intro),
     asked: () => survey.questions.filter(visible),
     // All that leaves the phone, byte for byte.
@@ -70,7 +70,7 @@ export function sheet(survey, shelf, attic, link) {
     end() {
       given.clear();
       drawn = before = over = null;
-      [name, past].forEach(shelf.drop);
+      ["words", "practised"].forEach(shelf.drop);
     },
   };
 }

@@ -1,6 +1,6 @@
-// Blind tokens: the server signs a nonce that it cannot see, and can never tell which report came with which link.
+// Blind tokens: the server signs a nonce that it cannot see, so that no report tells by it which link it came with.
 // RSABSSA-SHA384-PSS-Randomized of RFC 9474; the nonce is its random prefix, the survey's hash its message.
-// Browsers give crypto.subtle to https and localhost only: elsewhere request() throws "insecure".
+// Browsers give crypto.subtle to https and localhost only: else request() throws "insecure".
 
 import { hex, secret } from "./randomizer.js";
 

@@ -1,23 +1,15 @@
 // The way through the survey: which screen is shown, what comes next, how it ends.
 
 import { sheet } from "./answers.js";
-import { answered, send, shelf } from "./queue.js";
-import { hex } from "./randomizer.js";
+import { send, shelf } from "./queue.js";
+import { hex, secret } from "./randomizer.js";
 import { appear, fill, footer, make, say, screens, speech } from "./screens.js";
 
 const survey = JSON.parse(document.getElementById("survey").textContent);
-const kept = shelf(survey, "localStorage");
-const session = shelf(survey, "sessionStorage");
+const tab = shelf(survey.pages, "", "sessionStorage");
 const link = invitation();
-const attic = shelf({ hash: survey.panel }, "localStorage");
-const app = {
-  survey, next, go, takePart, submit,
-  sheet: sheet(survey, session, attic, link), // another link is another person
-  body: () => app.sheet.body(token),
-  keeps: kept.keeps(),
-  recalls: !survey.later || attic.read(link),
-  speak: (code) => [speak(code), show(current)],
-};
+const app = { survey, next, go, takePart, submit, body: () => app.sheet.body(token), speak: (code) => [speak(code), show(current)] };
+let who, kept; // the link as it is kept, and what is kept under it: another link is another person
 let consented, reviewed;
 let token; // what the report carries in token and blind mode
 let current = "consent"; // the screen, and after a colon its question
@@ -52,7 +44,7 @@ function show(screen) {
   if (survey.questions.includes(item)) app.sheet.practised();
   part("screen", ...screens[name](app, item));
   part("head", n > 0 && make("progress", { max: of, value: n, "aria-label": say("step", { n, of }) }));
-  part("foot", (consented || survey.access !== "blind") && footer(survey, name)); // a ticket needs the network first
+  part("foot", (consented || survey.access !== "blind") && footer(survey, name)); // a ticket needs the network
   part("status");
   scrollTo(0, 0);
   appear();
@@ -66,12 +58,12 @@ function speak(code) {
   Object.assign(document.documentElement, { lang: code, dir: speech.words.direction });
 }
 
-// The token of a link leaves the address bar at once: no history and no screenshot shows it.
+// The token leaves the address bar at once: no history and no screenshot shows it.
 function invitation() {
   const found = /^#t=([\w-]+)$/.exec(location.hash);
-  if (found) session.write("link", found[1]); // a reload must not lose it
+  if (found) tab.write("link", found[1]); // a reload must not lose it
   history.replaceState("consent", "", location.pathname + location.search);
-  return session.read("link") || (found && found[1]);
+  return tab.read("link") || (found && found[1]);
 }
 
 async function takePart() {
@@ -94,8 +86,8 @@ async function takePart() {
 
 // What was said already is not said again.
 function tell(state, values) {
-  const place = document.getElementById("status");
-  if (place.textContent !== say(state, values)) place.textContent = say(state, values);
+  const [place, text] = [document.getElementById("status"), say(state, values)];
+  if (place.textContent !== text) place.textContent = text;
 }
 
 function begin() {
@@ -103,43 +95,47 @@ function begin() {
   show("consent");
 }
 
-function start() {
-  const done = answered(kept);
+async function start() {
+  const plain = link && !crypto.subtle; // without https browsers give no hash: nothing is kept
+  who = plain ? secret(16) : link && (await hash(link));
+  const own = (store, pages) => shelf(pages, who, plain || store);
+  kept = own("localStorage", survey.pages);
+  app.sheet = sheet(survey, own("sessionStorage", survey.pages), own("localStorage", [survey.panel]));
+  app.keeps = kept.keeps();
+  const { person, seen } = app.sheet.memory();
+  app.lacks = app.keeps ? survey.wave > 1 && !person && "new_draws" : "keeps_nothing";
   if (kept.read("report")) return deliver();
-  if (done.includes(link) || (done.length && !link)) return end({ how: "already" });
+  if (kept.read("done") || seen[survey.wave] || Object.keys(seen).length >= survey.waves) return end({ how: "already" });
   if (survey.access !== "open" && !link) return end({ how: "link" });
-  current = "consent";
   begin();
 }
 
 // From here on there is a report, and no answer.
 function submit() {
-  const mine = { key: app.sheet.key, body: app.body(), link };
+  const mine = { key: app.sheet.key, body: app.sheet.body(token === link ? who : token) };
+  const first = app.sheet.seal();
   app.sheet.end();
-  deliver(mine);
+  return first ? deliver(mine) : end({ how: "already" });
 }
 
 async function deliver(mine) {
   current = "sending";
   show(current);
   const heard = (state) => tell(state === "waiting" && !app.keeps ? "waiting_here" : state);
-  const { record, status } = await send(kept, mine, survey.access === "blind", heard);
-  if (record && record.link !== link) {
-    kept.drop("report"); // it was another person's
-    return mine ? deliver(mine) : start();
-  }
+  const complete = (body) => body.replace(who || "", link || "");
+  const { record, status } = await send(kept, mine, survey.access === "blind", complete, heard);
   if (status === 201) {
-    session.drop("link");
+    tab.drop("link");
     kept.drop("blind");
+    shelf(survey.pages, "", "localStorage").write("done", 1); // for who comes back without the link
   }
   const own = record && (!mine || record.key === mine.key); // else another tab was faster
   const again = () => (status === 409 ? location.reload() : deliver(record));
-  end({ how: own ? status : "already", record, receipt: own && (await receipt(record.key)), again: status !== 201 && again });
+  const receipt = own && crypto.subtle && (await hash(record.key)).slice(0, 16); // the server answers nothing to it
+  end({ how: own ? status : "already", record, receipt, again: status !== 201 && again });
 }
 
-// Nobody can ask the server anything by it. Without https browsers give no hash, and there is none.
-const receipt = async (key) =>
-  crypto.subtle && hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(key)))).slice(0, 16);
+const hash = async (text) => hex(new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text))));
 
 function end(outcome) {
   app.sheet.end();
@@ -150,7 +146,7 @@ function end(outcome) {
 
 // No answer may stay in a page that is left: browsers keep it for the way back.
 addEventListener("pagehide", () => {
-  app.sheet.forget();
+  if (app.sheet) app.sheet.forget();
   part("screen");
 });
 addEventListener("pageshow", (event) => event.persisted && begin());

@@ -1,6 +1,6 @@
 // Numbers as people write and read them.
 
-// What a text can mean: no number, one, or two. "1.500" is fifteen hundred to some people, one and a half to others.
+// What a text can mean: no number, one, or two. "1.500" is 1500 to some people, 1.5 to others.
 export function readings(text) {
   const plain = text
     .replace(/[\u0660-\u0669\u06f0-\u06f9]/g, (digit) => digit.charCodeAt(0) % 16) // Arabic and Persian digits

@@ -1,18 +1,18 @@
-// Sending: one report a phone, the same bytes until it is stored. Two reports of one answer would let somebody average the noise
-// away: what may have left the phone is never made anew, not after a reload, not in a second tab, not when it is refused.
+// Sending: one report a phone, the same bytes until it is stored. Two would let somebody average the noise away: what may have
+// left the phone is never made anew, not after a reload, in a second tab, or when it is refused.
 
 import { below, words } from "./randomizer.js";
 
 export const FINAL = [201, 400, 403, 409, 410, 413, 415]; // for good; all else is tried again
 const PATIENCE = 20000; // milliseconds
 const LONGEST = 120; // seconds
-const LINGER = 19800; // milliseconds at most, by chance: the time of a blind report tells less
+const LINGER = 19800; // at most, by chance: the time of a blind report tells less
 
-// What pages keep on the phone; never an answer. Where nothing is kept, all still works.
-export function shelf({ hash, earlier = [] }, store) {
+// What pages keep on the phone; never an answer, nor a link but its hash, `who`. Where nothing is kept, all still works.
+export function shelf(pages, who, store) {
   const on = (act) => (item, value) => {
     try {
-      return act(window[store], [hash].concat(earlier).map((one) => `toolkit:${one}:${item}`), value);
+      return act(window[store], pages.map((one) => `toolkit:${one}:${item}${who ? ":" + who : ""}`), value);
     } catch (error) {
       return null;
     }
@@ -23,21 +23,22 @@ export function shelf({ hash, earlier = [] }, store) {
   return { read, write, drop, keeps: () => write("probe") && drop("probe") };
 }
 
-// Links that were used on this phone; without links, null.
-export const answered = (kept) => kept.read("done") || [];
-
-// Send the record {key, body, link} on the shelf, or else this one, until that is settled; none is returned if another tab was
-// faster. `tell` hears "lingering", "sending" and "waiting".
-export async function send(kept, mine, blind, tell) {
-  if (!kept.read("report") && answered(kept).includes(mine.link)) return { status: 201 };
+// Send the record {key, body} on the shelf, or else this one, `complete`, until that is settled; none is returned if another
+// tab was faster. `tell` hears "lingering", "sending" and "waiting".
+export async function send(kept, mine, blind, complete, tell) {
+  if (!kept.read("report") && kept.read("done")) return { status: 201 };
   if (blind) tell("lingering");
-  const record = kept.read("report") || (await claim(kept, mine, blind ? LINGER : 100));
-  let asked = true; // by a person or the network: nobody wants to hear of every other try
+  if (!kept.read("report")) {
+    kept.write("report", mine); // two tabs may write at one moment: both send what was written last
+    await pause(200, blind ? LINGER : 100);
+  }
+  const record = kept.read("report") || mine;
+  let asked = true; // by a person or the network: not every try is told
   for (let wait = 2; ; wait = Math.min(2 * wait, LONGEST)) {
     if (asked) tell("sending");
-    const { status, after } = await stored(record);
+    const { status, after } = await stored(record.key, complete(record.body));
     if (status === 201) {
-      kept.write("done", answered(kept).concat(record.link));
+      kept.write("done", 1);
       kept.drop("report");
     }
     if (FINAL.includes(status)) return { record, status };
@@ -47,33 +48,26 @@ export async function send(kept, mine, blind, tell) {
   }
 }
 
-// Two tabs may write at one moment: both send what was written last.
-async function claim(kept, mine, linger) {
-  kept.write("report", mine);
-  await pause(200, linger);
-  return kept.read("report") || mine;
-}
-
 export function post(path, body) {
   const headers = { "Content-Type": "application/json" };
-  const stop = typeof AbortController === "function" ? new AbortController() : { abort() {} };
+  const stop = window.AbortController ? new AbortController() : { abort() {} };
   setTimeout(() => stop.abort(), PATIENCE);
   return fetch(path, { method: "POST", headers, body, credentials: "omit", signal: stop.signal });
 }
 
-// The status, if the survey's own server speaks: a hotel's login page says "200 OK" too.
-async function stored(record) {
+// The status, if the survey's own server speaks: a hotel's login says "200 OK" too.
+async function stored(key, body) {
   try {
-    const answer = await post("report", record.body);
+    const answer = await post("report", body);
     const told = await answer.json();
-    const own = answer.status === 201 ? told.stored === record.key : typeof told.error === "string";
+    const own = answer.status === 201 ? told.stored === key : typeof told.error === "string";
     return own ? { status: answer.status, after: Math.min(Number(answer.headers.get("Retry-After")), LONGEST) } : {};
   } catch (error) {
     return {};
   }
 }
 
-// Wait so many milliseconds and, by chance, up to so many more; or until one of these events.
+// Wait so many milliseconds and, by chance, up to so many more; or until an event.
 const pause = (time, more, ...events) =>
   new Promise((resolve) => {
     setTimeout(resolve, time + below(more, words()));

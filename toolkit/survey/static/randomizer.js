@@ -1,6 +1,6 @@
-// How a true answer becomes a report, on the respondent's own device. Nothing here sends, stores or logs anything, and nothing
-// is rounded. The same random words give the same report as in Python's toolkit.local, whose browser_data() is a `randomizer`.
-// A truth is the code of an option, from 0; of tick boxes a list of codes; of a number its place on the grid.
+// How a true answer becomes a report, on the respondent's own device. Nothing here sends, stores, logs or rounds anything. The
+// same random words give the same report as in Python's toolkit.local, whose browser_data() is a `randomizer`. A truth is the
+// code of an option, from 0; of tick boxes a list of codes; of a number its place on the grid.
 
 // A source of words, 0 to 2^32 - 1, from the browser's generator for secret keys.
 export const words = () => () => crypto.getRandomValues(new Uint32Array(1))[0];
@@ -30,7 +30,7 @@ export function below(n, next) {
   }
 }
 
-// The report for a truth: a whole number or a list of them. `next` is a source of words, `memory` one that is the same each wave.
+// The report for a truth: a whole number or a list of them. `next` is a source of words, `memory` the same in each wave.
 export function report(randomizer, truth, next, memory = next) {
   const rule = RULES[randomizer.kind || "design"];
   if (!rule) throw new Error("unknown randomizer");

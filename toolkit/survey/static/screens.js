@@ -1,10 +1,10 @@
-// What each screen shows: a list of elements, with a heading. An item is a question. Texts become text nodes, never HTML.
+// What each screen shows: elements, with a heading. An item is a question. Texts become text nodes, never HTML.
 
 import { randomized } from "./answers.js";
 import { readings, written } from "./numbers.js";
 import { cell, words } from "./randomizer.js";
 
-// The language that is spoken: its code, its words, the survey's title.
+// The language: its code, its words, the survey's title.
 export const speech = {};
 
 // A word by its name, or a text of the survey, with values put in.
@@ -15,7 +15,7 @@ export function say(text, values = {}) {
 
 const figure = (value, decimals = 12) => written(value, decimals, speech.words);
 
-// An element with attributes (functions are listeners) and children (elements, strings, or nothing).
+// An element; attributes that are functions are listeners, children elements, strings, or nothing.
 export function make(tag, attributes, ...children) {
   const space = /^(svg|path|line|text)$/.test(tag) ? "2000/svg" : "1999/xhtml";
   const element = document.createElementNS("http://www.w3.org/" + space, tag);
@@ -45,14 +45,14 @@ const details = (word, ...inside) => make("details", {}, make("summary", {}, say
 
 const heading = (text, ...before) => make("h1", { tabindex: -1 }, ...before, say(text));
 
-// Browsers keep titles in their history: the screen, but no question; and whether something is wrong.
+// Browsers keep titles: the screen, but no question; and whether something is wrong.
 function entitle(wrong) {
   const { textContent } = document.querySelector("h1 .count") || document.querySelector("h1");
   const parts = new Set([textContent, say(speech.title)]);
   document.title = (wrong ? say("error") + ": " : "") + [...parts].join(" – ");
 }
 
-// The second half of a double tap meets what nobody has seen: for 350 milliseconds a tap means nothing.
+// The second half of a double tap meets what nobody has seen: for 350 ms it means nothing.
 let appeared;
 export function appear() {
   appeared = performance.now();
@@ -64,7 +64,7 @@ addEventListener("click", (event) => {
   event.stopPropagation();
 }, true);
 
-// A wheel with sectors of these sizes, its hand at the drawn number. Words beside it say all of it.
+// A wheel with sectors of these sizes, its hand at the drawn number; words beside it say it, too.
 function wheel({ randomizer }, sizes, parts, drawn) {
   const whole = randomizer.denominator;
   const at = (turn, far) => [Math.sin(turn) * far, -Math.cos(turn) * far];
@@ -96,7 +96,7 @@ function told(item, answer) {
   return item.kind === "choice" ? quoted(item.choices[answer]) : answer;
 }
 
-// What is sent, in words; numbers on the scale that was asked for.
+// What is sent, in words; numbers as they were asked for.
 function received(item, sent) {
   const { kind, values } = item.randomizer || {};
   if (item.mode === "plain") return told(item, sent);
@@ -117,14 +117,14 @@ function path(sheet, item, all) {
 }
 
 export const screens = {
-  consent: ({ survey, speak, takePart, anew, keeps, recalls }) => [
+  consent: ({ survey, speak, takePart, anew, lacks }) => [
     heading(survey.title),
     row(...survey.languages.filter((lang) => lang !== speech.code).map((lang) =>
       make("button", { lang, click: () => speak(lang) }, survey.words[lang].name))),
     anew && lead("anew"),
     ...survey.consent[speech.code].map((text, i) => make("p", { class: i ? "" : "lead" }, text)),
     survey.odds.length && details("odds_each", ...survey.odds.map((text) => p(text, "odds"))),
-    !(keeps && recalls) && p(keeps ? "new_draws" : "keeps_nothing"),
+    lacks && p(lacks),
     note("decline"),
     button("take_part", takePart),
   ],
@@ -209,7 +209,7 @@ function guided(sheet, item, answering) {
   return place;
 }
 
-// Fields, with the answer before: elements, and how they are read: [answer], or what is wrong in words.
+// Fields with the answer before: elements, and what is read: [answer], or what is wrong in words.
 
 function boxes(item, before) {
   const many = item.kind === "ticks";
@@ -234,7 +234,7 @@ function boxes(item, before) {
   };
 }
 
-// Words or a number: browsers' own fields for numbers make 15 of "1,5". Among whole numbers the answer is a place.
+// Words or a number: browsers' own fields make 15 of "1,5". Among whole numbers the answer is a place.
 function typed({ kind, field, hint, problem, required, first, whole, limits: [low, high] }, before) {
   const words = kind === "text";
   const range = { low: figure(low), high: figure(high) };
@@ -254,7 +254,7 @@ function typed({ kind, field, hint, problem, required, first, whole, limits: [lo
   };
 }
 
-// To see for oneself: a thousand fresh draws, none of them kept.
+// A thousand fresh draws, none of them kept.
 function trial(item) {
   const choose = make("select", { autocomplete: "off" }, ...item.truths.map((truth) => make("option", {}, told(item, truth))));
   const result = make("ul", {});

@@ -3,20 +3,12 @@
 import { finish, request } from "./blind.js";
 import { FINAL, post } from "./queue.js";
 
-let asking; // made once, however often the button is pressed
-
-// What is to be signed. It outlives the page: the link works for no other one.
-async function prepared(survey, link, kept) {
-  const before = kept.read("blind");
-  const asked = before && before.link === link ? before : { ...(await request(survey.issuer, survey.hash)), link };
-  kept.write("blind", asked);
-  return asked;
-}
+let asking; // what is to be signed: made once, as the link works for no other
 
 // The token. Throws `how` the survey's server refused for good, "insecure" without https, anything else to try again.
 export async function signed(survey, link, kept) {
-  asking = asking || prepared(survey, link, kept);
-  const asked = await asking;
+  const asked = await (asking = asking || kept.read("blind") || request(survey.issuer, survey.hash));
+  kept.write("blind", asked); // it outlives the page
   const body = JSON.stringify({ survey: survey.hash, invitation: link, blinded: asked.blinded });
   const answer = await post("sign", body);
   const told = await answer.json();

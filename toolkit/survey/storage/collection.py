@@ -20,7 +20,9 @@ from toolkit.survey.storage.editions import check_amendment, check_page, edition
 from toolkit.survey.storage.engine import Engine, Session
 from toolkit.survey.storage.mixing import LEAST, Pool, mixed
 from toolkit.survey.storage.protocol import HASH_BYTES, Edition, Entry, Outcome, State, StoreError
-from toolkit.survey.writing.dates import Day, is_over
+from toolkit.survey.storage.waves import in_panel, with_panel
+from toolkit.survey.writing.dates import is_over
+from toolkit.survey.writing.survey_fields import Panel
 
 PAGE = 2000
 """Reports read at a time; between two pages no transaction is open, so that a slow reader holds up nobody."""
@@ -49,16 +51,17 @@ class Collection:
         self._is_shared = (
             False  # whether servers may add reports side by side: nothing but the key decides about one
         )
-        self._last_day: tuple[str, Day | None] | None = None
+        self._known: tuple[str, Survey] | None = None
 
-    def create(self, survey: Survey) -> None:
+    def create(self, survey: Survey, panel: Panel | None = None) -> None:
         with self._lock:
             with self._engine.making() as session:
                 if session.head() is None:
-                    session.begin(Head(survey.hash, survey.access, survey.cap, State.DRAFT))
-                    session.publish(edition_of(survey))
+                    new = with_panel(survey, panel)
+                    session.begin(Head(new.hash, new.access, new.cap, State.DRAFT))
+                    session.publish(edition_of(new))
                 there, editions = session.head() or _gone(), session.editions()
-            check_page(survey, editions)
+            check_page(in_panel(survey, editions[-1]), editions)
             self._seen = there.hash, there.identity
             if there.state is State.CLOSED and not there.swept:  # somebody was interrupted while closing it
                 self._engine.finish()
@@ -68,9 +71,12 @@ class Collection:
             head, editions = self._head(session), session.editions()
             if head.state is State.CLOSED:
                 refuse("`amend` needs a collection that is not closed", "closed", "nobody would see the page")
-            check_amendment(survey, editions[-1])
-            if survey.hash != editions[-1].hash:
-                session.publish(edition_of(survey))
+            amended = in_panel(survey, editions[-1])
+            check_amendment(amended, editions[-1])
+            if amended.waves > 1 and amended.panel is None:
+                amended = replace(amended, panel=Panel.new(amended.loss))
+            if amended.hash != editions[-1].hash:
+                session.publish(edition_of(amended))
 
     def survey(self) -> Survey:
         with self._lock, self._engine.reading() as session:
@@ -104,7 +110,7 @@ class Collection:
                     session.move(state)
                 elif not head.swept:
                     session.forget(_SHOWN)
-                    asked = survey_of(session.editions()[-1])
+                    asked = self._survey(session, head)
                     session.sweep(again=asked.wave < asked.waves)
             if state is State.CLOSED:
                 self._engine.finish()
@@ -115,8 +121,13 @@ class Collection:
         with self._lock:
             with self._engine.writing(shared=self._is_shared) as session:
                 head = self._today(session)
-                made = self._shared(session, head, batch) if self._is_shared else _alone(session, head, batch)
-            if 0 < len(made.passes) < LEAST:
+                several = self._survey(session, head).waves > 1
+                made = (
+                    self._shared(session, head, batch)
+                    if self._is_shared
+                    else _alone(session, head, batch, hold=several)
+                )
+            if made.passes and (several or len(made.passes) < LEAST):
                 self._engine.wipe()
             return made.outcomes
 
@@ -260,19 +271,23 @@ class Collection:
         yet.
         """
         head = self._head(session)
-        if self._last_day is None or self._last_day[0] != head.hash:
-            self._last_day = head.hash, survey_of(session.editions()[-1]).closes
-        closes = self._last_day[1]
+        closes = self._survey(session, head).closes
         return head if closes is None or not is_over(closes) else replace(head, state=State.CLOSED)
+
+    def _survey(self, session: Session, head: Head) -> Survey:
+        """What is asked and until when; read once, as servers are started again when it is amended."""
+        if self._known is None or self._known[0] != head.hash:
+            self._known = head.hash, survey_of(session.editions()[-1])
+        return self._known[1]
 
 
 def _gone() -> NoReturn:
     refuse("the database must hold a collection", "none", "create one first", StoreError)
 
 
-def _alone(session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
-    """Nobody else writes meanwhile. With tokens, reports and passes join the pool, and others leave it: see
-    `mixing.py`.
+def _alone(session: Session, head: Head, batch: Sequence[Entry], *, hold: bool) -> Decision:
+    """Nobody else writes meanwhile. With tokens, reports and passes join the pool, and others leave it,
+    unless it is to `hold` all of them: see `mixing.py`.
     """
     held, pool = session.standing()
     keys = sorted({entry.key for entry in batch})
@@ -285,7 +300,7 @@ def _alone(session: Session, head: Head, batch: Sequence[Entry]) -> Decision:
     if made.reports and head.access == "open":
         session.keep(dict(sorted(made.reports.items())))
     elif made.reports:
-        session.mix(*mixed(pool, made.reports, made.passes), len(made.reports))
+        session.mix(*mixed(pool, made.reports, made.passes, hold=hold), len(made.reports))
     return made
 
 

@@ -15,9 +15,13 @@ still in the pool belongs to any one report with at most 1 / (people in the pool
 soon as 10 have answered. That holds even if the order in which people came is known from elsewhere, as long
 as nothing tells the order of the reports; what is kept of looks at an open collection (settings that begin
 with "shown") tells earlier reports from later ones. Whoever reads twice learns more: who was new between the
-two readings. Of a survey of several waves, who reads each wave's database once has read several times: a
-number joins the reports of one phone, and only who was in the group each time remains. Against somebody who
-goes on watching no order of rows helps; that is what blind access is for.
+two readings. Against somebody who goes on watching no order of rows helps; that is what blind access is for.
+
+Of a survey of several waves, who reads each wave's database once has read several times: a number joins the
+reports of one phone, and only who was in the group each time remains. There nothing leaves the pool before
+the collection is closed: all reports so far lie beside all passes so far, and whoever reads each wave once
+learns who took part in which waves, and nothing else that ties a pass to a report. For that the whole pool is
+written anew with every batch, in time that grows with the number of people in it.
 
 References
 ----------
@@ -66,8 +70,10 @@ class Pool:
         return json.dumps({"reports": reports, "passes": passes}, ensure_ascii=False, separators=(",", ":"))
 
 
-def mixed(pool: Pool, reports: Mapping[bytes, str], passes: Collection[bytes]) -> tuple[Pool, Pool]:
-    """The pool after these people have joined it, and what leaves it.
+def mixed(
+    pool: Pool, reports: Mapping[bytes, str], passes: Collection[bytes], *, hold: bool = False
+) -> tuple[Pool, Pool]:
+    """The pool after these people have joined it, and what leaves it; nothing does if it is to `hold` all.
 
     >>> stays, leaves = mixed(
     ...     Pool(), {bytes([i] * 16): "" for i in range(25)}, [bytes([i] * 32) for i in range(25)]
@@ -76,7 +82,7 @@ def mixed(pool: Pool, reports: Mapping[bytes, str], passes: Collection[bytes]) -
     (10, 10, 15, 15)
     """
     together = Pool({**pool.reports, **reports}, pool.passes | frozenset(passes))
-    if len(together.reports) < 2 * LEAST:
+    if hold or len(together.reports) < 2 * LEAST:
         return together, Pool()
     lot = SystemRandom()
     keys = set(lot.sample(sorted(together.reports), LEAST))

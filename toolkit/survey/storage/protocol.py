@@ -17,6 +17,7 @@ from typing import Protocol
 
 from toolkit.core.checks import refuse
 from toolkit.survey.spec import Survey
+from toolkit.survey.writing.survey_fields import Panel
 
 KEY_BYTES, HASH_BYTES = 16, 32
 
@@ -98,9 +99,9 @@ class Edition:
 class Store(Protocol):
     """A collection in a database. Every method may be called from any thread; each is one transaction."""
 
-    def create(self, survey: Survey) -> None:
+    def create(self, survey: Survey, panel: Panel | None = None) -> None:
         """Make the collection, as a draft. The same survey again is fine; a database with anything else in it
-        is refused.
+        is refused. `panel`: that of the wave before; a first wave gets one of its own.
         """
 
     def amend(self, survey: Survey) -> None:

@@ -3,11 +3,15 @@ say of themselves; and all of it as plain data.
 """
 
 import math
+import re
+import secrets
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from toolkit.core.checks import refuse, whole
-from toolkit.survey.language.phrases import Own
+from toolkit.core.loss import Amount, Pure
+from toolkit.survey.language.phrases import Own, phrases
 from toolkit.survey.language.text import (
     Frozen,
     Text,
@@ -16,7 +20,6 @@ from toolkit.survey.language.text import (
     checked_words,
     in_language,
 )
-from toolkit.survey.writing.canonical import digest
 
 STATED = ("controller", "contact", "purpose", "retention", "publication", "withdrawal", "approval", "hashes")
 """What those who ask say of themselves: who is responsible, whom to write to, what it is for, how long
@@ -69,6 +72,7 @@ def as_data(survey: Any) -> dict[str, Any]:
         "rehearsal": survey.rehearsal or None,
         "waves": None if survey.waves == 1 else survey.waves,
         "wave": None if survey.wave == 1 else survey.wave,
+        "panel": None if survey.panel is None else survey.panel.to_dict(),
         "questions": [question.to_dict() for question in survey.questions],
     }
     return {key: value for key, value in data.items() if value is not None}
@@ -82,32 +86,91 @@ def checked_waves(waves: Any, wave: Any) -> dict[str, int]:
     return {"waves": of, "wave": this}
 
 
-def panel_hash(survey: Any) -> str | None:
-    """SHA-256 of what must stay the same over waves, so that what a phone has drawn is good for the next one;
-    None without waves.
+@dataclass(frozen=True)
+class Panel:
+    """The same people over waves. It is made with the collection of the first one and handed on.
 
-    It covers the number of waves, whether it is a rehearsal, and of each question with a memo its name, its
-    text in the survey's first language, and its designs with their options. Title, consent, labels, the other
-    questions and their order may differ.
+    Parameters
+    ----------
+    identity : 128 random bits, in hexadecimal digits: under it phones keep what they have drawn, and which
+        waves they have answered.
+    loss : what people were told in the first wave that all waves cost them at most, as an epsilon.
     """
-    if survey.waves == 1:
-        return None
-    kept = {
-        question.name: [question.text[survey.languages[0]], question.memo.to_dict()]
-        for question in survey.questions
-        if question.memo is not None
+
+    identity: str
+    loss: Amount
+
+    @classmethod
+    def new(cls, loss: Pure) -> "Panel":
+        return cls(secrets.token_hex(16), loss.amount)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON and TOML."""
+        return {"identity": self.identity, "loss": _whole_if_it_is(self.loss)}
+
+
+def checked_panel(given: Any, waves: int) -> Panel | None:
+    """The panel as it was written; None before there is a collection."""
+    if given is None or isinstance(given, Panel):
+        return given
+    fields = ["identity", "loss"]
+    if not isinstance(given, Mapping) or sorted(given) != fields or waves == 1:
+        refuse(
+            f"`panel` must have the fields {', '.join(fields)}, in a survey with `waves`",
+            "others",
+            "leave it out: it is made with the collection of the first wave",
+        )
+    if not re.fullmatch("[0-9a-f]{32}", str(given["identity"])):
+        refuse("a panel's identity must be 32 hexadecimal digits", "others", "leave `panel` out")
+    return Panel(given["identity"], Pure(math.inf if given["loss"] == "inf" else given["loss"]).amount)
+
+
+def panel_terms(survey: Any) -> dict[str, Any]:
+    """What must stay the same over waves, by its name, so that what a phone has drawn is good for the next
+    one: an answer to the same question, in every language.
+
+    The number of waves, whether it is a rehearsal, and of each question with a memo all that its answer
+    depends on. Title, consent, the other questions and their order may differ.
+    """
+    codes = survey.languages
+    asked = [question for question in survey.questions if question.memo is not None]
+    terms = {
+        "number of waves": survey.waves,
+        "kind, of a rehearsal and a real collection": survey.rehearsal,
+        "list of questions with a memo": [question.name for question in asked],
     }
-    return digest({"waves": survey.waves, "rehearsal": survey.rehearsal, "questions": kept})
+    for one in asked:
+        written = {name: getattr(one, name) for name in ("text", "help", "instructions", "warning")}
+        shown = (*one.options, *one.report_options)
+        labels = {
+            code: [one.label(option, code, phrases(code, survey.words)) for option in shown] for code in codes
+        }
+        words = {
+            name: None if text is None else {code: in_language(text, codes[0])[code] for code in codes}
+            for name, text in written.items()
+        }
+        terms |= {f"{name} of {one.name!r}": text for name, text in words.items()}
+        terms |= {
+            f"labels of {one.name!r}": labels,
+            f"design of {one.name!r}": one.memo.to_dict(),
+            f"way of asking {one.name!r}": [one.mode, one.show_if],
+        }
+    return terms
 
 
 def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
     """Refuse, with this rule, two surveys that are not waves of one panel."""
-    if survey.panel is None or survey.panel != earlier.panel:
-        refuse(rule, "another panel" if survey.panel else "a survey without waves", consequence)
+    if survey.waves == 1:
+        refuse(rule, "a survey without waves", consequence)
+    terms, before = panel_terms(survey), panel_terms(earlier)
+    if other := next((name for name, term in before.items() if terms.get(name) != term), None):
+        refuse(rule, f"another {other}", consequence)
+    if None not in (survey.panel, earlier.panel) and survey.panel != earlier.panel:
+        refuse(rule, "another panel", consequence)
 
 
-def _whole_if_it_is(ceiling: Any) -> int | str:
-    return int(ceiling) if ceiling == ceiling // 1 != math.inf else str(ceiling)
+def _whole_if_it_is(amount: Amount) -> int | str:
+    return int(amount) if amount == amount // 1 != math.inf else str(amount)
 
 
 def checked_languages(given: Sequence[str]) -> tuple[str, ...]:
