@@ -37,7 +37,7 @@ from toolkit.local import (
 
 if TYPE_CHECKING:  # the upper floors are loaded when somebody asks for them
     from toolkit.planning import plan
-    from toolkit.survey import CollectError, Question, StoreError, Survey, SurveyError, collect
+    from toolkit.survey import CollectError, Question, StoreError, Survey, SurveyError, collect, rehearse
 
 __all__ = [
     "MISSING",
@@ -72,6 +72,7 @@ __all__ = [
     "kuk",
     "mangat",
     "plan",
+    "rehearse",
     "shuffled",
     "subsampled",
     "triangular",
@@ -82,7 +83,9 @@ __version__ = "0.2.0"
 
 _LATER = {
     "plan": "planning",
-    **dict.fromkeys(["CollectError", "Question", "StoreError", "Survey", "SurveyError", "collect"], "survey"),
+    **dict.fromkeys(
+        ["CollectError", "Question", "StoreError", "Survey", "SurveyError", "collect", "rehearse"], "survey"
+    ),
 }
 _ROOMS = ("analysis", "attacks", "learning", "planning", "show", "survey")
 

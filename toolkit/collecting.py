@@ -25,7 +25,7 @@ def collect(
     survey : a survey, or the .toml or .json file that it is in.
     database : sqlite:///file.db, or postgresql://user@host/database?schema=name; sqlite:///survey.db if left
     out. watch : whether to show it, in a notebook. options : rehearsal=True to try it out, also with invented
-    people (`toolkit.survey.rehearsal.rehearse`); host, port, certificate, public_url, …: see
+    people (`toolkit.rehearse`); host, port, certificate, public_url, …: see
     `toolkit.survey.collector.start`.
 
     Examples

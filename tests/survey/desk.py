@@ -77,6 +77,9 @@ class Memory:
         self.reports[entry.key] = entry.body
         return Outcome.STORED
 
+    async def is_closed(self) -> bool:
+        return self.state is State.CLOSED
+
     async def issue(self, invitation: bytes, blinded: bytes) -> bool:
         if self.before is not None:
             await self.before()

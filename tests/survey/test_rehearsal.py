@@ -1,4 +1,5 @@
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,8 @@ from toolkit.local.waves import Memo
 from toolkit.survey import rehearsal
 from toolkit.survey.rehearsal import rehearse, report
 from toolkit.survey.serving.payload import checked
+
+CAMPUS = Path(__file__).parents[2] / "data" / "campus.toml"
 
 
 @pytest.fixture
@@ -105,7 +108,9 @@ def test_a_wrong_column_or_no_frame_is_said_with_the_names_that_are_there():
         match="a column of true answers for each question, got none called cheated among faculty, Cheated",
     ):
         rehearse(survey(), "http://127.0.0.1/", frame, np.random.default_rng(1))
-    with pytest.raises(TypeError, match="`answers` must be a pandas frame, got list"):
+    with pytest.raises(
+        TypeError, match="`answers` must be a number of people, or their true answers, got list"
+    ):
         rehearse(survey(), "http://127.0.0.1/", [{"faculty": "arts"}], np.random.default_rng(1))
 
 
@@ -149,3 +154,46 @@ def test_a_person_of_a_panel_has_the_same_phone_and_memos_in_each_wave(sent, mon
     assert all(kept[::2])  # whose answer stayed
     agree = sum(kept[1::2])  # the memos of yes and no do with probability 2 (3/4) (1/4) = 3/8
     assert abs(agree - 75) < 4.5 * (200 * 3 / 8 * 5 / 8) ** 0.5  # false alarms 7e-6
+
+
+class Room:
+    """What `collect(survey, rehearsal=True)` gives back, as far as a rehearsal needs it."""
+
+    url = "http://127.0.0.1:1/"
+
+    def __init__(self, asked):
+        self.survey = asked.as_rehearsal()
+        self.links = []
+
+    def invitations(self, count):
+        self.links += [f"{self.url}#t=link{place}" for place in range(count)]
+        return self.links
+
+
+def test_a_collector_and_a_number_of_people_are_enough(monkeypatch):
+    """Every kind of question, for people who answer at random; single-use links are made as needed."""
+    from toolkit import rehearse as public
+
+    bodies = []
+    monkeypatch.setattr(rehearsal, "_check_rehearsal", lambda *_: None)
+    monkeypatch.setattr(rehearsal, "_sent", lambda _, some: bodies.extend(some) or len(some))
+    asked = Survey.load(CAMPUS)
+    assert public(Room(asked), 30) == len(bodies) == 30
+    for body in bodies:
+        checked(asked.as_rehearsal(), body)
+    bodies.clear()
+    room = Room(survey(cheated(), access="token"))
+    assert public(room, ["yes", "no", "yes"], np.random.default_rng(1)) == 3
+    assert {json.loads(body)["token"] for body in bodies} == {"link0", "link1", "link2"}
+    assert public(Room(survey()), {"faculty": ["law"], "cheated": ["no"]}) == 1
+
+
+@pytest.mark.parametrize(
+    "given",
+    [(), (survey(),), (survey(), 30), ("sqlite:///a.db", 30), (30, 30), (survey(), "http://x/", 1, 2, 3)],
+)
+def test_a_wrong_call_is_told_how_it_is_written(given):
+    with pytest.raises(TypeError, match=r"rehearse\(|missing 1 required"):
+        rehearsal.rehearse(*given)
+    with pytest.raises(TypeError, match="a number of people, or their true answers, got str"):
+        rehearsal.rehearse(Room(survey()), "many")

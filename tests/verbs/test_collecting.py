@@ -6,7 +6,9 @@ import pytest
 from tests.survey.samples import SAID, cheated, panel, survey
 from tests.survey.storage.test_schema import fill_sqlite
 from tests.verbs.shell import said
+from toolkit import collect
 from toolkit.command import main
+from toolkit.survey import background
 from toolkit.survey.background import find
 
 
@@ -109,3 +111,101 @@ def test_the_next_wave_is_opened_with_the_links_of_the_one_before(folder, capsys
     said(capsys, "open", "wave2.toml", "--database", "sqlite:///2.db", "--again", "sqlite:///1.db")
     assert main(["open", "wave1.toml", "--database", "sqlite:///3.db", "--again", "sqlite:///1.db"]) == 2
     assert "the wave after wave 1 must be number 2, got number 1" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [
+        ["status"],
+        ["results"],
+        ["export", "out.csv"],
+        ["close"],
+        ["invite", "3"],
+        ["pause"],
+        ["resume"],
+        ["delete"],
+    ],
+)
+def test_without_a_database_it_is_said_which_is_missing_and_what_runs_here(folder, capsys, verb, monkeypatch):
+    running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
+    monkeypatch.setattr(background, "servers", lambda: [running])
+    (folder / "campus.db").touch()
+    assert main(verb) == 2
+    told = capsys.readouterr().err
+    assert f"toolkit {verb[0]}: there must be a collection in the database, got no file 'survey.db'" in told
+    assert "databases there are: campus.db" in told
+    assert "--database names another one. Running here now: http://127.0.0.1:8123/ (process 4711)." in told
+    assert not (folder / "survey.db").exists()
+
+
+@pytest.mark.slow
+def test_a_rehearsal_never_takes_the_database_of_the_real_collection(folder, capsys, monkeypatch):
+    monkeypatch.setenv("TOOLKIT_DATABASE", f"sqlite:///{folder / 'real.db'}")
+    started = said(capsys, "serve", "exams.toml", "--rehearsal")
+    try:
+        assert f"with --database sqlite:///{folder / 'rehearsal.db'}." in started
+        assert sorted(path.name for path in folder.glob("*.db")) == ["rehearsal.db"]
+        assert main(["serve", "exams.toml", "--database", "sqlite:///rehearsal.db"]) == 2
+        told = capsys.readouterr().err
+        assert "databases of their own, got the real survey where a rehearsal is" in told
+        assert "close and delete the rehearsal" in told
+    finally:
+        said(capsys, "close", "--database", "sqlite:///rehearsal.db")
+    said(capsys, "open", "exams.toml")
+    assert main(["serve", "exams.toml", "--rehearsal", "--database", f"sqlite:///{folder / 'real.db'}"]) == 2
+    told = capsys.readouterr().err
+    assert "got a rehearsal where real reports are" in told
+    assert told.endswith("This was to be a rehearsal: it was not started.\n")
+
+
+def test_the_next_wave_while_the_one_before_runs_is_told_so(folder, capsys, monkeypatch):
+    panel().save("first.toml")
+    panel(wave=2).save("second.toml")
+    said(capsys, "open", "first.toml", "--database", "sqlite:///1.db")
+    running = background.Server("http://127.0.0.1:8123/", 8123, 4711, "0" * 64, folder / "state")
+    monkeypatch.setattr(background, "find", lambda url: running if url.endswith("1.db") else None)
+    again = ["--database", "sqlite:///2.db", "--again", "sqlite:///1.db"]
+    assert main(["serve", "second.toml", *again]) == 2
+    told = capsys.readouterr().err
+    assert (
+        "the wave before must have no server when the next one starts, got one that runs at http://127"
+        in told
+    )
+    assert not (folder / "2.db").exists()
+
+
+@pytest.mark.slow
+def test_closing_through_a_link_ends_the_server_and_without_one_it_is_said_that_another_may_run(
+    folder, capsys
+):
+    said(capsys, "serve", "exams.toml")
+    (folder / "link.db").symlink_to(folder / "survey.db")
+    told = said(capsys, "close", "--database", "sqlite:///link.db")
+    assert told.startswith("closed: 0 reports")
+    assert "may still run" not in told
+    assert find(f"sqlite:///{folder / 'survey.db'}") is None
+    said(capsys, "open", "exams.toml", "--database", "sqlite:///other.db")
+    told = said(capsys, "close", "--database", "sqlite:///other.db")
+    assert "One that another account or another machine runs may still run" in told
+
+
+@pytest.mark.usefixtures("folder")
+def test_links_of_a_collection_that_has_none_or_is_closed_are_refused_for_that_reason(capsys):
+    said(capsys, "open", "exams.toml")
+    assert main(["invite", "3"]) == 2
+    assert "links that work once need access by token or blind, got open" in capsys.readouterr().err
+    survey(access="token").save("links.toml")
+    said(capsys, "open", "links.toml", "--database", "sqlite:///links.db")
+    said(capsys, "close", "--database", "sqlite:///links.db")
+    assert main(["invite", "3", "--database", "sqlite:///links.db"]) == 2
+    assert "invitations need a collection that is not closed, got closed" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("folder")
+def test_a_survey_file_that_is_not_there_is_said_with_those_that_are(capsys):
+    assert main(["serve", "no.toml"]) == 2
+    assert "a survey's file must be there, got no file 'no.toml' in '.': surveys there are: exams.toml" in (
+        capsys.readouterr().err
+    )
+    with pytest.raises(FileNotFoundError, match=r"surveys there are: exams\.toml"):
+        collect("no.toml")

@@ -12,13 +12,14 @@ from toolkit.survey.rehearsal import rehearse
 
 @pytest.mark.slow
 @pytest.mark.usefixtures("folder")
-def test_a_survey_from_file_to_results_in_the_shell(capsys):
+def test_a_survey_from_file_to_results_in_the_shell(capsys, monkeypatch):
     started = said(capsys, "serve", "exams.toml", "--rehearsal")
-    url = Collector.attach("sqlite:///survey.db").url
+    monkeypatch.setenv("TOOLKIT_DATABASE", "sqlite:///rehearsal.db")
+    url = Collector.attach("sqlite:///rehearsal.db").url
     assert url in started.splitlines()
     assert "Anybody with the link may answer." in started
     shown = {
-        "survey": Collector.attach("sqlite:///survey.db").survey.hash,
+        "survey": Collector.attach("sqlite:///rehearsal.db").survey.hash,
         "program": code_hash(),
     }  # as on receipts
     assert all(f"{name:<7} {number}" in started.splitlines() for name, number in shown.items())

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from toolkit.collecting import collect
     from toolkit.survey.background import CollectError
     from toolkit.survey.collector import Collector
+    from toolkit.survey.rehearsal import rehearse
     from toolkit.survey.results import Results, estimate, tally
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "SurveyError",
     "collect",
     "estimate",
+    "rehearse",
     "tally",
 ]
 
@@ -33,6 +35,7 @@ _LATER = {
     "Results": "toolkit.survey.results",
     "collect": "toolkit.collecting",
     "estimate": "toolkit.survey.results",
+    "rehearse": "toolkit.survey.rehearsal",
     "tally": "toolkit.survey.results",
 }
 """What a server does not need: it starts sooner without what reads the reports."""

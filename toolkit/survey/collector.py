@@ -20,7 +20,7 @@ from toolkit.survey.results import Results, estimate
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.editions import other_page
 from toolkit.survey.storage.waves import follow
-from toolkit.survey.store import State, Store, open_store, settled
+from toolkit.survey.store import State, Store, StoreError, open_store, settled
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -63,6 +63,7 @@ class Collector:
         Results do not depend on the page; if this code makes another one than the collection's, a warning
         says so.
         """
+        check_there(database)
         found = cls(database)
         other = other_page(found.survey, found._store.editions())
         if other is not None and found._store.state() is not State.CLOSED:
@@ -155,6 +156,12 @@ class Collector:
         """
         from toolkit.survey.serving.access import digest, invitations, link
 
+        if self.survey.access == "open":
+            refuse(
+                "links that work once need access by token or blind", "open", "everybody may answer anyway"
+            )
+        if self._store.state() is State.CLOSED:
+            refuse("invitations need a collection that is not closed", "closed", "nobody could use them")
         url, tokens = self.url, invitations(whole(count, "count"))  # without an address no token is made
         self._store.invite(digest(token) for token in tokens)
         return [link(url, token) for token in tokens]
@@ -286,6 +293,7 @@ def prepare(
     given = survey if isinstance(survey, Survey) else _loaded(survey)
     asked = given.as_rehearsal() if rehearsal else given
     check_reach(asked, host, public_url)
+    _check_earlier(again)
     usual = "sqlite:///rehearsal.db" if asked.rehearsal else "sqlite:///survey.db"
     collector = Collector._made(asked, usual if database is None else database, amend=amend, again=again)
     running = background.find(collector.database)
@@ -295,6 +303,33 @@ def prepare(
     if public_url is not None:
         collector.keep(_PUBLIC_URL, public_url)
     return collector, _issuer_key(collector, issuer_key, keep)
+
+
+def check_there(database: str) -> None:
+    """Refuse a file that is not there before one is made; of files beside it the names are told."""
+    url = settled(database)
+    path = Path(url.removeprefix("sqlite:///"))
+    if not url.startswith("sqlite:///") or path.exists():
+        return
+    beside = ", ".join(sorted(one.name for one in path.parent.glob("*.db"))[:5])
+    refuse(
+        "there must be a collection in the database",
+        f"no file {path.name!r} in {str(path.parent)!r}",
+        f"databases there are: {beside}" if beside else "collect(survey) makes one; or name another database",
+        StoreError,
+    )
+
+
+def _check_earlier(again: str | None) -> None:
+    """The wave before must have ended its server: it has the port that phones know."""
+    running = None if again is None else background.find(settled(again))
+    if running is not None:
+        refuse(
+            "the wave before must have no server when the next one starts",
+            f"one that runs at {running.url}",
+            "it has the port that phones know; close that wave first (toolkit close with its --database)",
+            background.CollectError,
+        )
 
 
 def _loaded(path: object) -> Survey:

@@ -10,6 +10,7 @@ no server takes it for a real report.
 import hashlib
 import http.client
 import json
+import math
 import re
 import ssl
 from collections.abc import Mapping, Sequence
@@ -21,7 +22,8 @@ from urllib.parse import urlsplit
 
 import numpy as np
 
-from toolkit.core.checks import refuse
+from toolkit.core.checks import refuse, whole
+from toolkit.core.extras import extra
 from toolkit.core.randomness import check_rng, drawer
 from toolkit.survey.question import Question
 from toolkit.survey.serving.payload import asked
@@ -30,32 +32,41 @@ from toolkit.survey.writing.survey_fields import PERSON
 
 _AT_ONCE = 8
 _PANEL = re.compile(r'"panel":"(\w+)","loss":"?([\w/]+)')
+_MOST_PEOPLE = 100_000
 
 
 def rehearse(
-    survey: Survey, url: str, answers: Any, rng: np.random.Generator, *, links: Sequence[str] | None = None
+    collector: Any, *given: Any, rng: np.random.Generator | None = None, links: Sequence[str] | None = None
 ) -> int:
-    """Let invented people answer, one a row of a frame; returns how many reports were acknowledged as stored.
+    """Let invented people answer; returns how many reports were acknowledged as stored.
+
+    `rehearse(collector, 200)`, `rehearse(collector, answers, rng)`, or, where the collection is served from
+    elsewhere, `rehearse(survey, url, answers, rng)`.
 
     Parameters
     ----------
-    url : the link for respondents of a rehearsal: `collect(survey, rehearsal=True).url`. A real collection is
-    refused. answers : a pandas frame with a column of true answers for each question, as labels or numbers,
-    and lists of labels for boxes;
-        with a column "understood" if the survey has a comprehension check, else everybody passes it. In a
-        survey with waves a row is the same person, with the same phone, in each; a column "person" says who
-        it is where rows are others.
-    links : single-use links, one a person, if the survey needs them (access by token).
+    collector : a rehearsal, as `collect(survey, rehearsal=True)` makes it. A real collection is refused.
+    given : how many people, who then answer at random; or their true answers: a pandas frame with a column
+        for each question, or a list by question; of one question alone a list, as `randomize` takes it.
+        Answers are labels or numbers, and lists of labels for boxes; with a column "understood" if the survey
+        has a comprehension check, else everybody passes it. In a survey with waves a row is the same person,
+        with the same phone, in each; a column "person" says who it is where rows are others.
+    rng : a numpy Generator, for the same invented people again.
+    links : single-use links, one a person, if the survey needs them; a collector makes them itself.
     """
-    check_rng(rng)
-    tried = survey.as_rehearsal()
-    people = _people(survey, answers)
+    survey, url, rest = _where(collector, given)
+    generator = rest[1] if len(rest) > 1 else rng
+    generator = np.random.default_rng() if generator is None else generator
+    check_rng(generator)
+    people = _people(survey, _frame(survey, rest[0], generator))
+    if links is None and survey.access == "token" and hasattr(collector, "invitations"):
+        links = collector.invitations(len(people))
     if links is not None and len(links) < len(people):
         refuse("there must be a link for each person", f"{len(links)} for {len(people)}", "each works once")
-    tried = _as_served(url, survey, tried)
+    tried = _as_served(url, survey, survey.as_rehearsal())
     tokens = [None if links is None else link.partition("#t=")[2] for link in (links or [""] * len(people))]
     bodies = [
-        _body(tried, {PERSON: place, **person}, token, rng)
+        _body(tried, {PERSON: place, **person}, token, generator)
         for place, (person, token) in enumerate(zip(people, tokens, strict=False))
     ]
     with ThreadPoolExecutor(_AT_ONCE) as phones:
@@ -64,15 +75,61 @@ def rehearse(
         )
 
 
-def _people(survey: Survey, answers: Any) -> list[dict[str, Any]]:
-    """The true answers of each person, by question."""
-    if not hasattr(answers, "itertuples"):
+def _where(collector: Any, given: Sequence[Any]) -> tuple[Survey, str, Sequence[Any]]:
+    """The survey, the address of its rehearsal, and what is left of the arguments."""
+    if isinstance(collector, Survey):
+        example, most, rest = "rehearse(survey, url, answers, rng)", 3, given[1:]
+        good = bool(given) and isinstance(given[0], str)
+    else:
+        example, most, rest = "rehearse(collector, 200), or rehearse(collector, answers, rng)", 2, given
+        good = isinstance(getattr(collector, "survey", None), Survey)
+    if not good or not 1 <= len(rest) <= 2:
         refuse(
-            "`answers` must be a pandas frame",
+            f"`rehearse` takes a collection that was opened as a rehearsal, and up to {most} arguments more",
+            f"{type(collector).__name__} and {len(given)} more",
+            f"write {example}",
+            TypeError,
+        )
+    if isinstance(collector, Survey):
+        return collector, given[0], rest
+    return collector.survey, collector.url, rest
+
+
+def _frame(survey: Survey, answers: Any, rng: np.random.Generator) -> Any:
+    """True answers as a frame: as they are, by question, of the one question, or invented for so many."""
+    if hasattr(answers, "itertuples"):
+        return answers
+    if isinstance(answers, int | np.integer) and not isinstance(answers, bool):
+        count = whole(answers, "answers", most=_MOST_PEOPLE)
+        answers = {question.name: _invented(question, count, rng) for question in survey.questions}
+    elif not isinstance(answers, Mapping) and len(survey.questions) == 1 and np.ndim(answers) > 0:
+        answers = {survey.questions[0].name: list(answers)}
+    if not isinstance(answers, Mapping):
+        refuse(
+            "`answers` must be a number of people, or their true answers",
             type(answers).__name__,
             "one row a person, one column a question",
             TypeError,
         )
+    return extra("pandas").DataFrame(dict(answers))
+
+
+def _invented(question: Question, count: int, rng: np.random.Generator) -> list[Any]:
+    """Answers that say nothing: all equally likely; no words where words are asked for."""
+    if question.kind == "choice":
+        return [question.options[code] for code in rng.integers(len(question.options), size=count)]
+    if question.kind == "ticks":
+        most = getattr(question.design, "most", None) or len(question.options)
+        sizes = rng.integers(min(most, len(question.options)) + 1, size=count)
+        return [list(rng.permutation(np.array(question.options, dtype=object))[:size]) for size in sizes]
+    if question.bounds is not None:
+        low, high = question.bounds
+        return [int(one) for one in rng.integers(math.ceil(low), math.floor(high) + 1, size=count)]
+    return [""] * count
+
+
+def _people(survey: Survey, answers: Any) -> list[dict[str, Any]]:
+    """The true answers of each person, by question."""
     if missing := [question.name for question in survey.questions if question.name not in answers.columns]:
         received = f"none called {', '.join(missing)} among {', '.join(map(str, answers.columns))}"
         refuse(

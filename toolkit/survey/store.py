@@ -68,7 +68,8 @@ def migrate(url: str) -> int:
 
 
 def settled(url: str) -> str:
-    """The same database from whatever folder it is looked for: a relative file becomes an absolute one.
+    """The same database from whatever folder it is looked for, and by whatever link: a relative file becomes
+    an absolute one, and a symbolic link the file behind it.
 
     >>> settled("postgresql://host/campus")
     'postgresql://host/campus'
@@ -76,4 +77,4 @@ def settled(url: str) -> str:
     if not isinstance(url, str):
         refuse("`database` must be text", type(url).__name__, 'write "sqlite:///survey.db"', TypeError)
     scheme, _, path = url.partition(":///")
-    return f"{scheme}:///{Path(path).expanduser().absolute()}" if scheme == "sqlite" and path else url
+    return f"{scheme}:///{Path(path).expanduser().resolve()}" if scheme == "sqlite" and path else url

@@ -3,7 +3,7 @@
 import argparse
 from typing import TYPE_CHECKING, Any
 
-from toolkit.verbs.common import Options, Verbs, add_verb, collector, complain, say
+from toolkit.verbs.common import Options, Usual, Verbs, add_verb, collector, complain, say
 
 if TYPE_CHECKING:
     from toolkit.survey.collector import Collector
@@ -103,10 +103,17 @@ def _serve(options: Options) -> int:
     chosen = ("port", "workers", "amend", "rehearsal", "plain_http_beyond_this_machine")
     given = {name: getattr(options, name) for name in (*_SERVE, *chosen)}
     given = {name: value for name, value in given.items() if value is not None}
-    return (_here if options.foreground else _behind)(options.survey, options.database, given)
+    # Nobody has named a database: a rehearsal must not take that of the real collection.
+    database = None if options.rehearsal and isinstance(options.database, Usual) else options.database
+    try:
+        return (_here if options.foreground else _behind)(options.survey, database, given)
+    except Exception as problem:
+        if options.rehearsal:
+            problem.args = (f"{problem} This was to be a rehearsal: it was not started.",)
+        raise
 
 
-def _behind(survey: str, database: str, given: dict[str, Any]) -> int:
+def _behind(survey: str, database: str | None, given: dict[str, Any]) -> int:
     from toolkit.survey.collector import start
     from toolkit.survey.serving.access import promised
     from toolkit.survey.sharing import qr_text
@@ -117,9 +124,14 @@ def _behind(survey: str, database: str, given: dict[str, Any]) -> int:
     say("", *_numbers(started.database), "")
     say(
         "The server runs in the background. See `toolkit status`, `toolkit results` and `toolkit close`, "
-        "with the same --database."
+        f"with --database {_plainly(started.database)}."
     )
     return 0
+
+
+def _plainly(database: str) -> str:
+    """A database as it is named in a shell, without what may be a password."""
+    return database if database.startswith("sqlite") else "as you named it"
 
 
 def _numbers(database: str) -> list[str]:
@@ -134,7 +146,7 @@ def _numbers(database: str) -> list[str]:
     return [told, f"survey  {served.survey}", f"program {code_hash()}"]
 
 
-def _here(survey: str, database: str, given: dict[str, Any]) -> int:
+def _here(survey: str, database: str | None, given: dict[str, Any]) -> int:
     from toolkit.survey.operating.foreground import AgainError, serve
 
     try:
@@ -208,8 +220,17 @@ def _resume(options: Options) -> None:
 
 
 def _close(options: Options) -> None:
-    collector(options).close()
+    from toolkit.survey.background import find
+
+    found = collector(options)
+    alone = find(found.database) is None and found.status().state != "closed"
+    found.close()
     _status(options)
+    if alone:
+        say(
+            "No server of yours was found. One that another account or another machine runs may still run: "
+            "it takes no more reports; whoever started it must end it."
+        )
 
 
 def _migrate(options: Options) -> None:

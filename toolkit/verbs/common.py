@@ -4,7 +4,8 @@ import argparse
 import os
 import sys
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -41,8 +42,14 @@ def add_verb(
             "sqlite:///file.db or postgresql://…; else TOOLKIT_DATABASE of the environment, as for a "
             f"password; else {_DATABASE}"
         )
-        parser.add_argument("--database", default=known, help=told)
+        parser.add_argument("--database", default=Usual(known), help=told)
     return parser
+
+
+class Usual(str):
+    """A database that nobody has named."""
+
+    __slots__ = ()
 
 
 def collector(options: Options) -> "Collector":
@@ -51,12 +58,25 @@ def collector(options: Options) -> "Collector":
     """
     from toolkit.survey.collector import Collector
 
-    with warnings.catch_warnings(record=True) as told:
+    with warnings.catch_warnings(record=True) as told, running_here():
         warnings.simplefilter("always")
         found = Collector.attach(options.database)
     for one in told:
         print(one.message, file=sys.stderr)  # noqa: T201
     return found
+
+
+@contextmanager
+def running_here() -> Iterator[None]:
+    """Where a collection is not found, what runs on this machine is said with it."""
+    from toolkit.survey.background import servers
+    from toolkit.survey.store import StoreError
+
+    try:
+        yield
+    except StoreError as problem:
+        named = ", ".join(f"{server.url} (process {server.pid})" for server in servers()) or "nothing"
+        raise StoreError(f"{problem} --database names another one. Running here now: {named}.") from None
 
 
 def say(*lines: str) -> None:

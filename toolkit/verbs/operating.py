@@ -1,7 +1,7 @@
 """Verbs for whoever runs a server for others: a look from outside, and the end of what was collected."""
 
 from toolkit.core.checks import refuse
-from toolkit.verbs.common import Options, Verbs, add_verb, say
+from toolkit.verbs.common import Options, Verbs, add_verb, running_here, say
 
 UNWELL = 1
 """How `doctor` ends if something must be done."""
@@ -39,7 +39,8 @@ def _doctor(options: Options) -> int:
 def _delete(options: Options) -> None:
     from toolkit.survey.operating.deleting import deletable, delete
 
-    title, described = deletable(options.database)
+    with running_here():
+        title, described = deletable(options.database)
     say(described)
     if not options.yes and _typed() != title:
         refuse(

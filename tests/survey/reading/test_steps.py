@@ -100,8 +100,8 @@ def test_who_sends_nine_reports_after_each_person_cannot_tell_that_persons(tmp_p
 
     Where nobody is held back, it is right each time. Else a person is among the ten that appear with
     probability 1/2, by lot out of twenty; and if not, the guess knows nothing of their coin. So it is
-    right at most 3 times in 4, whatever came before, and of 60 guesses 57 or more are right with a probability below
-    5e-5. The seed is fixed.
+    right at most 3 times in 4, whatever came before, and of 60 guesses 57 or more are right with
+    probability below 5e-5. The seed is fixed.
     """
 
     def right(name):

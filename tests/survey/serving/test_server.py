@@ -21,6 +21,7 @@ from toolkit.survey.serving.access import digest
 from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.serving.connecting.answer import in_json
 from toolkit.survey.serving.headers import HEADERS
+from toolkit.survey.serving.health import Health
 from toolkit.survey.serving.limits import Limits
 from toolkit.survey.serving.payload import PayloadError
 from toolkit.survey.serving.refusal import RefusalError
@@ -315,6 +316,22 @@ def test_a_paused_collection_is_in_good_health_and_a_server_that_stops_is_not(ap
     assert asked(app, "GET", "/health").status == 200
     memory.is_working = False
     assert asked(app, "GET", "/health").status == 503
+
+
+def test_the_health_of_a_closed_collection_is_closed(memory, monkeypatch):
+    """Also if nobody sends a report; it is looked at a few times a minute, however often it is asked."""
+    looked, clock = [], [0.0]
+    is_closed = memory.is_closed
+    monkeypatch.setattr(memory, "is_closed", lambda: looked.append(1) or is_closed())
+    monkeypatch.setattr(server, "Health", lambda: Health(lambda: clock[0]))
+    fresh = application(campus(), memory)
+    for _ in range(5):
+        assert asked(fresh, "GET", "/health").json == {"health": "good"}
+    assert len(looked) == 1
+    memory.state = State.CLOSED
+    clock[0] += 11
+    assert asked(fresh, "GET", "/health").json == {"health": "closed"}
+    assert len(looked) == 2
 
 
 def signing(shown, memory, prefix):

@@ -9,7 +9,7 @@ from contextlib import closing
 
 from toolkit.core.checks import refuse
 from toolkit.survey import background
-from toolkit.survey.collector import KEY_FILE
+from toolkit.survey.collector import KEY_FILE, check_there
 from toolkit.survey.store import State, Store, open_store, settled
 
 _SQLITE = (
@@ -29,6 +29,7 @@ def deletable(database: str) -> tuple[str, str]:
     """The title of a collection and a sentence about it, if it may be deleted: it must be closed, and have no
     server.
     """
+    check_there(database)
     with closing(open_store(settled(database))) as store:
         survey = store.survey()
         _check(store, settled(database))

@@ -204,7 +204,10 @@ def _head(visit: Visit, name: str) -> Finding:
 
 
 def _health(visit: Visit, name: str) -> Finding:
-    status = visit.address.ask("GET", visit.address.path("health")).status
+    answer = visit.address.ask("GET", visit.address.path("health"))
+    status = answer.status
+    if status == 200 and b"closed" in answer.body:
+        return Finding(name, "the collection is closed", "Nobody can answer: end its server")
     if status == 503:
         return Finding(
             name,

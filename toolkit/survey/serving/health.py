@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable
 
 _LOG = logging.getLogger("toolkit.survey")
+LOOK_SECONDS = 10.0
+"""So long what is known of the collection's state is good enough."""
+
 FORGET_SECONDS = 30.0
 """A failure counts so long: a proxy that sends nobody to an ailing server would otherwise never learn that it
 is well again.
@@ -32,6 +35,16 @@ class Health:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._failed: float | None = None
+        self._looked: float | None = None
+        self.is_closed = False
+
+    @property
+    def is_time(self) -> bool:
+        """Whether the collection's state may be looked at again; if so, it is taken for looked at."""
+        now = self._clock()
+        due = self._looked is None or now - self._looked >= LOOK_SECONDS
+        self._looked = now if due else self._looked
+        return due
 
     @property
     def is_good(self) -> bool:

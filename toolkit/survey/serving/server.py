@@ -59,6 +59,7 @@ class Writing(Protocol):
 
     def put(self, entry: Entry) -> Awaitable[Outcome]: ...
     def issue(self, invitation: bytes, blinded: bytes) -> Awaitable[bool]: ...
+    def is_closed(self) -> Awaitable[bool]: ...
     @property
     def is_working(self) -> bool: ...
 
@@ -104,7 +105,7 @@ def application(
     form = page(survey, issuer, earlier)
     table: dict[str, dict[str, Handler]] = {
         "/report": {"POST": desk.report},
-        "/health": _seen(lambda _: desk.health()),
+        "/health": _seen(desk.health),
     }
     table |= {"/sign": {"POST": desk.sign}} if key is not None else {}
     table |= {"/": _fixed(form, "text/html; charset=utf-8")}
@@ -126,7 +127,11 @@ def _fixed(content: bytes, kind: str) -> dict[str, Handler]:
     """What is the same for everybody, packed for whoever unpacks it: a slow phone waits half as long."""
     plain = Answer(200, content, {"content-type": kind})
     packed = Answer(200, gzip.compress(content, mtime=0), {"content-type": kind, "content-encoding": "gzip"})
-    return _seen(lambda scope: packed if _unpacks(scope) else plain)
+
+    async def shown(scope: Scope) -> Answer:
+        return packed if _unpacks(scope) else plain
+
+    return _seen(shown)
 
 
 def _unpacks(scope: Scope) -> bool:
@@ -135,14 +140,14 @@ def _unpacks(scope: Scope) -> bool:
     return any(one.strip() == b"gzip" for value in taken for one in value.split(b","))
 
 
-def _seen(shown: Callable[[Scope], Answer]) -> dict[str, Handler]:
+def _seen(shown: Callable[[Scope], Awaitable[Answer]]) -> dict[str, Handler]:
     """For GET what is shown; for HEAD its headers."""
 
     async def get(scope: Scope, _: Receive) -> Answer:
-        return shown(scope)
+        return await shown(scope)
 
     async def head(scope: Scope, _: Receive) -> Answer:
-        return shown(scope).without_body
+        return (await shown(scope)).without_body
 
     return {"GET": get, "HEAD": head}
 
@@ -234,15 +239,24 @@ class _Desk:
         signature = await asyncio.to_thread(self.key.sign, wanted.blinded)
         return in_json(200, {"signature": signature.hex()})
 
-    def health(self) -> Answer:
-        """Whether reports can be stored, as far as the last one told: no question goes to the database, no
-        number is said.
+    async def health(self, _: Scope) -> Answer:
+        """Whether reports can be stored, as far as the last one told, and whether the collection is closed:
+        however often it is asked, the database is so a few times a minute. No number is said.
         """
         if self.writer.is_working and self.told.is_good:
-            return in_json(200, {"health": "good"})
+            if self.told.is_time and not self.told.is_closed:
+                self.told.is_closed = await self._is_closed()
+            return in_json(200, {"health": "closed" if self.told.is_closed else "good"})
         return _refused(
             RefusalError(503, "Reports cannot be stored at the moment.", retry_after=_BUSY_SECONDS)
         )
+
+    async def _is_closed(self) -> bool:
+        """Whether nothing more is taken for good; a store that does not say so is found out by reports."""
+        try:
+            return await asyncio.wait_for(self.writer.is_closed(), self.limits.answer_seconds / 2)
+        except (StoreError, TimeoutError):
+            return False
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         headers = scope["headers"]

@@ -66,6 +66,15 @@ def check_page(survey: Survey, editions: Sequence[Edition]) -> None:
     received, last = other_page(survey, editions), editions[-1]
     if received is None:
         return
+    if survey.rehearsal != survey_of(last).rehearsal:
+        rule = "a rehearsal and the real survey must have databases of their own"
+        if survey.rehearsal:
+            refuse(rule, "a rehearsal where real reports are", "nothing was started; take another database")
+        refuse(
+            rule,
+            "the real survey where a rehearsal is",
+            "nothing was started; close and delete the rehearsal (toolkit close, delete), or take another",
+        )
     if _changed(survey, last):
         refuse("a database holds one collection", "one of another survey", _CORRECTED)
     if _changed(survey, last, allowed=()):

@@ -18,16 +18,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolkit.survey.storage.mixing import LEAST
-from toolkit.survey.storage.protocol import Entry, Outcome, Store, StoreError
+from toolkit.survey.storage.protocol import Entry, Outcome, State, Store, StoreError
+from toolkit.survey.writing.dates import is_over
 
 _GATHERING = 0.005  # seconds
 
 
 @dataclass(frozen=True, eq=False)
 class _Job:
-    """Somebody waits for a report to be stored, or for an invitation to be found good."""
+    """Somebody waits for a report to be stored, for an invitation to be found good, or for the state."""
 
-    work: Entry | tuple[bytes, bytes]
+    work: Entry | tuple[bytes, bytes] | None
     loop: asyncio.AbstractEventLoop
     answer: "asyncio.Future[Any]"
 
@@ -62,6 +63,11 @@ class Writer:
         good: bool = await self._wait_for((invitation, blinded))
         return good
 
+    async def is_closed(self) -> bool:
+        """Whether the collection takes no more reports for good, in turn with them."""
+        found: bool = await self._wait_for(None)
+        return found
+
     @property
     def is_working(self) -> bool:
         """Whether what is put now will be taken: the thread lives and was not told to stop."""
@@ -74,7 +80,7 @@ class Writer:
             self._changed.notify()
         self._thread.join()
 
-    def _wait_for(self, work: Entry | tuple[bytes, bytes]) -> "asyncio.Future[Any]":
+    def _wait_for(self, work: Entry | tuple[bytes, bytes] | None) -> "asyncio.Future[Any]":
         loop = asyncio.get_running_loop()
         job = _Job(work, loop, loop.create_future())
         with self._changed:
@@ -108,7 +114,18 @@ class Writer:
         entries = [job.work for job in jobs if isinstance(job.work, Entry)]
         self._is_busy = sum(entry.pass_ is not None for entry in entries) >= LEAST
         outcomes = iter(self._stored(entries))
-        return [next(outcomes) if isinstance(job.work, Entry) else self._issued(*job.work) for job in jobs]
+        return [
+            next(outcomes)
+            if isinstance(job.work, Entry)
+            else _caught(self._is_over)
+            if job.work is None
+            else self._issued(*job.work)
+            for job in jobs
+        ]
+
+    def _is_over(self) -> bool:
+        closes = self._store.survey().closes
+        return self._store.state() is State.CLOSED or (closes is not None and is_over(closes))
 
     def _stored(self, batch: list[Entry]) -> list[Any]:
         """Store a batch. One that fails for another reason than the store's state is halved, until the

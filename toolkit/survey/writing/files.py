@@ -15,7 +15,16 @@ _MOST_DIGITS = 4000  # a fraction of a fine budget has long parts
 def read(path: str | Path) -> Any:
     """The plain data in a file."""
     file = Path(path)
-    suffix, raw = _suffix(file), file.read_bytes()
+    suffix = _suffix(file)
+    if not file.is_file():
+        near = ", ".join(sorted(one.name for one in file.absolute().parent.glob("*.toml"))[:5])
+        refuse(
+            "a survey's file must be there",
+            f"no file {file.name!r} in {str(file.parent)!r}",
+            f"surveys there are: {near}" if near else "`toolkit new survey.toml` writes one to start from",
+            FileNotFoundError,
+        )
+    raw = file.read_bytes()
     if suffix == ".json":
         return loads(raw, digits=_MOST_DIGITS)
     try:
