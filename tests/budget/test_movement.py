@@ -19,9 +19,10 @@ import pytest
 
 from tests.recorder import Meeting, Met, share
 from toolkit import MISSING, OTHER, Approx, Curator, Ledger, Pure, Zcdp
-from toolkit.budget.frames import people, streams
+from toolkit.budget.frames import people
 from toolkit.budget.publishing import quantiles
 from toolkit.central.robust import Huber
+from toolkit.core.frames import streams
 
 Call = Callable[..., Any]
 BY = {"g": ["a", "b", "c", "d", MISSING]}
