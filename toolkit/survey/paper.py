@@ -54,7 +54,7 @@ def paper(survey: Survey, language: str | None = None) -> str:
 def on_paper(survey: Survey) -> tuple[Survey, tuple[str, ...]]:
     """The survey with what can be asked on paper, and the names of the questions that only phones can ask."""
     left_out = tuple(question.name for question in survey.questions if not _by_hand(question))
-    kept = [question for question in survey.questions if question.name not in left_out]
+    kept = tuple(question for question in survey.questions if question.name not in left_out)
     return (replace(survey, questions=kept) if left_out and kept else survey), left_out
 
 
