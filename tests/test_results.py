@@ -7,6 +7,7 @@ import functools
 import gc
 import math
 import pickle
+import re
 import types
 from collections.abc import Callable, Iterator
 from fractions import Fraction
@@ -308,3 +309,33 @@ def test_other_results_are_numbers_and_come_back_from_a_pickle(make) -> None:
 @pytest.mark.parametrize("name", sorted(makers()))
 def test_the_estimate_of_every_design_is_numbers_and_comes_back_from_a_pickle(name) -> None:
     check(drawn(name))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "make",
+    [*list(released())[::3], *(pytest.param(one, id=name) for name, one in {**DERIVED, **LEARNED}.items())],
+)
+def test_what_is_shown_has_no_numpy_scalars_no_exponents_and_whole_people(make, tmp_path) -> None:
+    result = make()
+    shown = [repr(result), getattr(result, "_repr_html_", str)()]
+    if isinstance(result, Estimate):
+        shown += [repr(result.labels), *(text for row in result.text_rows() for text in map(str, row[1:]))]
+        for part in (result, result.counts):
+            if part is not None and part.whole:
+                assert all("." not in value and "." not in ends for _, value, _, ends in part.text_rows())
+                assert part.to_frame()["estimate"].dtype == np.int64
+    if isinstance(result, Estimate) and result.release is not None:
+        path = result.publish(tmp_path / "table.csv")
+        shown += [path.with_suffix(kind).read_text() for kind in (".csv", ".json", ".md")]
+    for text in shown:
+        assert "np." not in text
+        assert "float64" not in text
+        assert not re.search(r"\de\+0[0-9]\b", text.replace("1e+06", ""))  # the ceiling of these ledgers
+
+
+def test_a_label_that_was_a_number_of_numpy_is_one_of_python() -> None:
+    found = curator(people()).top("pay", 1, options=np.array([1.5, 2.5]), epsilon=1)
+    assert [type(label) for label in found.labels] == [float]
+    made = Laplace.for_epsilon(1).release(np.arange(2), labels=np.array(["a", "b"]))
+    assert repr(made.labels) == "('a', 'b')"

@@ -45,6 +45,15 @@ def test_a_ledger_reports_every_charge_with_its_documents(tmp_path: Path) -> Non
     assert lines[-1].endswith("| ε = 0.75 | table.json (SHA-256 abababababababab…) |")
     assert "Spent ε = 0.75 of ε = 1" in report
     assert str(tmp_path) not in report
+    assert repr(report) == report._repr_markdown_() == str(report)  # a notebook shows lines, and no \\n
+
+
+def test_a_line_break_in_the_name_of_a_file_breaks_no_line_of_the_report() -> None:
+    ledger = Ledger(Pure(1))
+    ledger.charge(Pure(1), "a count")
+    ledger.register.add(1, "a\nb\u2028c|d.json", "ab" * 32)
+    assert len(ledger.report().splitlines()) == 7
+    assert "a b c\\|d.json" in ledger.report()
 
 
 def test_a_ledger_keeps_its_name_and_no_two_have_the_same(tmp_path: Path) -> None:

@@ -41,7 +41,21 @@ def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
     return pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(1, len(rows) + 1, name="number"))
 
 
-def report_of(entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]) -> str:
+class Report(str):
+    """Markdown that is shown as what it says: in a notebook as a page, elsewhere line by line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+def report_of(
+    entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]
+) -> Report:
     """One line a charge, in Markdown, with the documents published of it and their tables' hashes."""
     made = defaultdict(list)
     for one in publications:
@@ -63,8 +77,13 @@ def report_of(entries: Sequence[Entry], summary: str, name: str, publications: S
             *(str(loss) for loss in (entry.loss, entry.charged, entry.total)),
             "; ".join(made[entry.number]),
         )
-        lines.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return "\n".join(lines) + "\n"
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    return Report("\n".join(lines) + "\n")
+
+
+def _cell(text: str) -> str:
+    """On one line, whatever a file was called."""
+    return "".join(mark if mark.isprintable() else " " for mark in text).replace("|", chr(92) + "|")
 
 
 def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:

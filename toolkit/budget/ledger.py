@@ -20,7 +20,7 @@ from toolkit.budget.charges import (
     price_of,
     recorded,
 )
-from toolkit.budget.display import frame_of, html_of, report_of
+from toolkit.budget.display import Report, frame_of, html_of, report_of
 from toolkit.budget.record import Decision, Entry, FileRecord, MemoryRecord, Record
 from toolkit.budget.register import FileRegister, MemoryRegister, Register
 from toolkit.budget.units import agreed_unit, check_unit
@@ -358,7 +358,7 @@ class Ledger:
         """Where `estimate.publish` writes down what it made of this ledger's releases."""
         return self._register
 
-    def report(self) -> str:
+    def report(self) -> Report:
         """All that was released under this budget and the documents that were published of it, as Markdown.
 
         >>> from toolkit.core.loss import Pure

@@ -245,4 +245,4 @@ def _rows(database: sqlite3.Connection, first: int) -> Iterator[tuple[Row, str]]
     for *row, link, unit, terms in database.execute(
         "SELECT * FROM entries WHERE number >= ? ORDER BY number", (first,)
     ):
-        yield (*row, unit, terms), link  # type: ignore[misc]
+        yield (*row, unit, terms), link

@@ -15,6 +15,7 @@ from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import SIMULATED, Estimate
+from toolkit.core.inference.digits import short
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
 
@@ -34,7 +35,13 @@ def released(
     number = cast("float | Array", value)  # whole numbers stay whole, in int64
     scalar = not isinstance(value, np.ndarray)
     size = np.size(value)
-    names = tuple(labels) if labels is not None else ("value",) if scalar else tuple(range(size))
+    names = (
+        tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+        if labels is not None
+        else ("value",)
+        if scalar
+        else tuple(range(size))
+    )
     if len(names) != size:
         refuse(
             "`labels` must name each entry of `value`", f"{len(names)} labels", f"there are {size} entries"
@@ -138,7 +145,7 @@ class Preview:
 
     def _rows(self) -> list[tuple[str, str]]:
         return [
-            ("noise scale", f"{self.scale:.4g}"),
-            (f"error at {100 * self.level:g} %", f"± {self.error:.4g}"),
+            ("noise scale", short(self.scale)),
+            (f"error at {100 * self.level:g} %", f"± {short(self.error)}"),
             ("cost", str(self.loss)),
         ]

@@ -267,9 +267,17 @@ class Estimate(Publishable):
         p-value of `fit`.
         """
         frame = framed(self._rows(level), self.axes)
+        if self.whole:  # people; limits stay floats where they lie between whole numbers
+            numbers = [name for name in ("estimate", "low", "high") if (frame[name] % 1 == 0).all()]
+            frame[numbers] = frame[numbers].astype("int64")
         if wide is not None:
             return crossed(frame, wide, self.axes)
         return frame.drop(columns="empty") if self.fit is None else frame.assign(**{"fit p": self.fit.p})
+
+    @property
+    def whole(self) -> bool:
+        """Whether its entries are whole numbers, as counts with whole noise are."""
+        return bool(np.issubdtype(np.asarray(self.value).dtype, np.integer))
 
     def __float__(self) -> float:
         if isinstance(self.value, np.ndarray):
@@ -317,14 +325,15 @@ class Estimate(Publishable):
 
     def text_rows(self, most: int | None = None) -> list[tuple[str | int, str, str, str]]:
         """Label, value, standard error and 95 % interval of the first rows, as text with the digits that the
-        error allows.
+        error allows; of people, who are counted in whole numbers, without decimals.
         """
+        whole = self.whole
         return [
             (
                 said(label),
-                written(value, se),
+                written(value, se, whole=whole),
                 written(se, se),
-                self._none(i) if empty else between(low, high, se),
+                self._none(i) if empty else between(low, high, se, whole=whole),
             )
             for i, (label, value, se, low, high, empty) in enumerate(self._rows(0.95, most))
         ]

@@ -286,8 +286,15 @@ class AsymptoticPromise:
 
 @lru_cache(maxsize=1024)
 def shown(amount: Amount) -> str:
-    """An amount for people: three significant digits, the infinity sign where there is no bound."""
-    return "∞" if isinstance(amount, float) and amount == math.inf else f"{_float(amount):.3g}"
+    """An amount for people: three significant digits, the infinity sign where there is no bound.
+
+    >>> shown(Fraction(1, 3)), shown(Fraction(1000)), shown(Fraction(12345)), shown(10.0**20)
+    ('0.333', '1,000', '12,300', '1e+20')
+    """
+    if isinstance(amount, float) and amount == math.inf:
+        return "∞"
+    digits = f"{_float(amount):.3g}"
+    return f"{float(digits):,.0f}" if 1000 <= float(digits) < 1e15 else digits
 
 
 def _float(amount: Amount) -> float:

@@ -122,3 +122,14 @@ def test_a_promise_is_never_smaller_than_the_truth(loss: object, words: str) -> 
     assert words in promise_of(loss)
     if isinstance(loss, Pure) and loss.epsilon < 100:
         assert float(words.split()[-2]) >= math.exp(loss.epsilon)
+
+
+@pytest.mark.parametrize("name", ["income", "income.csv", "income.json", "income.md", "income.CSV"])
+def test_a_path_with_the_ending_of_one_file_is_that_of_all_three(name: str, tmp_path: Path) -> None:
+    assert released().publish(tmp_path / name) == tmp_path / "income.json"
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["income.csv", "income.json", "income.md"]
+
+
+def test_another_ending_is_a_part_of_the_name(tmp_path: Path) -> None:
+    assert released().publish(tmp_path / "income.2024").name == "income.2024.json"
+    assert released().publish(tmp_path / "income.v1.csv").name == "income.v1.json"

@@ -184,7 +184,9 @@ class FindingVerbs(Keeper):
 
 def _again(option: Any, label: Any) -> Any:
     """As `by` can ask for it again: a date and a number as they were given."""
-    return option if isinstance(option, float | dt.date) else label
+    if isinstance(option, float):
+        return float(option)
+    return option if isinstance(option, dt.date) else label
 
 
 def _chosen(value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], method: str, note: str) -> Estimate:

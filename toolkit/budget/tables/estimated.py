@@ -15,7 +15,7 @@ from toolkit.central.steps import Bounds
 from toolkit.central.tables import found
 from toolkit.central.tables.coding import Coding
 from toolkit.central.tables.found import Found, Limits, Moments
-from toolkit.core.arrays import Array
+from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 
@@ -61,7 +61,7 @@ def estimated(
     axes = (*rows.names, "column") if several else rows.names
     numbers = [found.counted(moments) for moments in released]
     counts = _made(
-        _woven([one.value for one in numbers]),
+        _people(_woven([one.value for one in numbers])),
         _woven([one.se for one in numbers]),
         Limits(partial(_ends, [one.basis for one in numbers], [_PLAIN] * len(numbers)), scalar),
         labels,
@@ -73,12 +73,22 @@ def estimated(
     return made, counts
 
 
+def _people(numbers: Array) -> Array | Steps:
+    """Whole, as people are; the interval is that of the numbers themselves."""
+    return np.rint(numbers).astype(np.int64) if np.all(np.abs(numbers) < 2**62) else numbers
+
+
 def _made(
-    value: Array, se: Array, basis: Limits, labels: tuple[Any, ...], axes: tuple[str, ...], **paid: Any
+    value: Array | Steps,
+    se: Array,
+    basis: Limits,
+    labels: tuple[Any, ...],
+    axes: tuple[str, ...],
+    **paid: Any,
 ) -> Estimate:
     cov = np.diag(se**2) if len(se) <= _MOST_COVARIANCES else None
     return Estimate(
-        value=float(value[0]) if basis.scalar else value,
+        value=value[0].item() if basis.scalar else value,
         se=float(se[0]) if basis.scalar else se,
         labels=labels,
         cov=cov,

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from toolkit.budget.charges import Priced, price_of
 from toolkit.core.checks import refuse
 from toolkit.core.digits import concise
+from toolkit.core.inference.digits import short
 from toolkit.core.loss import Loss
 
 if TYPE_CHECKING:
@@ -71,10 +72,10 @@ class Preview:
         if self.noise is not None:
             rows.append(("cells", f"{self.noise.cells:,}"))
             if self.noise.sd is not None:
-                rows.append(("standard error of a cell", _short(self.noise.sd)))
+                rows.append(("standard error of a cell", short(self.noise.sd)))
             elif self.noise.per_value is not None:
                 rows.append(
-                    ("standard error of a cell", f"about {_short(self.noise.per_value)} / number of values")
+                    ("standard error of a cell", f"about {short(self.noise.per_value)} / number of values")
                 )
         return rows
 
@@ -86,11 +87,6 @@ class Preview:
         rows = "".join(f"<tr><th>{name}</th><td>{html.escape(text)}</td></tr>" for name, text in self._rows())
         head = f"<thead><tr><th colspan='2'>{html.escape(self.label)}</th></tr></thead>"
         return f"<table>{head}<tbody>{rows}</tbody></table>"
-
-
-def _short(number: float) -> str:
-    """Four digits, never with an exponent where it is large."""
-    return f"{number:,.0f}" if abs(number) >= 1000 else f"{number:.4g}"
 
 
 class Previews:

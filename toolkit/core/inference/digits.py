@@ -4,29 +4,45 @@ import math
 from collections.abc import Sequence
 
 _MOST_DECIMALS = 12
+_THOUSAND, _LONG = 1000, 1e15
 _MINUS = "\N{MINUS SIGN}"
 
 
-def written(number: float, se: float) -> str:
-    """A number with the decimals that two digits of its standard error reach.
+def short(number: float) -> str:
+    """Four digits, and all before the point: never with an exponent where people would write none.
+
+    >>> short(11450.0), short(0.123456), short(52.0)
+    ('11,450', '0.1235', '52')
+    """
+    return f"{number:,.0f}" if _THOUSAND <= abs(number) < _LONG else f"{number:.4g}"
+
+
+def written(number: float, se: float, *, whole: bool = False) -> str:
+    """A number with the decimals that two digits of its standard error reach; a whole one without any.
 
     >>> written(43067.21, 281.4), written(0.33333, 0.0204), written(5.0, float("nan"))
     ('43,067', '0.333', '5')
+    >>> written(979.0, 1.4), written(979, 1.4, whole=True)
+    ('979.0', '979')
     """
     if math.isnan(number):
         return "—"
+    if whole and math.isfinite(number):
+        return f"{number:,.0f}"
     if not (math.isfinite(number) and math.isfinite(se) and se > 0):
-        return f"{number:.4g}"
+        return short(number)
     return f"{number:,.{max(1 - math.floor(math.log10(se)), 0)}f}"
 
 
-def between(low: float, high: float, se: float) -> str:
+def between(low: float, high: float, se: float, *, whole: bool = False) -> str:
     """Two limits, with as many more decimals as it takes to tell them apart: an interval is never written as
-    a point.
+    a point. Those of a whole number are whole, the next ones outside.
 
-    >>> between(0.25, 0.75, 0.1), between(0.0, 0.0004, 0.016)
-    ('0.25 to 0.75', '0.0000 to 0.0004')
+    >>> between(0.25, 0.75, 0.1), between(0.0, 0.0004, 0.016), between(970.5, 987.5, 1.4, whole=True)
+    ('0.25 to 0.75', '0.0000 to 0.0004', '970 to 988')
     """
+    if whole and math.isfinite(low) and math.isfinite(high):
+        return f"{math.floor(low):,} to {math.ceil(high):,}"
     finer = se
     while low < high and written(low, finer) == written(high, finer) and finer > 1e-12 * se:
         finer /= 10

@@ -43,6 +43,9 @@ class Publishable:
         notes: tuple[str, ...]
         release: Release | None
 
+        @property
+        def whole(self) -> bool: ...
+
         def _rows(self, level: float) -> list[tuple[Any, float, float, float, float, bool]]: ...
 
     def publish(
@@ -54,6 +57,7 @@ class Publishable:
         overwrite: bool = False,
     ) -> Path:
         """Write `path`.csv, `path`.json and `path`.md: the table, what is public about it, a page for people.
+        A path that ends in one of the three is that of all three: "income.csv" is "income".
 
         Nothing in them was read from the data but the released numbers: not how many values were clamped, nor
         how many rows were left out. The ledger writes down that it was published; see `ledger.report()`. A
@@ -71,6 +75,7 @@ class Publishable:
                 "`path` must be a text or a Path", type(path).__name__, "files are written there", TypeError
             )
         base = Path(path)
+        base = base.with_suffix("") if base.suffix.lower() in (".csv", ".json", ".md") else base
         files = {kind: base.with_name(f"{base.name}.{kind}") for kind in ("csv", "md", "json")}
         if not base.parent.is_dir():
             rule = "`path` must lie in a folder that is there"
@@ -116,15 +121,13 @@ class Publishable:
         return None if self.release is None else self.release.after(step)
 
     def _csv(self, level: float) -> str:
-        values = np.atleast_1d(self.value)
-        whole = bool(np.issubdtype(values.dtype, np.integer))
-        numbers = values.tolist() if whole else [row[1] for row in self._rows(level)]
+        numbers = np.atleast_1d(self.value).tolist() if self.whole else [row[1] for row in self._rows(level)]
         rows = [
             (label, number, se, low, high)
             for number, (label, _, se, low, high, _) in zip(numbers, self._rows(level), strict=True)
         ]
         behind = None if self.counts is None else [(row[1], row[2]) for row in self.counts._rows(level)]
-        return csv_text(self.axes, rows, whole, behind)
+        return csv_text(self.axes, rows, self.whole, behind)
 
     def _document(self, release: "Release", file: str, digest: str, level: float) -> dict[str, Any]:
         keys = dict.fromkeys(key_columns(self.axes), "a key of the table") | NUMBERS

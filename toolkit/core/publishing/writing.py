@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
 from typing import Any
 
+from toolkit.core.inference.digits import short
+
 SCHEMA = "toolkit.release/1"
 NUMBERS = {
     "estimate": "the released number; a count may be negative, which keeps it unbiased unless notes object",
@@ -85,7 +87,7 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
     if facts["randomness"] != "operating system":
         lines += ["**Simulated: drawn with a generator. These numbers protect nobody.**", ""]
     lines += [
-        f"- What: {query['statistic']}; {table['cells']:,} cells, in {table['file']}.",
+        f"- What: {query['statistic']}; {_cells(table['cells'])}, in {table['file']}.",
         *([f"- Only rows where {query['where']}."] if query.get("where") else []),
         *(f"- Values of {name}: {_clamped(limits)}." for name, limits in query.get("bounds", {}).items()),
         *([f"- Missing values: {query['missing']}."] if query.get("missing") else []),
@@ -102,6 +104,10 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
     return "\n".join(lines) + "\n"
 
 
+def _cells(number: int) -> str:
+    return f"{number:,} cell{'s' * (number != 1)}"
+
+
 def _error_words(covers: str, level: str, *, clamped: bool) -> str:
     """What is known of the error; one "in ranks", say, has no interval in the unit of the table."""
     source, _, unit = covers.partition(", in ")
@@ -111,7 +117,7 @@ def _error_words(covers: str, level: str, *, clamped: bool) -> str:
 
 
 def _scale(noise: Mapping[str, Any]) -> str:
-    return f", standard deviation {noise['sd']:.4g} in a cell" if noise.get("sd") else ""
+    return f", standard deviation {short(noise['sd'])} in a cell" if noise.get("sd") else ""
 
 
 def _clamped(limits: Mapping[str, Any]) -> str:
@@ -132,8 +138,7 @@ def _number(number: float, digits: int | None, rounding: str) -> str:
 
 
 def _counted(number: float, se: float) -> tuple[str, str]:
-    digits = max(0, 1 - math.floor(math.log10(se))) if math.isfinite(se) and se > 0 else None
-    return _number(number, digits, ROUND_HALF_EVEN), _error(se)
+    return _number(number, 0, ROUND_HALF_EVEN), _error(se)
 
 
 def _error(se: float) -> str:
