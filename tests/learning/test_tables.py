@@ -176,3 +176,24 @@ def test_a_target_has_one_cell_for_each_row() -> None:
         one_column(csr_matrix(np.eye(2)), 2)
     with pytest.raises(ValueError, match="Complex"):
         one_column(np.ones(2) * 1j, 2)
+
+
+@pytest.mark.parametrize("missing", [None, True])
+def test_a_missing_truth_value_is_read_the_same_way_as_any_other(missing, monkeypatch) -> None:
+    """A column of a type is read whole, never cell by cell because something is missing in it: an array of
+    objects takes a hundred times as long.
+    """
+
+    def cell_by_cell(_: object) -> float:
+        raise AssertionError("a cell was read by itself")
+
+    cells = [True, missing, False]
+    columns = [pd.Series(cells, dtype="boolean"), pl.Series(cells), pa.array(cells)]
+    frames = [column.to_frame("a") for column in columns[:2]] + [pa.table({"a": columns[2]})]
+    tables = [table(frame) for frame in frames]
+    labels = [places(one_column(column, 3), (False, True)) for column in columns]
+    for name in ("learning.tables.number", "core.frames.columns.number", "core.frames.cells.key"):
+        monkeypatch.setattr(f"toolkit.{name}", cell_by_cell)
+    for found, codes in zip(tables, labels, strict=True):
+        np.testing.assert_array_equal(found.cells()[:, 0], [1, np.nan if missing is None else 1, 0])
+        assert codes().tolist() == [1, -1 if missing is None else 1, 0]

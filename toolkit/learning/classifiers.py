@@ -106,7 +106,8 @@ class PrivateLinearClassifier(ClassifierMixin, PrivateLearner):  # type: ignore[
 
     def decision_function(self, X: Any) -> Array:  # noqa: N803
         """The score of each row: above 0 for the second class. Predictions cost nothing more."""
-        return np.asarray(self._scaling.filled(self._seen(X).read()) @ self.coef_[0] + self.intercept_[0])
+        values = self._seen(X).read()
+        return np.asarray(self._scaling.filled(values) @ self.coef_[0] + self.intercept_[0])
 
     def predict(self, X: Any) -> Any:  # noqa: N803
         """The class of each row."""

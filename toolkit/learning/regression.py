@@ -95,7 +95,8 @@ class PrivateLinearRegression(RegressorMixin, PrivateLearner):  # type: ignore[m
         """The mean of y for each row, linear in its numbers; a missing one counts as `missing` says, dropped
         as the middle of its bounds.
         """
-        return np.asarray(self._scaling.filled(self._seen(X).read()) @ self.coef_ + self.intercept_)
+        values = self._seen(X).read()
+        return np.asarray(self._scaling.filled(values) @ self.coef_ + self.intercept_)
 
     def _said(self) -> list[tuple[str, str]]:
         fitted = [("fitted to", f"{self.n_features_in_} columns")] if hasattr(self, "coef_") else []

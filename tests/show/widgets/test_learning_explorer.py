@@ -55,7 +55,8 @@ def test_what_is_said_of_c_is_what_the_learner_takes():
         row = learning_row(2000, epsilon, 0.3)
         own = [default_strength(Pure(epsilon), COLUMNS + 1, method, 0.25) for method in METHODS]
         assert row["own"] == pytest.approx(own, rel=1e-5)
-        model = PrivateLogisticRegression(epsilon, C=1000, classes=(False, True), bounds=(0, 1))
+        said = {"C": 1000, "classes": (False, True), "bounds": (0, 1), "missing": "drop"}
+        model = PrivateLogisticRegression(epsilon, **said)
         assert pytest.approx(most_strength(epsilon), rel=1e-5) == model.fit(rows, ill).C_
 
 

@@ -52,7 +52,7 @@ def right(method: str, people: int, epsilon: float, strength: float) -> float:
         [_SEED, METHODS.index(method), people, *np.array([epsilon, strength]).view(np.int64)]
     )
     model = PrivateLogisticRegression(
-        epsilon, method=method, C=strength, classes=(False, True), bounds=(0, 1), rng=rng
+        epsilon, method=method, C=strength, classes=(False, True), bounds=(0, 1), missing="middle", rng=rng
     )
     rows, truth = tested()
     return float(100 * np.mean([model.fit(*invented(people)).score(rows, truth) for _ in range(FITS)]))
