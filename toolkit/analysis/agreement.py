@@ -37,7 +37,7 @@ class Reports:
     ) -> "Reports":
         """`places` : for each person of the group the place of the report among those that were `sent`."""
         mass = weights / weights.max()
-        sums = [np.bincount(places, part, len(sent)) for part in (mass, mass**2)]
+        sums = [np.bincount(places, part, len(sent)).astype(np.float64) for part in (mass, mass**2)]
         return cls(design, sent, scores[:, None] if scores.ndim == 1 else scores, *sums)
 
     def worth(self) -> tuple[Estimate | None, Array]:
@@ -66,7 +66,8 @@ class Reports:
         """The design's variance at the nearest answer in the bounds; of plain answers nothing is known."""
         if self.design.loss is None or not hasattr(self.design, "variance") or self.design.bounds is None:
             return np.zeros_like(means)
-        nearest = np.clip(means, *map(float, self.design.bounds))
+        low, high = map(float, self.design.bounds)
+        nearest = np.clip(means, low, high)
         return np.array([self.design.variance(float(mean), 1) for mean in nearest]) / np.maximum(people, 1)
 
     def _estimated(self, means: Array, share: Array, people: Counts) -> Estimate | None:
