@@ -31,6 +31,7 @@ from toolkit.learning.fitting import descent
 from toolkit.learning.fitting.margins import HuberHinge
 from toolkit.learning.fitting.minimum import tolerance
 from toolkit.learning.fitting.perturbation import ObjectivePerturbation
+from toolkit.learning.scaling import Scale
 
 BOUNDS, PLAIN = {"bounds": (-1, 1)}, {"row_norm": 1, "fit_intercept": False}
 SUMS: dict[str, tuple[Any, dict[str, Any]]] = {
@@ -91,6 +92,21 @@ def test_one_person_moves_what_is_computed_by_at_most_what_is_charged(
     assert len(told) == 1, "something else than a noisy number depends on one person"
     pairs = combinations(met, 2) if neighbors == "replace" else ((one, met[-1]) for one in met)
     assert Fraction(1, 6) < max(share(x, y, ledger.spent) for x, y in pairs) <= 1
+
+
+@pytest.mark.parametrize("name", [*SUMS, "objective", "descent"])
+def test_the_ledger_pays_before_a_row_is_read(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    inside: dict[str, Any] = {"objective": {"epsilon": 1}, "descent": {"rho": 1, "steps": 1}}
+    kind, said = SUMS.get(name) or (PrivateSVC, {"method": name, **inside[name], **PLAIN})
+    ledger, plain, seen = Ledger(Zcdp(10) if "rho" in said else Pure(10)), Scale.rows, []
+
+    def watched(self: Scale, values: Any) -> Any:
+        seen.append(ledger.spent.amount)
+        return plain(self, values)
+
+    monkeypatch.setattr(Scale, "rows", watched)
+    kind(**said, ledger=ledger).fit(X, Y)
+    assert seen == [1]
 
 
 def weights(model: Any) -> np.ndarray:

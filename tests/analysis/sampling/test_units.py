@@ -22,6 +22,12 @@ def test_the_last_one_is_merged_with_the_one_before() -> None:
     assert units(3, ["a", "b", "c"], None, None, "collapse").df == 2  # all three in one
 
 
+def test_two_lonely_ones_are_merged_with_each_other_and_with_no_third() -> None:
+    merged = units(5, ["a", "b", "c", "c", "c"], None, None, "collapse")
+    assert merged.drawn.tolist() == [2, 3]
+    assert merged.df == 3
+
+
 def test_or_compared_with_the_mean_of_all() -> None:
     found = units(5, STRATA, None, None, "centre")
     by_hand = (1 - 2) ** 2 + (4 - 5) ** 2 + (7 - 11) ** 2  # two in a stratum: the square of their distance
