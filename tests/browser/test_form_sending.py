@@ -260,6 +260,14 @@ def test_a_link_that_was_used_elsewhere_is_refused_and_another_link_is_another_p
     assert len(person.site.stored) == 1
 
 
+def test_where_no_link_is_needed_none_makes_another_person_of_somebody(phone):
+    person = ready(phone, short()).press("Send").sees("Thank you")
+    person.page.goto("about:blank")
+    person.open(f"#t={TOKEN}")
+    expect(person.page.get_by_text("From this browser answers were sent already")).to_be_visible()
+    one_report(person)
+
+
 def test_a_phone_remembers_every_link_that_was_used_on_it(phone):
     """A link whose report is stored must not lead to a second report, though another person has answered
     since.

@@ -230,6 +230,45 @@ def test_a_report_that_waits_bars_every_other_page_of_its_wave_and_another_tab(p
         assert [len(sites[name].stored) for name in ("2026-2", "2026-2b")] == [1, 0]
 
 
+def test_no_tab_that_began_before_the_last_wave_was_sent_brings_the_memory_back(phone, tmp_path):
+    """Of three tabs, one of each wave and one of a correction, the last wave is sent first."""
+    with together(collected(tmp_path)) as sites:
+        last = phone(site=sites["2026-2"]).begin().choose("Yes").press("Next").sees("Before you send")
+        first, corrected = phone(beside=last), phone(beside=last)
+        for tab, name in ((first, "2026-1"), (corrected, "2026-2b")):
+            tab.site = sites[name]
+            tab.begin().choose("Yes").press("Next").sees("Before you send")
+        last.press("Send").sees("Thank you")
+        gone = {"": {"seen": {"2": last.site.survey.hash}}}
+        assert attic(last, last.site.survey) == gone
+        for kind in ("pagehide", "pageshow"):  # the browser brings a page back
+            event = f"new PageTransitionEvent('{kind}', {{persisted: true}})"
+            corrected.page.evaluate(f"() => window.dispatchEvent({event})")
+        corrected.press("I take part").sees("Question 1 of 1")
+        assert attic(last, last.site.survey) == gone
+        corrected.choose("Yes").press("Next").press("Send").sees("Thank you")
+        expect(corrected.page.get_by_text(ALREADY)).to_be_visible()
+        first.press("Send").sees("Thank you")  # a wave of its own, by the number that it began with
+        assert [sorted(memory) for memory in attic(last, last.site.survey).values()] == [["seen"]]
+        assert [len(sites[name].stored) for name in ("2026-1", "2026-2", "2026-2b")] == [1, 1, 0]
+        assert sites["2026-1"].stored[0]["person"] == sites["2026-2"].stored[0]["person"]
+
+
+def test_a_reload_in_the_middle_of_a_later_wave_draws_nothing_anew(phone, tmp_path):
+    with together(collected(tmp_path)) as sites:
+        person = phone(site=sites["2026-1"])
+        assert visit(person, sites["2026-1"])
+        memory = attic(person, person.site.survey)
+        person.site = sites["2026-2"]
+        person.begin().choose("Yes").press("Next").sees("Before you send")
+        body = person.page.locator("details pre").first.text_content()
+        person.begin(words=[]).choose("Yes").press("Next").sees("Before you send")
+        again = person.page.locator("details pre").first.text_content()
+        for part in ("answers", "person"):
+            assert json.loads(again)[part] == json.loads(body)[part]
+        assert attic(person, person.site.survey) == memory
+
+
 def test_two_links_on_one_phone_are_two_people_and_a_cleared_phone_begins_anew(phone):
     surveys = {"1": in_one(1, access="token"), "2": in_one(2, access="token")}
     links = ["a" * 22, "b" * 22]

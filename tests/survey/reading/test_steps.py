@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from matplotlib.text import Text
 
-from tests.survey.samples import cheated, faculty, survey
+from tests.survey.samples import cheated, faculty, panel, survey
 from toolkit.survey.collector import Collector
 from toolkit.survey.reading import steps
 from toolkit.survey.reading.steps import enlarged, look, steps_note
@@ -56,6 +56,31 @@ def field(database):
     made = Field(database, survey(minimum=20))
     yield made
     made.store.close()
+
+
+@pytest.mark.parametrize("access", ["open", "token"])
+def test_of_an_open_wave_only_the_number_of_reports_is_shown_in_steps(database, access):
+    """Which ones were shown first would say who came first."""
+    field = Field(database, panel(minimum=5, access=access))
+    passes = [bytes([i] * 32) for i in range(27)]
+    if access == "token":
+        field.store.invite(passes)
+    bodies = [
+        json.dumps({"answers": {"cheated": 1, "faculty": 0}, "understood": True, "person": f"{i:032x}"})
+        for i in range(27)
+    ]
+    for one, body in zip(passes, bodies, strict=True):
+        field.store.add([Entry(field.rng.bytes(KEY_BYTES), body, one if access == "token" else None)])
+    collector = Collector.attach(database)
+    assert len(collector.reports()) == 0
+    assert collector.results().findings == ()
+    (told, *_) = collector.reports().attrs["remarks"]
+    assert "only how many reports there are is shown, at least 20; all of them when it is closed" in told
+    assert field.store.setting("shown") is None
+    collector.close()
+    assert len(collector.reports()) == 27
+    assert collector.results()["cheated"].n == 27
+    field.store.close()
 
 
 def yes_of(collector):

@@ -258,7 +258,7 @@ def _body_limit(visit: Visit, name: str) -> Finding:
 
 
 def _origin(visit: Visit, name: str) -> Finding:
-    """Whatever else is served at the same scheme, host and port could read what phones keep for the survey."""
+    """Whatever else is served at the same scheme, host and port could read what phones keep for it."""
     address = visit.address
     told = "a collection must have it to itself: every page of it can read what any of them keeps on a phone"
     found = f"{'https' if address.secure else 'http'}://{address.host}:{address.port}; {told}"

@@ -143,9 +143,10 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
         return ""
     if survey.waves > 1:
         why = "so that nobody who sees whose links were used learns which reports came with them"
+        count = shown.there // survey.step * survey.step
         return (
             f"While a collection of several waves is {shown.state.value}, only how many reports there are is "
-            f"shown, {shown.there:,}; all of them when it is closed, {why}."
+            f"shown, at least {count:,}; all of them when it is closed, {why}."
         )
     names, seen, held = _sorted_by(survey, by)[-1], len(shown.bodies), held_back(survey)
     groups = f" of each group by {', '.join(names)}" if names else ""

@@ -45,7 +45,7 @@ export function sheet(survey, shelf, attic) {
       panel = { person: secret(16), words: { __proto__: null }, ...panel, ...memory() };
       items.forEach((item) => item.randomizer && randomized(item, item.truths[0], source(item), recall(item)));
       shelf.write("words", drawn);
-      if (survey.panel) attic.write("memory", panel); // of two tabs, too, the last word counts
+      if (survey.panel && !panel.seen[survey.waves]) attic.write("memory", panel); // of two tabs the last word counts
       panel = { ...panel, ...memory() };
     },
     put(item, truth) {

@@ -9,7 +9,7 @@ const survey = JSON.parse(document.getElementById("survey").textContent);
 const tab = shelf(survey.pages, "", "sessionStorage");
 const link = invitation();
 const app = { survey, next, go, takePart, submit, body: () => app.sheet.body(token), speak: (code) => [speak(code), show(current)] };
-let who, kept; // the link as it is kept, and what is kept under it: another link is another person
+let who, kept; // the link as it is kept, and what is kept by it
 let consented, reviewed;
 let token; // what the report carries in token and blind mode
 let current = "consent"; // the screen, and after a colon its question
@@ -63,7 +63,7 @@ function invitation() {
   const found = /^#t=([\w-]+)$/.exec(location.hash);
   if (found) tab.write("link", found[1]); // a reload must not lose it
   history.replaceState("consent", "", location.pathname + location.search);
-  return tab.read("link") || (found && found[1]);
+  return survey.access !== "open" && (tab.read("link") || (found && found[1]));
 }
 
 async function takePart() {
@@ -106,7 +106,7 @@ async function start() {
   app.lacks = app.keeps ? survey.wave > 1 && !person && "new_draws" : "keeps_nothing";
   if (kept.read("report")) return deliver();
   if (kept.read("done") || seen[survey.wave] || Object.keys(seen).length >= survey.waves) return end({ how: "already" });
-  if (survey.access !== "open" && !link) return end({ how: "link" });
+  if (link === null) return end({ how: "link" });
   begin();
 }
 
@@ -144,7 +144,7 @@ function end(outcome) {
   show(current);
 }
 
-// No answer may stay in a page that is left: browsers keep it for the way back.
+// No answer may stay in a page that is left: browsers keep it.
 addEventListener("pagehide", () => {
   if (app.sheet) app.sheet.forget();
   part("screen");
