@@ -144,3 +144,21 @@ def test_a_double_tap_answers_nothing_that_was_not_seen(phone):
     person.page.get_by_label("b", exact=True).check()  # a person who has looked
     assert person.page.evaluate(twice, ["Continue"]) == 0
     person.sees("What chance has made of it")
+
+
+@pytest.mark.parametrize("hidden", [True, False])
+def test_where_whole_numbers_are_demanded_no_fraction_is_taken(phone, hidden):
+    asked = {"design": numeric.one_bit((0, 80), 1.0)} if hidden else {"bounds": (0, 80)}
+    person = phone(german(Question("hours", {"de": "Wie viele?"}, whole=True, **asked))).open()
+    person.press("Ich nehme teil")
+    field, proceed = person.page.locator("input[type=text]"), person.button("Fortfahren")
+    expect(person.page.get_by_text("Eine ganze Zahl von 0 bis 80")).to_be_visible()
+    assert field.get_attribute("inputmode") == "numeric"
+    field.fill("7,5")
+    proceed.click()
+    expect(person.page.locator("#problem")).to_contain_text(
+        "Bitte schreiben Sie eine ganze Zahl von 0 bis 80."
+    )
+    field.fill("7")
+    proceed.click()
+    expect(person.page.locator("#problem")).to_have_count(0)

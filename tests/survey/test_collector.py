@@ -105,7 +105,7 @@ def test_from_another_folder_a_relative_database_is_another_one(folder):
     start(survey(), database="sqlite:///campus.db")
     (folder / "elsewhere").mkdir()
     os.chdir(folder / "elsewhere")
-    with pytest.raises(Exception, match="the database must be there"):
+    with pytest.raises(Exception, match="there must be a collection in the database"):
         Collector.attach("sqlite:///campus.db")
 
 

@@ -106,3 +106,10 @@ def test_a_survey_of_several_waves_has_no_sheet() -> None:
         ValueError, match="a survey with waves cannot be asked on paper, got 4 waves: paper keeps"
     ):
         paper(panel())
+
+
+def test_numbers_on_paper_say_which_can_be_written() -> None:
+    asked = [Question("age", "Age?", bounds=(18, 99), whole=True), Question("km", "Far?", bounds=(0, "9.5"))]
+    form = paper(Survey("Exams", asked, consent="Why.", languages=["de"]))
+    assert "<p>Eine ganze Zahl von 18 bis 99</p><p class='line'>" in form
+    assert "<p>Eine Zahl von 0 bis 9,5</p><p class='line'>" in form

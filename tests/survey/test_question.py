@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from tests.survey.samples import DESIGNS, cheated, faculty
 from toolkit import Pure, k_ary, warner
+from toolkit.local.likert import likert
 from toolkit.local.numeric import one_bit
 from toolkit.local.oracles import tick_boxes
 from toolkit.local.waves import Memo
@@ -271,3 +272,37 @@ def test_the_odds_of_a_memo_must_be_those_that_are_drawn() -> None:
     with pytest.raises(SurveyError, match=r"multiply to at most 2\*\*32, got [\d,]+ and [\d,]+: the odds"):
         Question("cheated", "Cheated?", design=Memo(fine, fine))
     assert Question("cheated", "Cheated?", design=Memo(fine, warner("3/4"))).memo is not None
+
+
+def test_a_likert_scale_asks_for_one_of_its_points() -> None:
+    scale = likert(5, 0.8)
+    asked = Question("mood", "How are you?", design=scale, labels={1: "Bad", 5: "Good"})
+    assert (asked.design, asked.options) == (scale.distribution, (1, 2, 3, 4, 5))
+    assert asked == Question(
+        "mood", "How are you?", design=k_ary([1, 2, 3, 4, 5], epsilon=0.8), labels=asked.labels
+    )
+    assert Question("mood", "How are you?", design=scale.mean).bounds == (1, 5)
+
+
+def test_whole_numbers_can_be_demanded() -> None:
+    age = Question("age", "Age?", bounds=(18, 99), whole=True)
+    assert [age.accepts(value) for value in (18, 20.0, 20.5, 17, 100, True)] == [
+        True,
+        True,
+        False,
+        False,
+        False,
+        False,
+    ]
+    assert (
+        "whole" not in Question("age", "Age?", bounds=(18, 99)).to_dict()
+    )  # as in hashes of earlier versions
+    assert age.to_dict()["whole"] is True
+    hidden = Question("hours", "Hours?", design=one_bit((0, 80), 1.0), whole=True)
+    assert (hidden.whole, hidden.accepts(1)) == (True, True)
+    with pytest.raises(ValueError, match="`whole` needs a question for a number"):
+        Question("sex", "Sex?", options=["f", "m"], whole=True)
+    with pytest.raises(
+        ValueError, match=r"`bounds` must be whole numbers where answers must be, got 0\.5 and 9"
+    ):
+        Question("age", "Age?", bounds=("1/2", 9), whole=True)

@@ -25,7 +25,7 @@ def test_a_new_survey_passes_the_check_and_says_what_it_spends(empty, capsys):
     assert made.consent_text() in said(capsys, "check", "survey.toml")
     text = (empty / "survey.toml").read_text(encoding="utf-8")
     assert f"This survey spends {sum(one.loss.epsilon for one in made.questions):.2g}" in text
-    assert {one.kind for one in made.questions} == {"choice", "number", "text"}
+    assert {one.kind for one in made.questions} == {"choice", "ticks", "number", "text"}
     assert {one.mode for one in made.questions} == {"auto", "plain"}
 
 

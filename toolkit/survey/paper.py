@@ -8,6 +8,7 @@ from toolkit.core.checks import choice, refuse
 from toolkit.local.design import Design, has_matrix
 from toolkit.local.devices import Device, Step
 from toolkit.local.wording import Voice
+from toolkit.survey.consent.wheel import filled
 from toolkit.survey.language.phrases import phrases
 from toolkit.survey.language.text import Text, right_to_left
 from toolkit.survey.question import Question
@@ -76,11 +77,23 @@ def _interviewer(voice: Voice) -> str:
 def _question(question: Question, survey: Survey, code: str, voice: Voice) -> str:
     instructions, ticked = _asked(question, code, voice)
     boxes = "".join(f"<li><bdi>{_safe(one)}</bdi></li>" for one in ticked)
-    field = f"<ul>{boxes}</ul>" if ticked else "<p class='line'></p>"
+    asked = "".join(f"<p>{_safe(line)}</p>" for line in _range(question, survey, code, voice))
+    field = f"<ul>{boxes}</ul>" if ticked else f"{asked}<p class='line'></p>"
     some = "".join(f"<p>{_safe(line)}</p>" for line in _condition(question, survey, code, voice))
     beside = [_text(words, code) for words in (question.help, question.warning) if words is not None]
     told = "".join(f"<p class='steps'><i>{_safe(line)}</i></p>" for line in [*beside, *instructions])
     return f"<section>{some}<p><b>{_safe(_text(question.text, code))}</b></p>{told}{field}</section>"
+
+
+def _range(question: Question, survey: Survey, code: str, voice: Voice) -> list[str]:
+    """Which numbers can be written, and whether they must be whole: as the page says it."""
+    if question.bounds is None:
+        return []
+    told = survey.page_words()[code]["whole" if question.whole else "number"]
+    low, high = (
+        voice.number(int(bound) if bound.denominator == 1 else float(bound)) for bound in question.bounds
+    )
+    return [filled(told, low=low, high=high)]
 
 
 def _text(words: str | Text, code: str) -> str:

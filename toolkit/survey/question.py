@@ -12,6 +12,7 @@ from typing import Any, Literal, TypeGuard
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import Number, exact, explains, refuse, whole
 from toolkit.core.loss import Pure
+from toolkit.local.likert import Likert
 from toolkit.local.numeric.square_wave import SquareWave
 from toolkit.local.protocol import Randomizer
 from toolkit.local.reports import is_code, is_set
@@ -52,8 +53,11 @@ class Question:
     design : any randomizer; None for a plain question. A `toolkit.local.waves.Memo`, for yes or no in a
     survey of several waves: the phone draws a permanent answer once, and puts fresh noise on it in each wave;
     `design` is then that of one report.
+    A `toolkit.local.likert` scale asks for one of its points, and keeps their shares; for the mean alone give
+    its `mean`.
     options : of a plain question, with `multiple` any of them may be ticked; else `bounds` of a number, or
-    `free_text`. labels : how options and reports are shown, by option. mode : "auto": the phone randomizes.
+    `free_text`. whole : whether a number must be a whole one.
+    labels : how options and reports are shown, by option. mode : "auto": the phone randomizes.
     "guided": it shows what chance says, the person taps the result. "physical": the person
         has a coin or a die of their own, as the `instructions` say.
     anchor : the option that is everybody's true answer: how often it seems to be missed measures inattention.
@@ -81,13 +85,14 @@ class Question:
     free_text: bool
     warning: str | Text | None
     memo: Memo | None
+    whole: bool
 
     def __init__(
         self,
         name: str,
         text: Words,
         *,
-        design: Randomizer | Memo | None = None,
+        design: Randomizer | Memo | Likert | None = None,
         options: Sequence[str | int] | None = None,
         labels: Mapping[Any, Words] | None = None,
         mode: str = "auto",
@@ -100,6 +105,7 @@ class Question:
         multiple: bool = False,
         free_text: bool = False,
         warning: Words | None = None,
+        whole: bool = False,
     ) -> None:
         given = {key: value for key, value in locals().items() if key != "self"}
         if not isinstance(name, str) or not _NAME.fullmatch(name):
@@ -177,7 +183,8 @@ class Question:
         if self.free_text:
             return isinstance(value, str) and len(value) <= LONGEST_ANSWER and not _STRANGE.search(value)
         if self.bounds is not None:
-            return _is_number(value) and self.bounds[0] <= exact(value, "answer") <= self.bounds[1]
+            known = _is_number(value) and not (self.whole and value % 1)
+            return known and self.bounds[0] <= exact(value, "answer") <= self.bounds[1]  # type: ignore[arg-type]
         return (is_set if self.multiple else is_code)(value, len(self.options))
 
     def label(self, option: str | int, language: str, phrases: Mapping[str, str]) -> str:
@@ -204,6 +211,8 @@ class Question:
             if field.name not in derived
         }
         memo = data.pop("memo")
+        if not self.whole:
+            data.pop("whole")  # as in files and hashes of earlier versions
         if self.memo is not None:
             data["design"] = memo
         return {key: value for key, value in data.items() if value not in (None, [], {})}

@@ -143,3 +143,12 @@ def test_a_memo_is_written_as_two_designs_and_read_back() -> None:
 def test_what_is_no_memo_is_refused_with_an_example(data: Any, message: str) -> None:
     with pytest.raises(ValueError, match=re.escape(message)):
         read_design(data)
+
+
+def test_a_likert_scale_is_written_by_its_points() -> None:
+    assert read_design({"likert": {"points": 5, "epsilon": 0.8}}) == k_ary([1, 2, 3, 4, 5], epsilon=0.8)
+    for wrong in ({"points": 5}, {"points": 5, "epsilon": 1, "p": 1}, 5, {}):
+        with pytest.raises(ValueError, match=r"must have points and epsilon, got .*write design = \{likert"):
+            read_design({"likert": wrong})
+    with pytest.raises(ValueError, match="`points` must be at most"):
+        read_design({"likert": {"points": 10**9, "epsilon": 1}})

@@ -85,6 +85,7 @@ def shown_question(
         "bounds": None if question.bounds is None else [_number(bound) for bound in question.bounds],
         "warning": words(question.warning),
         "scale": _scale_of(question),
+        **({"whole": True} if question.whole else {}),
     }
 
 

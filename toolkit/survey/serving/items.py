@@ -212,11 +212,12 @@ def _field(shown: Item, choices: Sequence[Item], most: int | None, words: Words)
     write in, and the limits of a number. A whole number among options stands for its place behind the first.
     """
     places = _in_a_row(choices) if shown["kind"] == "choice" else False
-    kind = "whole" if places else shown["kind"]
+    whole = places or shown.get("whole", False)
+    kind = "whole" if whole else shown["kind"]
     limits = [choices[0]["value"], choices[-1]["value"]] if places else shown["bounds"] or [0, 0]
     hint = kind if kind in ("number", "whole", "text") else None if most is None else "most"
     problem = f"wrong_{kind}" if kind in ("number", "whole") else "choose" if most is None else "most"
-    digits = "text" if limits[0] < 0 else "numeric" if places else "decimal"  # not all keypads have a minus
+    digits = "text" if limits[0] < 0 else "numeric" if whole else "decimal"  # not all keypads have a minus
     number: Item = {"type": "text", "inputmode": digits, "maxlength": 40}
     attributes: Item = {"number": number, "whole": number, "text": {"rows": 5, "maxlength": LONGEST_ANSWER}}
     field = {
@@ -224,7 +225,7 @@ def _field(shown: Item, choices: Sequence[Item], most: int | None, words: Words)
         "problem": _texts(words, problem, n=str(most)),
         "field": {**attributes[kind], "autocomplete": "off"} if kind in attributes else None,
         "limits": limits,
-        "whole": places,
+        "whole": whole,
         "first": limits[0] if places else 0,
     }
     return field if most is None else {**field, "most": most}

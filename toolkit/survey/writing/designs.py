@@ -5,6 +5,7 @@ from typing import Any
 
 from toolkit.core.checks import refuse
 from toolkit.local.catalogue import Maker, check_arguments, makers, parameters
+from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import Memo
 from toolkit.local.waves.memo import KIND as MEMO
@@ -38,13 +39,15 @@ def read_design(data: Any, **question: Any) -> Randomizer | Memo:
         return Memo.from_dict(dict(data))
     if set(data) == {MEMO}:
         return _memo(data[MEMO], question)
+    if set(data) == {"likert"}:
+        return _likert(data["likert"])
     if "weights" in data or "kind" in data:
         return restore(dict(data))
     known = makers()
     if len(data) != 1 or not set(data) <= set(known):
         received = ", ".join(map(str, data))[:80] or "nothing"
         refuse(
-            f"`design` must name one of {', '.join(known)}",
+            f"`design` must name one of {', '.join([*known, 'likert', MEMO])}",
             received,
             'write for example design = {warner = {p = "2/3"}}',
         )
@@ -53,6 +56,15 @@ def read_design(data: Any, **question: Any) -> Randomizer | Memo:
         rule = f"`design.{name}` must be a table of its arguments"
         refuse(rule, type(arguments).__name__, _example(name, known[name]), TypeError)
     return _made(name, known[name], arguments, question)
+
+
+def _likert(arguments: Any) -> Randomizer:
+    """The shares of the points of a scale."""
+    if not isinstance(arguments, Mapping) or set(arguments) != {"points", "epsilon"}:
+        known = ", ".join(map(str, arguments)) if isinstance(arguments, Mapping) else type(arguments).__name__
+        rule = "`design.likert` must have points and epsilon"
+        refuse(rule, known[:80] or "nothing", "write design = {likert = {points = 5, epsilon = 0.8}}")
+    return likert(arguments["points"], arguments["epsilon"]).distribution
 
 
 def _memo(parts: Any, question: Mapping[str, Any]) -> Memo:

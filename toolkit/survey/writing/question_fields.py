@@ -6,6 +6,7 @@ from typing import Any
 from toolkit.core.arrays import Labels
 from toolkit.core.checks import choice, labels, refuse
 from toolkit.local.design import Design
+from toolkit.local.likert import Likert
 from toolkit.local.numeric.grid import checked_bounds
 from toolkit.local.protocol import Randomizer
 from toolkit.local.waves import Memo
@@ -23,6 +24,8 @@ _LONGEST_LABEL = 300
 
 def normalize(given: dict[str, Any]) -> dict[str, Any]:
     """The arguments of a question, each in the form in which it is kept."""
+    if isinstance(given["design"], Likert):
+        given = {**given, "design": given["design"].distribution}
     memo = given["design"] if isinstance(given["design"], Memo) else None
     given = given if memo is None else {**given, "design": _one_report(memo, given["mode"])}
     design = given["design"]
@@ -33,7 +36,7 @@ def normalize(given: dict[str, Any]) -> dict[str, Any]:
             'make one, for example warner(p="2/3")',
             TypeError,
         )
-    for flag in ("required", "multiple", "free_text"):
+    for flag in ("required", "multiple", "free_text", "whole"):
         if not isinstance(given[flag], bool):
             refuse(
                 f"`{flag}` must be true or false",
@@ -49,6 +52,7 @@ def normalize(given: dict[str, Any]) -> dict[str, Any]:
     reports = () if design is None else design.report_options
     _check_options(made["options"])
     _check_options(reports)
+    _check_whole(made)
     made["labels"] = _labels(given["labels"], (*made["options"], *reports))
     made["anchor"] = _anchor(given["anchor"], made)
     made["show_if"] = _condition(given["show_if"])
@@ -132,6 +136,19 @@ def _plain(given: dict[str, Any]) -> dict[str, Any]:
         "mode": "plain",
         "bounds": checked_bounds(given["bounds"]) if kinds == ["bounds"] else None,
     }
+
+
+def _check_whole(made: dict[str, Any]) -> None:
+    """Whole numbers are demanded where a number is asked for, between bounds that are whole."""
+    if not made["whole"]:
+        return
+    if made["bounds"] is None:
+        refuse("`whole` needs a question for a number", "another kind", "give it `bounds`")
+    if any(bound.denominator != 1 for bound in made["bounds"]):
+        low, high = map(float, made["bounds"])
+        refuse(
+            "`bounds` must be whole numbers where answers must be", f"{low:g} and {high:g}", "write [0, 80]"
+        )
 
 
 def check_count(options: Any) -> None:
