@@ -23,6 +23,7 @@ ROOT = Path(__file__).parents[1]
 MADE = shutil.ignore_patterns(
     ".git",
     ".venv",
+    ".venv-lowest",
     ".*_cache",
     ".hypothesis",
     "__pycache__",
