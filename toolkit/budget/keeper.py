@@ -92,7 +92,7 @@ class Keeper:
         return {"neighbors": self.neighbors, "person": whom}
 
     @property
-    def _about(self) -> dict[str, str]:
+    def _about(self) -> dict[str, Any]:
         """The unit of what is charged, and what is used of one."""
         if self._people is None:
             return {"unit": "row"}

@@ -36,7 +36,7 @@ def released(
     scalar = not isinstance(value, np.ndarray)
     size = np.size(value)
     names = (
-        tuple(labels.tolist() if isinstance(labels, np.ndarray) else labels)
+        tuple(getattr(labels, "tolist", lambda: labels)())
         if labels is not None
         else ("value",)
         if scalar

@@ -127,7 +127,7 @@ class KeptStream:
         return str(self._head["mark"]).encode()
 
     def append(
-        self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[bytes, int] | None = None
+        self, period: int, count: int, noisy: tuple[int, ...], visits: Mapping[Any, int] | None = None
     ) -> None:
         """Write one more period, and how often those were counted who came in it; it is on the disk when this
         returns.

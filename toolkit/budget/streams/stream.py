@@ -4,7 +4,7 @@ import contextlib
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -86,15 +86,20 @@ class Stream:
             if self._kept is not None:
                 self._whole = False
                 counts, noisy = self.total.kept
-                self._kept.append(self.total.period, counts[-1], noisy[-1], visits and self._more(visits))
+                self._kept.append(self.total.period, counts[-1], noisy[-1], self._more(visits))
                 self._whole = True
             self._own, self._visits = visits is not None, visits or self._visits
             self.last = self._documented(estimate)
             return self.last
 
-    def _more(self, visits: Visits) -> dict[bytes, int]:
-        """How often those were counted who are counted in this period."""
-        return {name: times for name, times in visits.seen.items() if self._visits.seen.get(name) != times}
+    def _more(self, visits: Visits | None) -> dict[Hashable, int] | None:
+        """How often those were counted who are counted in this period; None of people who were counted
+        elsewhere.
+        """
+        if visits is None:
+            return None
+        before = self._visits.seen
+        return {name: times for name, times in visits.seen.items() if before.get(name) != times}
 
     def count(self, frame: Any, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
         """The next period's count is that of the rows of a frame that meet a condition, as `Curator.count`

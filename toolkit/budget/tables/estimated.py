@@ -15,7 +15,7 @@ from toolkit.central.steps import Bounds
 from toolkit.central.tables import found
 from toolkit.central.tables.coding import Coding
 from toolkit.central.tables.found import Found, Limits, Moments
-from toolkit.core.arrays import Array, Steps
+from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
 from toolkit.core.estimate import Estimate
 
@@ -73,13 +73,13 @@ def estimated(
     return made, counts
 
 
-def _people(numbers: Array) -> Array | Steps:
+def _people(numbers: Array) -> Any:
     """Whole, as people are; the interval is that of the numbers themselves."""
     return np.rint(numbers).astype(np.int64) if np.all(np.abs(numbers) < 2**62) else numbers
 
 
 def _made(
-    value: Array | Steps,
+    value: Any,
     se: Array,
     basis: Limits,
     labels: tuple[Any, ...],
