@@ -45,7 +45,14 @@ GAPS = DATA.assign(age10=DATA.age10.where(DATA.index % 10 > 0), part=np.where(DA
             "`data` must be a frame with named columns, got RecordBatch",
         ),
         ({"weights": DATA.weight[::-1]}, "`weights` must have the index of the data, got another"),
-        ({"data": DATA.assign(age=pd.Timestamp("2020-01-01"))}, "every part of a formula must be computable"),
+        (
+            {"data": DATA.assign(age=pd.Timestamp("2020-01-01"))},
+            "the column 'age' must hold numbers or categories, got dates",
+        ),
+        (
+            {"formula": "forced ~ np.log(sex)", "data": DATA.assign(sex="f")},
+            "every part of a formula must be",
+        ),
         ({"formula": "likert ~ female"}, r"codes must lie in 0 … 1, got \d+ of 400 outside"),
         (
             {"formula": "forced ~ age + age10"},
