@@ -283,3 +283,16 @@ def test_a_number_of_runs_that_is_not_random_is_refused() -> None:
             best_of(lambda: (1, 1), epsilon=1, stop=stop, neighbors="replace")
     with pytest.raises(ValueError, match="`neighbors` must be one of"):
         best_of(lambda: (1, 1), epsilon=1, neighbors="any")
+
+
+def test_of_equal_runs_the_first_is_told() -> None:
+    for seed in range(5):
+        runs = iter([(0, "low"), (1, "first"), *((1, "later") for _ in range(10**4))])
+        found = best_of(
+            lambda runs=runs: next(runs),
+            epsilon=1,
+            stop="1/1000",
+            neighbors="replace",
+            rng=np.random.default_rng(seed),
+        )
+        assert found == (1, "first")

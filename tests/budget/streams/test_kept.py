@@ -98,3 +98,16 @@ def test_a_number_that_was_edited_is_not_resumed(tmp_path: Path) -> None:
         with closing(sqlite3.connect(path)) as database, database:
             database.execute("UPDATE periods SET noisy = ? WHERE number = ?", (noisy, number))
     assert ledger.resume(path).last.value == told[-1]
+
+
+def test_a_period_is_written_after_the_one_before_it_and_once(tmp_path: Path) -> None:
+    ledger, path = Ledger(Pure(1)), tmp_path / "weekly.db"
+    ledger.every(RunningTotal.for_epsilon(1, periods=9), "members", path=path).add(5)
+    kept = KeptStream(path)
+    for period in (1, 3):
+        with pytest.raises(
+            RecordError, match=f"a file after period 1 for a stream after period {period - 1}"
+        ):
+            kept.append(period, 4, (4,))
+    kept.append(2, 4, (4,))
+    assert KeptStream(path).periods()[0] == [5, 4]

@@ -62,3 +62,10 @@ def test_the_tolerance_is_a_small_part_of_what_one_person_does() -> None:
     assert tolerance(1000, Logistic(), 1.0, 20) < 1e-9
     assert tolerance(10**6, Logistic(), 1.0, 20) < 1e-4
     assert tolerance(10**8, Logistic(), 100.0, 20) < 0.01
+
+
+def test_a_gradient_that_is_within_the_tolerance_but_not_half_of_it_is_not_the_end() -> None:
+    """At 0 it is 1, and the tolerance 1.5: half of it is left for what the rounding of sums may hide."""
+    rows, nothing = np.array([[2.0, 0.0]]), np.zeros(1)
+    found = minimum(rows, Logistic(), 1.0, nothing, 1.5)
+    assert abs(float(rows @ Logistic().slope(found @ rows) + found)) <= 0.75
