@@ -16,6 +16,7 @@ from toolkit.local.waves import Memo
 from toolkit.survey.background import find
 from toolkit.survey.client import asset
 from toolkit.survey.collector import start
+from toolkit.survey.serving.blind import IssuerKey
 from toolkit.survey.storage.waves import follow
 from toolkit.survey.store import Store, open_store
 
@@ -267,6 +268,43 @@ def test_a_reload_in_the_middle_of_a_later_wave_draws_nothing_anew(phone, tmp_pa
         for part in ("answers", "person"):
             assert json.loads(again)[part] == json.loads(body)[part]
         assert attic(person, person.site.survey) == memory
+
+
+RECORDED = """const put = Storage.prototype.setItem;
+Storage.prototype.setItem = function (name, value) {
+  if (this === window.localStorage) window.record(name + " " + value);
+  put.call(this, name, value);
+};"""
+
+
+@pytest.mark.parametrize("access", ["token", "blind"])
+def test_at_no_moment_a_personal_link_is_in_local_storage_in_clear(phone, access):
+    """With a report that waits, a reload, and two waves; everything that is ever written there."""
+    key = IssuerKey.generate() if access == "blind" else None
+    surveys = {"1": in_one(1, access=access), "2": in_one(2, access=access)}
+    link, written = "a" * 22, []
+    with together(surveys, invited=[sha256(link)], key=key) as sites:
+        person = phone(site=sites["1"])
+        person.page.expose_function("record", lambda text: written.append(text))
+        person.page.add_init_script(RECORDED)
+        for site in sites.values():
+            person.site = site
+            person.page.goto("about:blank")
+            person.begin(f"#t={link}").choose("Yes").press("Next").sees("Before you send").pin([0] * 9)
+            person.page.route("**/report", lambda route: route.abort(), times=1)
+            person.press("Send")
+            expect(person.page.locator("#status")).to_contain_text("No answer from the server yet")
+            person.page.reload()
+            person.sees("Thank you")
+            assert len(site.stored) == 1
+        assert sites["1"].stored[0]["person"] == sites["2"].stored[0]["person"]
+    assert len(written) > 8
+    assert not [text for text in written if link in text]
+    who = sha256(link).hex()
+    assert {text.split(" ")[0].split(":", 2)[2] for text in written} == {
+        *("probe:" + who, "memory:" + who, "report:" + who, "done:" + who, "done"),
+        *(["blind:" + who] if access == "blind" else []),
+    }
 
 
 def test_two_links_on_one_phone_are_two_people_and_a_cleared_phone_begins_anew(phone):

@@ -11,6 +11,8 @@ import pytest
 from tests.survey.entries import STORED, entry, opened, small_survey
 from toolkit import warner
 from toolkit.survey import client
+from toolkit.survey.language.phrases import phrases
+from toolkit.survey.language.words import interface
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage import editions
@@ -124,6 +126,19 @@ def test_questions_and_designs_cannot_be_amended(store: Store, changed: Survey, 
     ):
         store.create(changed)
     assert len(store.editions()) == 1
+
+
+def test_words_of_ones_own_may_be_amended_but_not_so_that_yes_and_no_change_places(store: Store) -> None:
+    page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
+    store.create(small_survey(languages=["it"], words={"it": said}))
+    swapped = said | {"promise_yes": said["promise_no"], "promise_no": said["promise_yes"]}
+    with pytest.raises(
+        ValueError, match="must show every option by the same label, got others, by its `words`"
+    ):
+        store.amend(small_survey(languages=["it"], words={"it": swapped}))
+    store.amend(small_survey(languages=["it"], words={"it": said | {"next": "Avanti"}}))
+    assert len(store.editions()) == 2
 
 
 def test_a_closed_collection_is_not_amended(store: Store) -> None:

@@ -13,6 +13,8 @@ from tests.survey.postgres_server import new_name
 from tests.survey.samples import KEY, MEMO, cheated, panel
 from toolkit import warner
 from toolkit.local.waves import Memo
+from toolkit.survey.language.phrases import phrases
+from toolkit.survey.language.words import interface
 from toolkit.survey.question import Question
 from toolkit.survey.serving.access import digest, invitations
 from toolkit.survey.spec import Survey
@@ -136,14 +138,14 @@ def in_two_languages(wave: int = 1, **changes: Any) -> Survey:
 @pytest.mark.parametrize(
     ("changes", "other"),
     [
-        ({"text": {**TEXT, "de": "Waren Sie immer ehrlich?"}}, "text"),
-        ({"labels": SWAPPED}, "labels"),
-        ({"help": {"en": "Say the opposite.", "de": "…"}}, "help"),
+        ({"text": {**TEXT, "de": "Waren Sie immer ehrlich?"}}, "another text"),
+        ({"labels": SWAPPED}, "other labels"),
+        ({"help": {"en": "Say the opposite.", "de": "…"}}, "another help"),
     ],
 )
 def test_a_question_with_a_memo_keeps_its_words_in_every_language(changes, other):
     """The phone would put the memo of one question below the answer to another."""
-    with pytest.raises(ValueError, match=f"texts and labels, got another {other} of 'cheated': what phones"):
+    with pytest.raises(ValueError, match=f"texts and labels, got {other} of 'cheated': what phones"):
         check_next(in_two_languages(2, **changes), in_two_languages())
     check_next(in_two_languages(2), in_two_languages())
 
@@ -154,6 +156,18 @@ def test_questions_with_a_memo_stay_and_keep_their_order():
     for later in (panel(second, cheated(design=MEMO), wave=2, ceiling=9), panel(wave=2, ceiling=9)):
         with pytest.raises(ValueError, match="got another list of questions with a memo"):
             check_next(later, before)
+
+
+def test_words_of_ones_own_that_swap_yes_and_no_are_another_panel():
+    page = {name: word for name, word in interface(["en"])["en"].items() if name != "direction"}
+    said = page | {f"promise_{name}": sentence for name, sentence in phrases("en").items()}
+    swapped = said | {"promise_yes": said["promise_no"], "promise_no": said["promise_yes"]}
+    before, after = (
+        panel(cheated(design=MEMO), languages=["it"], words={"it": words}, wave=wave)
+        for wave, words in ((1, said), (2, swapped))
+    )
+    with pytest.raises(ValueError, match="got other labels of 'cheated'"):
+        check_next(after, before)
 
 
 def beside(epsilon: float, wave: int = 1, **changes: Any) -> Survey:

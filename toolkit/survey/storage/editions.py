@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from importlib.metadata import PackageNotFoundError, version
 
 from toolkit.core.checks import refuse
+from toolkit.survey.language.phrases import phrases
 from toolkit.survey.spec import Survey
 from toolkit.survey.storage.protocol import Edition
 
@@ -101,6 +102,22 @@ def check_amendment(survey: Survey, last: Edition) -> None:
             f"others in {changed[0]}",
             "reports would no longer be answers to one survey; collect in another database",
         )
+    if _labels(survey) != _labels(survey_of(last)):
+        refuse(
+            "an amended survey must show every option by the same label",
+            "others, by its `words`",
+            "one report would mean different answers; collect in another database",
+        )
+
+
+def _labels(survey: Survey) -> list[str]:
+    """How all options of all questions are shown, in every language: words of one's own may name them."""
+    return [
+        question.label(option, code, phrases(code, survey.words))
+        for code in survey.languages
+        for question in survey.questions
+        for option in (*question.options, *question.report_options)
+    ]
 
 
 def _changed(survey: Survey, last: Edition, allowed: Sequence[str] = _AMENDABLE) -> list[str]:

@@ -164,7 +164,7 @@ def check_panel(survey: Any, earlier: Any, rule: str, consequence: str) -> None:
         refuse(rule, "a survey without waves", consequence)
     terms, before = panel_terms(survey), panel_terms(earlier)
     if other := next((name for name, term in before.items() if terms.get(name) != term), None):
-        refuse(rule, f"another {other}", consequence)
+        refuse(rule, f"other {other}" if "labels" in other else f"another {other}", consequence)
     if None not in (survey.panel, earlier.panel) and survey.panel != earlier.panel:
         refuse(rule, "another panel", consequence)
 
