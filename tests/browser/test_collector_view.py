@@ -70,3 +70,35 @@ def test_a_room_sees_the_code_the_link_and_the_count_as_large_as_a_projector_can
     tab.keyboard.press("Escape")
     expect(room).to_be_hidden()
     context.close()
+
+
+CELLS = """() => [...document.querySelectorAll(".estimates td")]
+  .filter((cell) => cell.getClientRects().length && cell.cellIndex > 1)
+  .map((cell) => [cell.innerText, cell.offsetHeight, cell.scrollWidth - cell.clientWidth])"""
+
+
+@pytest.mark.browser
+@pytest.mark.parametrize("width", [380, 700, 1000])
+def test_the_estimates_of_six_questions_stand_in_single_lines_with_a_picture_each(page, width):
+    """As the results table; a narrow view leaves columns out, and scrolls nowhere."""
+    names = ["cheated", "mood", "hours", "faculty", "stolen", "paid"]
+    rows = [[name, "Yes", "59.6 %", "6.6 points", "46.6 to 72.2 %", "1,230"] for name in names]
+    head = ["question", "answer", "estimate", "standard error", "95 % interval", "people"]
+    sentences = dict.fromkeys(("state", "reach", "access", "private", "so_far"), "A sentence.")
+    table = {"state": "open", "count": 128, "url": LINK, "qr": qr_path(LINK), "head": head, "rows": rows}
+    table |= {"bars": [[0.4, 0.6, 0.7], [0.0, -0.1, 0.2], *[[None] * 3] * 4], "sentences": sentences}
+    context = page.context.browser.new_context(viewport={"width": width, "height": 900})
+    tab = context.new_page()
+    tab.set_content(f"<!doctype html><style>{CollectorView._css}</style>")
+    tab.evaluate(SHOWN, [CollectorView._esm, table])
+    cells = tab.evaluate(CELLS)
+    assert {height < 40 for _, height, _ in cells} == {True}
+    assert max(beyond for _, _, beyond in cells) <= 1
+    assert tab.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert len(cells) == 6 * (2 if width == 380 else 5)
+    if width > 380:
+        wide, panels = (tab.locator(part).bounding_box()["width"] for part in (".wide", ".panels"))
+        assert wide == pytest.approx(panels, abs=1)
+        assert tab.locator(".estimates svg rect").count() == 2
+        assert tab.locator(".estimates circle[data-beyond=beyond]").count() == 1
+    context.close()

@@ -24,8 +24,8 @@ DENOMINATOR_LIMIT = 2**32
 report.
 """
 
-LARGEST_POWER = 400
-"""Of ten, in a number that is written as text: more than a float can have."""
+LARGEST_POWER = 10_000
+"""Of ten, in a number that is written as text: far more than a float can have."""
 
 _POWER = re.compile(r"[eE]([+-]?[0-9_]+)\s*$")
 

@@ -50,11 +50,14 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     assert "from 30 reports on. So far 29 are stored." in view.describe()["so_far"]
     answer(collector, 1)
     view.refresh()
-    (row,) = view.table["rows"]
+    assert view.table["head"][:4] == ["question", "answer", "estimate", "standard error"]
+    faculty, row = view.table["rows"]
     estimate = collector.results()["cheated"]
-    assert row[0] == "cheated: Yes"
-    assert row[1] == f"{100 * estimate.value:.0f} % (standard error {100 * estimate.se:.0f} points)"
-    assert row[3] == "20"
+    assert faculty[0] == "faculty"
+    assert row[:4] == ["cheated", "Yes", f"{100 * estimate.value:.0f} %", f"{100 * estimate.se:.0f} points"]
+    assert row[5] == "20"
+    interval = estimate.interval()
+    assert view.table["bars"][1] == pytest.approx([interval.low, estimate.value, interval.high])
     assert view.describe()["so_far"].startswith(
         "So far: While the collection is open, it is shown in steps of 10"
     )

@@ -2,6 +2,7 @@
 far.
 """
 
+import math
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -12,6 +13,7 @@ from toolkit.show.canvas import BLUE, GREY, INK, new_figure
 from toolkit.show.widgets.explorer import Explorer, browser_code
 from toolkit.show.widgets.kit.still import say
 from toolkit.survey.collector import Collector, Status
+from toolkit.survey.question import Question
 from toolkit.survey.reading.remarks import TRIED_OUT
 from toolkit.survey.results import Results
 from toolkit.survey.serving.access import promised
@@ -116,8 +118,9 @@ def collector_table(collector: Collector, status: Status, results: Results) -> d
         "count": status.stored,
         "url": status.url or "",
         "qr": _code(status.url),
-        "head": ["question", "estimate", "95 % interval", "people"],
-        "rows": _rows(results),
+        "head": ["question", "answer", "estimate", "standard error", "95 % interval", "people"],
+        "rows": [row for question in results.estimated for row in _rows(results, question)],
+        "bars": [bar for question in results.estimated for bar in _bars(results, question)],
         "sentences": _sentences(status, collector, results),
     }
 
@@ -203,11 +206,31 @@ def _reach(status: Status) -> str:
     return _NEAR if _near(status.url) else ""
 
 
-def _rows(results: Results) -> list[list[str]]:
-    """The hidden questions; plain ones need no watching."""
-    rows = []
-    for question in results.estimated:
-        for row in results.rows(question.name) if question.randomized else ():
-            what = question.name if row.option == "mean" else f"{question.name}: {row.option}"
-            rows.append([what, f"{row.estimate} (standard error {row.se})", row.interval, f"{row.n:,}"])
-    return rows
+def _rows(results: Results, question: Question) -> list[list[str]]:
+    """The lines of a question, as in the results table; its name stands in the first."""
+    return [
+        [
+            "" if place else question.name,
+            "" if row.option == "mean" else row.option,
+            row.estimate,
+            row.se,
+            row.interval,
+            f"{row.n:,}",
+        ]
+        for place, row in enumerate(results.rows(question.name))
+    ]
+
+
+def _bars(results: Results, question: Question) -> list[list[float | None]]:
+    """Lower end, estimate and upper end of each line, as parts of the scale: from 0 to 1 for shares, between
+    its bounds for a mean; nothing where there is no number.
+    """
+    low, high = (0.0, 1.0) if question.is_share else map(float, question.bounds or (0, 1))
+    found = [one.estimate.to_frame() for one in results.findings if one.question == question.name]
+    lines = [numbers for frame in found for _, numbers in frame.iterrows()]
+    if len(lines) != len(results.rows(question.name)):
+        return [[None] * 3 for _ in results.rows(question.name)]
+    ends = [[float(line[name]) for name in ("low", "estimate", "high")] for line in lines]
+    return [
+        [(one - low) / (high - low) if math.isfinite(one) else None for one in numbers] for numbers in ends
+    ]

@@ -146,7 +146,9 @@ def check_claims(
                 repr(found.group()),
                 "the page says it itself, from the designs, so that it is true",
             )
-    texts = {name: text for name, text in words.items() if name != "title" and text is not None}
+    texts: dict[str, str | Text] = {
+        name: text for name, text in words.items() if name != "title" and text is not None
+    }
     texts |= {f"{one.name}.help": one.help for one in questions if one.help is not None}
     for name, given in texts.items():
         told = [given] if isinstance(given, str) else given.values()

@@ -78,15 +78,33 @@ function counter() {
   };
 }
 
-/** The estimates so far, if there are any. */
+const [BAR, TALL] = [140, 16];
+
+/** One line's estimate and interval on its scale, which ends where shares or answers do; a ring stands for what lies beyond. */
+function bar([low, middle, high]) {
+  const at = scale({ from: 0, to: 1, start: 6, end: BAR - 6 });
+  const inside = (value) => Math.min(Math.max(value, 0), 1);
+  const axis = svg("path", { d: `M6,${TALL / 2} H${BAR - 6}`, class: "axis" });
+  const drawn = svg("svg", { viewBox: `0 0 ${BAR} ${TALL}`, width: BAR, height: TALL, "aria-hidden": "true" }, axis);
+  if (typeof low === "number" && typeof high === "number")
+    drawn.append(svg("rect", { x: at(inside(low)), width: Math.max(at(inside(high)) - at(inside(low)), 1), y: 4, height: 8, class: "yes pale" }));
+  if (typeof middle === "number") {
+    const beyond = inside(middle) === middle ? "" : "beyond";
+    drawn.append(svg("circle", { cx: at(inside(middle)), cy: TALL / 2, r: 4, class: "outcome", "data-beyond": beyond }));
+  }
+  return drawn;
+}
+
+/** The estimates so far, if there are any: as the results table, with a picture of each. */
 function estimates() {
   const element = html("table", { class: "estimates" });
   const line = (tag, cells) => html("tr", {}, ...cells.map((cell) => html(tag, tag === "th" ? { scope: "col" } : {}, cell)));
   return {
     element,
-    draw({ numbers: { head, rows } }) {
-      const parts = [html("thead", {}, line("th", head)), html("tbody", {}, ...rows.map((cells) => line("td", cells)))];
-      element.replaceChildren(...(rows.length ? parts : []));
+    draw({ numbers: { head, rows, bars = [] } }) {
+      const body = rows.map((cells, i) => line("td", bars[i] ? [...cells, bar(bars[i])] : cells));
+      const heads = bars.length ? [...head, "on its scale"] : head;
+      element.replaceChildren(...(rows.length ? [html("thead", {}, line("th", heads)), html("tbody", {}, ...body)] : []));
     },
   };
 }
@@ -147,10 +165,17 @@ function watcher() {
   };
 }
 
+/** A panel as wide as the view: a table needs the room. */
+function wide(made) {
+  made.element.classList.add("wide");
+  return made;
+}
+
 function panels() {
   return [
     panel("Answer here", invitation(), said("reach"), said("access"), projector()),
-    panel("Who has answered?", counter(), said("state"), said("private"), said("so_far"), estimates(), growth()),
+    panel("Who has answered?", counter(), said("state"), said("private"), growth()),
+    wide(panel("What do they say?", said("so_far"), estimates())),
   ];
 }
 
