@@ -154,10 +154,10 @@ def steps_note(survey: Survey, shown: Shown, by: Sequence[str] = ()) -> str:
     begun = (
         f"While the collection is {shown.state.value}, it is shown in steps of {survey.step:,}{groups}{back}"
     )
-    count = "1 is" if shown.there == 1 else f"{shown.there:,} are"
+    stored = "1 is" if shown.there == 1 else f"{shown.there:,} are"
     if not seen:
         first = -(-survey.minimum // survey.step) * survey.step + held
-        return f"{begun}: from {first:,} reports on. So far {count} stored."
+        return f"{begun}: from {first:,} reports on. So far {stored} stored."
     later = "" if names else f"; the next at {seen + held + survey.step:,}"
     why = "so that until it is closed no two looks differ by one person's report"
     return f"{begun}, {why}. Here are {seen:,} of {shown.there:,} reports{later}."
