@@ -249,6 +249,6 @@ def test_a_report_with_a_blind_token_waits_by_chance_and_says_so(phone):
 def test_no_wait_is_longer_than_what_is_said():
     queue = client.asset("queue.js").decode()
     least, more = (
-        int(re.search(rule, queue)[1]) for rule in (r"await pause\((\d+), linger\)", r"const LINGER = (\d+);")
+        int(re.search(rule, queue)[1]) for rule in (r"await pause\((\d+), blind", r"const LINGER = (\d+);")
     )
     assert least + more == 20_000
