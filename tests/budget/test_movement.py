@@ -176,6 +176,7 @@ def moved(
     assert all(met.values())
     assert len(told) == 1, "something else than a noisy number depends on one person"
     (spent,) = charged
+    assert keyed or Fraction(10**8 - 1, 10**8) < spent.amount <= 1, "what is asked for is charged, no more"
     pairs = combinations(met, 2) if neighbors == "replace" else ((name, "gone") for name in met)
     return max(share(met[x], met[y], spent) for x, y in pairs)
 

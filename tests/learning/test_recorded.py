@@ -107,6 +107,7 @@ def test_the_ledger_pays_before_a_row_is_read(name: str, monkeypatch: pytest.Mon
     monkeypatch.setattr(Scale, "rows", watched)
     kind(**said, ledger=ledger).fit(X, Y)
     assert seen == [1]
+    assert [entry.neighbors for entry in ledger.entries()] == ["replace"]
 
 
 def weights(model: Any) -> np.ndarray:

@@ -168,6 +168,11 @@ def test_bounds_are_usable_as_bounds() -> None:
     assert keeper.mean("pay", bounds=found, missing="drop", epsilon=1).value == pytest.approx(31, abs=3)
 
 
+def test_where_keeps_rows_of_unknown_limits() -> None:
+    frame = pd.DataFrame({"pay": [1000.0, 3.0] * 300, "sex": ["f", "m"] * 300})
+    assert curator(frame).bounds("pay", where={"sex": "m"}, epsilon=20).value.tolist() == [2, 4]
+
+
 def test_where_nothing_is_found_the_bounds_are_the_whole_range() -> None:
     found = curator(people(3)).bounds("pay", powers=(-2, 7), epsilon="1/10")
     assert found.value.tolist() == [-128, 128]

@@ -57,6 +57,11 @@ def test_the_budget_is_split_by_the_root_of_the_cells(loss: Pure | Zcdp, power: 
     assert [part / parts[-1] for part in parts] == pytest.approx([12**power, 3**power, 4**power, 1], rel=1e-6)
 
 
+def test_gaussian_noise_is_for_the_length_of_what_one_person_moves() -> None:
+    noises = AgreeingTables(Zcdp(1), (4,), ((0,), ()), moved=7, moved_square=9).noises
+    assert [float(noise.variance) for noise in noises] == pytest.approx([9 / (4 / 3), 9 / (2 / 3)])
+
+
 def test_every_table_gets_the_noise_of_its_part_and_keeps_it() -> None:
     """Laplace noise of 7 on the only cell of the total: it is spread over the tables by least squares."""
     mechanism = AgreeingTables(Pure(1), (2,), ((0,), ()), moved=3, moved_square=9)

@@ -68,4 +68,10 @@ def test_a_gradient_that_is_within_the_tolerance_but_not_half_of_it_is_not_the_e
     """At 0 it is 1, and the tolerance 1.5: half of it is left for what the rounding of sums may hide."""
     rows, nothing = np.array([[2.0, 0.0]]), np.zeros(1)
     found = minimum(rows, Logistic(), 1.0, nothing, 1.5)
-    assert abs(float(rows @ Logistic().slope(found @ rows) + found)) <= 0.75
+    assert abs((rows @ Logistic().slope(found @ rows) + found)[0]) <= 0.75
+
+
+def test_the_tolerance_is_four_times_what_rounding_comes_to() -> None:
+    """Of 100 rows with two weights and a ridge of 2: |w| is at most sqrt(2 * 2 * 100) / 2 = 10."""
+    people = 100 * (60 + 0.25 * 4 * 10)
+    assert tolerance(100, Logistic(), 2.0, 2) == pytest.approx(4 * 2.0**-53 * (people + 8 * 2 * 10 + 1))
