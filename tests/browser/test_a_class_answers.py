@@ -98,12 +98,13 @@ def test_thirty_phones_answer_over_tls_and_the_room_sees_the_estimate_grow_from_
         assert told == [(True, {"stored": body["key"]}) for body in some]
         view.refresh()
     assert room.status().stored == 30
-    assert [step[0] for step in view.grown] == [10, 15, 20, 25, 30]
+    assert [step[0] for step in view.grown] == [10, 15, 20, 25]  # the last five wait until it is closed
     said, bars = projected(page.context.browser, view)
     assert "Have you ever copied homework?" in said
-    assert ("30 reports" in said, bars) == (True, 5)
-    yes = room.reports()["copied"].eq("yes").sum()
-    assert view.grown[-1][2] == pytest.approx(100 * (yes / 30 - 0.25) / 0.5)
+    assert ("30 reports" in said, bars) == (True, 4)
+    with pytest.warns(UserWarning, match="Here are 25 of 30 reports"):
+        yes = room.reports()["copied"].eq("yes").sum()
+    assert view.grown[-1][2] == pytest.approx(100 * (yes / 25 - 0.25) / 0.5)
     with pytest.raises(ssl.SSLCertVerificationError):
         sent(room.url, ssl.create_default_context(), bodies[0])
     with pytest.raises(ConnectionError, match="the network has changed"):
