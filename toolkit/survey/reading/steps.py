@@ -5,9 +5,9 @@ Whoever sees an estimate before and after somebody answers can take the differen
 stays until a whole step of reports can be added at once; by group each group moves so. And whoever sends nine
 reports of their own after somebody's could take these off ten that appear: so another whole step is held back
 whenever some are shown, drawn by lot out of all that wait. Keys are made by phones, and decide nothing. Whom
-nine of a step are known to belong to is then shown with the tenth person half of the time, and at any later
-step with nobody knowing at which: of such guesses at most 3 in 4 are right where a coin is right half of the
-time. The keys of what was shown are kept with the collection: every reader sees the same, and none sees more
+nine of a step are known to belong to is then shown with the tenth person half of the time: of guesses that
+are made at that step at most 3 in 4 are right, where a coin is right half of the time. Guesses that wait for
+later steps can be right more often. The keys of what was shown are kept with the collection: every reader sees the same, and none sees more
 by asking often, by asking elsewhere, or by asking again after a restart. In a rehearsal nobody is held back.
 
 What this does not do: whoever sends many reports of their own, as anybody can where access is open, drives
