@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from tests.analysis.reference_survey import COINS, COVARIATES, DIE, survey
-from toolkit.analysis import logistic
+from toolkit.analysis import logistic, mixed_logistic
 from toolkit.analysis.regression.coefficients import covered
 from toolkit.analysis.regression.fitted import part_of
 from toolkit.analysis.regression.links import LINKS
@@ -140,3 +140,16 @@ def test_a_fit_from_a_formula_or_from_columns_comes_back_from_a_pickle_and_predi
             assert np.array_equal(other.value, fit.value)
             assert np.array_equal(other.predict(new).value, fit.predict(new).value)
             assert repr(other) == repr(fit)
+
+
+def test_a_fit_keeps_no_column_that_its_formula_does_not_speak_of() -> None:
+    """A pickle of a fit was a pickle of the whole frame."""
+    marked = DATA.assign(secret=[f"marker-{place}" for place in range(len(DATA))])
+    for fit in (
+        logistic("forced ~ female + age10", marked, DIE),
+        logistic("forced ~ 1", marked, DIE),
+        logistic("forced ~ female", marked, DIE, weights="weight"),
+        mixed_logistic("forced ~ female", marked.assign(group=np.arange(len(DATA)) % 30), DIE, group="group"),
+    ):
+        assert b"marker-" not in pickle.dumps(fit)
+        assert fit.margins().n == len(DATA) if hasattr(fit, "margins") else fit.n == len(DATA)

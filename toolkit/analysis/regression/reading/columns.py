@@ -87,6 +87,14 @@ def some_rows(data: Any, kept: Mask) -> Any:
     return narwhals.from_native(data, eager_only=True)[np.flatnonzero(kept)].to_native()
 
 
+def some_columns(data: Any, wanted: tuple[str, ...]) -> Any:
+    """The same kind of frame with only these columns: a fit holds no more of a frame than it speaks of."""
+    if hasattr(data, "assign"):
+        return data[list(wanted)]
+    narwhals = extra("narwhals")
+    return narwhals.from_native(data, eager_only=True).select(*wanted).to_native()
+
+
 def numbers(values: Column, what: str) -> Array:
     """Finite floats; what cannot be read as a number is refused without being quoted."""
     found = floats(values)

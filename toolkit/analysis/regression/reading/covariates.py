@@ -18,6 +18,7 @@ from toolkit.analysis.regression.reading.columns import (
     column,
     names,
     numbers,
+    some_columns,
     with_column,
     with_text_as_objects,
 )
@@ -117,18 +118,22 @@ def absent_in(data: Any, wanted: tuple[str, ...]) -> Mask:
     return np.logical_or.reduce(found) if found else np.zeros(len(data), dtype=bool)
 
 
-def from_formula(right: str, data: Any) -> Covariates:
-    """The covariates of a formula's right side, with the levels and transforms that these data gave them."""
+def from_formula(right: str, data: Any, also: tuple[str, ...] = ()) -> Covariates:
+    """The covariates of a formula's right side, with the levels and transforms that these data gave them; of
+    the frame only their columns stay, and those that are named `also`.
+    """
     formula = _formula(right)
     factors = [factor for term in formula for factor in term.factors]
     bare = {factor.expr for factor in factors if factor.eval_method.value == "lookup"}
-    for name in sorted(set(map(str, formula.required_variables)) & set(names(data))):
+    spoken_of = sorted(set(map(str, formula.required_variables)) & set(names(data)))
+    for name in spoken_of:
         check_kind(data, name, bare=name in bare)
     made = _matrix_of(formula, data)
     spec = made.model_spec
     labels = tuple(str(name) for name in spec.column_names)
+    left = some_columns(data, tuple(dict.fromkeys([*spoken_of, *also])))
     return Covariates(
-        _checked(np.asarray(made, dtype=np.float64), labels), labels, partial(_again, spec), data
+        _checked(np.asarray(made, dtype=np.float64), labels), labels, partial(_again, spec), left
     )
 
 

@@ -9,7 +9,15 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.regression.reading.channel import Channel, missing_codes, through, unsaid
-from toolkit.analysis.regression.reading.columns import Column, absent, as_frame, column, floats, some_rows
+from toolkit.analysis.regression.reading.columns import (
+    Column,
+    absent,
+    as_frame,
+    column,
+    floats,
+    names,
+    some_rows,
+)
 from toolkit.analysis.regression.reading.covariates import (
     Covariates,
     absent_in,
@@ -71,9 +79,10 @@ def read_rows(
     kept, dropped = complete(gaps, way, columns.get("times"))
     used = some_rows(frame, kept)
     drawn, notes = who(columns, kept, sampling, dropped, frame)
+    named = tuple(one for one in sampling.values() if isinstance(one, str) and one in names(frame))
     columns = {what: values[kept] for what, values in columns.items()}
     return Rows(
-        from_formula(right, used) if by_formula else from_arrays(used),
+        from_formula(right, used, named) if by_formula else from_arrays(used),
         through(columns["reports"], design, columns.get("design_by"), codes),
         drawn,
         dropped,
