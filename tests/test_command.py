@@ -58,7 +58,7 @@ new; new x; new x.json; new none/x.toml; new ''; new folder.toml; new 'a\tb.toml
 notebooks; notebooks bytes.toml; notebooks /proc/none
 check; check none.toml; check .; check bytes.toml; check list.json; check deep.json; check empty.toml; check folder.toml
 check types.toml; check ok.toml --language xx; check ok.toml --nonsense
-paper; paper ok.toml; paper ok.toml none/x.html; paper bytes.toml x.html; paper ok.toml x.html --language xx
+paper; paper ok.toml none/x.html; paper bytes.toml x.html; paper ok.toml x.html --language xx
 plan; plan warner; plan warner --prevalence x --n 5 --epsilon 1; plan warner --prevalence , --n 5
 plan warner --prevalence 0.2 --n 5 --epsilon 1/0; plan warner --prevalence 0.2 --n 1.5 --epsilon 1
 plan warner =3 --prevalence 0.5 --n 5; plan k_ary options=1000000000000 --prevalence 0.5 --n 5 --epsilon 1

@@ -191,10 +191,14 @@ def drawn(name: str) -> Estimate:
 
 X, Y = np.random.default_rng(6).random((ROWS, 2)), np.random.default_rng(7).integers(0, 2, ROWS)
 LEARNED: dict[str, Callable[[], Any]] = {
-    "logistic": lambda: PrivateLogisticRegression(epsilon=1, classes=(0, 1), bounds=(0, 1)).fit(X, Y),
-    "svc": lambda: PrivateSVC(epsilon=1, classes=(0, 1), bounds=(0, 1)).fit(X, Y),
-    "linear": lambda: PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1)).fit(X, Y),
-    "components": lambda: PrivatePCA(1, rho=1, bounds=(0, 1)).fit(X),
+    "logistic": lambda: PrivateLogisticRegression(
+        epsilon=1, classes=(0, 1), bounds=(0, 1), missing="drop"
+    ).fit(X, Y),
+    "svc": lambda: PrivateSVC(epsilon=1, classes=(0, 1), bounds=(0, 1), missing="drop").fit(X, Y),
+    "linear": lambda: PrivateLinearRegression(rho=1, bounds=(0, 1), target_bounds=(0, 1), missing="drop").fit(
+        X, Y
+    ),
+    "components": lambda: PrivatePCA(1, rho=1, bounds=(0, 1), missing="drop").fit(X),
 }
 
 

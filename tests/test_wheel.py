@@ -171,7 +171,7 @@ def test_the_wheel_is_what_runs_and_it_carries_every_file_of_the_package(install
 
 def test_a_survey_is_begun_and_checked_in_an_empty_folder(run):
     run("new", "survey.toml")
-    assert run("check", "survey.toml").startswith("<Survey 'Study and exams': 5 questions")
+    assert run("check", "survey.toml").startswith("<Survey 'Study and exams': 6 questions")
 
 
 def test_notebook_03_finds_its_data_where_the_wheel_put_it(run, installed, tmp_path, monkeypatch):

@@ -2,6 +2,7 @@
 context.
 """
 
+import hashlib
 import json
 import re
 from pathlib import Path
@@ -110,12 +111,11 @@ DRAWN = """async ([issuer, survey, draws]) => {
     crypto.getRandomValues = system;
   }
 }"""
-SIGNED = """async ([issuer, survey, invitation, before]) => {
-  const { signed } = await import("./signing.js");
-  let stored = before;
-  const kept = { read: () => stored, write: (_, value) => (stored = value) };
+SIGNED = """async ([issuer, survey, invitation, who]) => {
+  const [{ signed }, { shelf }] = [await import("./signing.js"), await import("./queue.js")];
+  const kept = shelf([survey], who, "localStorage");
   const token = await signed({ issuer, hash: survey }, invitation, kept);
-  return [stored, token];
+  return [kept.read("blind"), token];
 }"""
 
 
@@ -135,20 +135,20 @@ def test_a_request_that_was_kept_is_for_its_own_link_alone(page, desk):
     """
     key, survey, tokens = desk[:3]
 
-    def visit(invitation, before):
+    def visit(invitation):
         fresh = page.context.new_page()
         fresh.goto(f"http://127.0.0.1:{desk[4]}/")
+        who = hashlib.sha256(invitation.encode()).hexdigest()
         found = fresh.evaluate(
-            SIGNED, [key.issuer.to_dict(), page_hash(survey.hash, key.issuer), invitation, before]
+            SIGNED, [key.issuer.to_dict(), page_hash(survey.hash, key.issuer), invitation, who]
         )
         fresh.close()
         return found
 
-    first, token = visit(tokens[11], None)
-    second, another = visit(tokens[12], first)
-    assert (first["link"], second["link"]) == (tokens[11], tokens[12])
+    first, token = visit(tokens[11])
+    second, another = visit(tokens[12])
     assert len({token["nonce"], another["nonce"], first["blinded"], second["blinded"]}) == 4
-    assert visit(tokens[11], first) == [first, token]
+    assert visit(tokens[11]) == [first, token]
 
 
 def test_on_plain_http_beyond_this_machine_it_says_so_instead_of_weakening(page, desk):

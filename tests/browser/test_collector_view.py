@@ -86,7 +86,7 @@ def test_the_estimates_of_six_questions_stand_in_single_lines_with_a_picture_eac
     head = ["question", "answer", "estimate", "standard error", "95 % interval", "people"]
     sentences = dict.fromkeys(("state", "reach", "access", "private", "so_far"), "A sentence.")
     table = {"state": "open", "count": 128, "url": LINK, "qr": qr_path(LINK), "head": head, "rows": rows}
-    table |= {"bars": [[0.4, 0.6, 0.7], [0.0, -0.1, 0.2], *[[None] * 3] * 4], "sentences": sentences}
+    table |= {"spans": [[0.4, 0.6, 0.7], [0.0, -0.1, 0.2], *[[None] * 3] * 4], "sentences": sentences}
     context = page.context.browser.new_context(viewport={"width": width, "height": 900})
     tab = context.new_page()
     tab.set_content(f"<!doctype html><style>{CollectorView._css}</style>")

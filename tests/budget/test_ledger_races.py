@@ -157,9 +157,11 @@ def test_a_spend_from_a_file_of_ten_thousand_costs_what_the_first_ones_did(tmp_p
     with sqlite3.connect(path) as database:
         (link,) = database.execute("SELECT link FROM entries WHERE number = 100").fetchone()
         for n in range(101, 10_001):
-            row = (n, "", "", None, "pure 1/20000", "pure 1/20000", f"pure {Fraction(n, 20000)}")
+            row = (n, "", "", None, "pure 1/20000", "pure 1/20000", f"pure {Fraction(n, 20000)}", None, None)
             link = link_of(link, row)
-            database.execute("INSERT INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", (*row, link))
+            columns = "number, label, mechanism, neighbors, loss, charged, total, unit, terms, link"
+            places = ", ".join("?" * 10)
+            database.execute(f"INSERT INTO entries ({columns}) VALUES ({places})", (*row, link))  # noqa: S608
     database.close()
     _charge(ledger)  # what another has written is read once
     assert _charge(ledger) <= few[-1] + 50  # ten thousand rows that are read would be ten thousand calls

@@ -366,7 +366,7 @@ def test_how_many_labels_are_known_is_told_for_a_price() -> None:
     (entry,) = ledger.entries()
     assert (entry.loss, entry.neighbors, entry.label) == (Pure(10**6), "replace", "rows with a known label")
     assert "rows with a known label about 31 (standard error" in repr(model)
-    assert repr(model).endswith(", ε = 1e+06)>")
+    assert repr(model).endswith(", ε = 1,000,000)>")
     assert model.fit(np.ones((36, 1)), labels).known_rows_ is told
     assert "each fit costs" not in repr(model)
     with pytest.raises(TypeError, match="y holds text, got a number"):

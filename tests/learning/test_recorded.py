@@ -33,7 +33,8 @@ from toolkit.learning.fitting.minimum import tolerance
 from toolkit.learning.fitting.perturbation import ObjectivePerturbation
 from toolkit.learning.scaling import Scale
 
-BOUNDS, PLAIN = {"bounds": (-1, 1)}, {"row_norm": 1, "fit_intercept": False}
+BOUNDS: dict[str, Any] = {"bounds": (-1, 1), "missing": "middle"}
+PLAIN: dict[str, Any] = {"row_norm": 1, "fit_intercept": False, "missing": "middle"}
 SUMS: dict[str, tuple[Any, dict[str, Any]]] = {
     "PrivateLogisticRegression": (PrivateLogisticRegression, {"epsilon": 1, "method": "output", **BOUNDS}),
     "logistic, Gaussian": (PrivateLogisticRegression, {"rho": 1, "method": "output", **PLAIN}),
@@ -210,7 +211,7 @@ def test_the_push_is_for_a_shift_by_two_and_what_the_determinants_leave(bounded:
     zeros pull at nothing, so that the minimum is -C times the push.
     """
     said: dict[str, Any] = {"epsilon": 2, "C": 0.125, "width": 1, "fit_intercept": False}
-    learner = PrivateSVC(**said, **({"bounds": (-1, 1)} if bounded else {"row_norm": 1}))
+    learner = PrivateSVC(**said, **(BOUNDS if bounded else {"row_norm": 1, "missing": "middle"}))
     (push, solver), moved = unit_of(lambda: learner.fit(0 * X, Y), [2**30, 0])
     half = sqrt(2) if bounded else 1  # rows of two columns with bounds are shortened by this
     reach, left = 2 / half, 2 * 63 / 64 - log1p(0.125 / 2)
@@ -232,7 +233,7 @@ def moments(kind: Any, said: dict[str, Any]) -> list[Draw]:
 @pytest.mark.parametrize(("neighbors", "squared"), [("replace", (2, 4.5)), ("add_remove", (1, 2))])
 def test_moments_get_noise_for_one_row_by_the_relation(neighbors: str, squared: tuple[float, float]) -> None:
     """By Gaussian noise of variance squared / (2 rho), in steps of 2**-30 and the grid below them."""
-    said = {"rho": "1/2", "neighbors": neighbors, "row_norm": 1}
+    said = {"rho": "1/2", "neighbors": neighbors, "row_norm": 1, "missing": "middle"}
     for kind, more, square, size in (
         (PrivatePCA, {}, squared[0], 6),
         (PrivateLinearRegression, {"target_bounds": (-1, 1)}, squared[1], 9),
@@ -244,7 +245,7 @@ def test_moments_get_noise_for_one_row_by_the_relation(neighbors: str, squared: 
 
 
 def test_what_components_are_made_of_has_the_noise() -> None:
-    said = {"rho": "1/2", "row_norm": 1, "n_components": 1}
+    said = {"rho": "1/2", "row_norm": 1, "missing": "middle", "n_components": 1}
     (draw,) = moments(PrivatePCA, said)
     sigma = int(sqrt(draw.scale))
     with recorded() as _:
@@ -316,5 +317,5 @@ def test_the_best_of_some_runs_is_charged_three_times_before_the_first() -> None
 
 def test_an_approximate_promise_is_charged_as_it_is_asked_for() -> None:
     ledger = Ledger(Approx(10, "1/10"))
-    PrivatePCA(epsilon=1, delta="1e-6", row_norm=1, ledger=ledger).fit(X)
+    PrivatePCA(epsilon=1, delta="1e-6", row_norm=1, missing="middle", ledger=ledger).fit(X)
     assert ledger.spent == Approx(1, "1e-6")

@@ -81,7 +81,7 @@ def test_a_dot_outside_its_interval_and_reports_that_no_share_fits_have_their_wo
 @pytest.mark.slow
 def test_a_group_that_left_a_question_empty_is_said_and_stops_nothing():
     gap = frame(60).assign(cheated=lambda one: one["cheated"].where(one["faculty"] == "arts"))
-    sheet = estimate(asked(), gap, by="faculty").plot()
+    sheet = estimate(asked(), gap, by="faculty", minimum=0).plot()
     assert "nobody answered" in sheet.alt
     assert sheet._repr_mimebundle_()
 

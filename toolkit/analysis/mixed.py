@@ -409,51 +409,57 @@ def _as_fit(
 ) -> MixedFit:
     group, places, weighted = named
     zero = point.at[-1] <= _ZERO or point.height <= plain.height + 1e-9
-    wide = np.block([[back, np.zeros((len(back), 1))], [np.zeros((1, len(back))), np.ones((1, 1))]])
-    at = np.append(plain.at, -np.inf) if zero else point.at
-    cov = _covariance(model, plain if zero else point, zero, weighted)
-    value = wide @ np.where(np.isinf(at), 0.0, at)
-    value[-1] = at[-1]
-    cov = wide @ cov @ wide.T
+    value, cov = _in_units(model, plain if zero else point, back, zero, weighted)
     notes = (*rows.notes, f"{len(places):,} groups")
     if zero:
-        cov[-1, :] = cov[:, -1] = np.nan
         notes = (*notes, "groups differ no more than by chance: their standard deviation is estimated as 0")
-    ratio = max(2 * (point.height - plain.height), 0.0)
-    p = 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2)
     how = "clustered" if weighted else "observed"
     method = f"{rows.channel.described}, logit link, intercepts by {group}, {model.nodes} nodes, {how} errors"
-    common: dict[str, Any] = {"n": rows.people.n, "loss": rows.channel.loss, "method": method}
-    common["covers"] = "sampling and randomization"
-    labels = rows.covariates.labels
-    se = np.sqrt(np.diag(cov))
-    shown = (*labels, "log sd")
-    everything = Estimate(value=value, se=se, labels=shown, cov=cov, basis=Normal(value, se), **common)
-    first = Estimate(
-        value=value[:-1],
-        se=se[:-1],
-        labels=labels,
-        cov=cov[:-1, :-1],
-        notes=notes,
-        basis=Normal(value[:-1], se[:-1]),
-        **common,
+    se, labels = np.sqrt(np.diag(cov)), rows.covariates.labels
+    everything = Estimate(
+        value=value,
+        se=se,
+        labels=(*labels, "log sd"),
+        cov=cov,
+        n=rows.people.n,
+        loss=rows.channel.loss,
+        covers="sampling and randomization",
+        method=method,
+        basis=Normal(value, se),
     )
-    footing = Footing((rows.channel.codes, places), rows.covariates.matrix, how, False, None)
-    model = replace(model, columns=model.columns @ np.linalg.inv(back))
+    beta, part = value[:-1], {"se": se[:-1], "labels": labels, "cov": cov[:-1, :-1], "notes": notes}
     return MixedFit(
-        first,
+        replace(everything, value=beta, basis=Normal(beta, se[:-1]), **part),
         plain.height if zero else point.height,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
-        footing,
+        Footing((rows.channel.codes, places), rows.covariates.matrix, how, False, None),
         0.0 if zero else float(np.exp(point.at[-1])),
         everything,
-        Comparison(ratio, 1, p, "likelihood ratio, on the edge"),
+        _edge_test(max(2 * (point.height - plain.height), 0.0)),
         rows.covariates,
         group,
         places,
-        model,
+        replace(model, columns=model.columns @ np.linalg.inv(back)),
     )
+
+
+def _edge_test(ratio: float) -> Comparison:
+    """A standard deviation of 0 lies on the edge: half of the time the likelihood ratio is 0."""
+    p = 1.0 if ratio < 1e-9 else float(chdtrc(1, ratio) / 2)
+    return Comparison(ratio, 1, p, "likelihood ratio, on the edge")
+
+
+def _in_units(
+    model: GroupModel, point: Point, back: Array, zero: bool, weighted: bool
+) -> tuple[Array, Array]:
+    """All parameters in the units of the covariates, with their covariance; of an sd of 0 it is unknown."""
+    wide = np.block([[back, np.zeros((len(back), 1))], [np.zeros((1, len(back))), np.ones((1, 1))]])
+    value = wide @ (np.append(point.at, 0.0) if zero else point.at)
+    cov = wide @ _covariance(model, point, zero, weighted) @ wide.T
+    if zero:
+        value[-1], cov[-1, :], cov[:, -1] = -np.inf, np.nan, np.nan
+    return value, cov
 
 
 def _covariance(model: GroupModel, point: Point, zero: bool, weighted: bool) -> Array:

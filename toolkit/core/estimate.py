@@ -170,8 +170,9 @@ class Estimate(Publishable):
         """The row of `to_frame` with this label: numbers, of which `contrast` makes differences.
 
         >>> from toolkit import k_ary
-        >>> k_ary(["no", "once", "often"], "3/5").estimate_counts([50, 30, 20])["once"]["estimate"].round(3)
-        np.float64(0.25)
+        >>> table = k_ary(["no", "once", "often"], epsilon=2).estimate_counts([50, 30, 20])
+        >>> round(float(table["once"]["estimate"]), 3)
+        0.286
         """
         if label not in self.labels:
             known = ", ".join(repr(one) for one in self.labels[:8]) + (", …" if len(self.labels) > 8 else "")

@@ -288,7 +288,7 @@ class AsymptoticPromise:
 def shown(amount: Amount) -> str:
     """An amount for people: three significant digits, the infinity sign where there is no bound.
 
-    >>> shown(Fraction(1, 3)), shown(Fraction(1000)), shown(Fraction(12345)), shown(10.0**20)
+    >>> shown(Fraction(1, 3)), shown(Fraction(1000)), shown(Fraction(12345)), shown(Fraction(10**20))
     ('0.333', '1,000', '12,300', '1e+20')
     """
     if isinstance(amount, float) and amount == math.inf:

@@ -8,6 +8,7 @@ from toolkit.local.compliance import Compliance
 from toolkit.local.design import Design
 from toolkit.local.likert import likert
 from toolkit.local.protocol import Randomizer
+from toolkit.local.questionnaire import compare as compare_questionnaires
 from toolkit.local.questionnaire import questionnaire
 from toolkit.local.questions import (
     crosswise,
@@ -27,6 +28,7 @@ __all__ = [
     "Design",
     "Randomizer",
     "attention",
+    "compare_questionnaires",
     "corrected",
     "crosswise",
     "forced",

@@ -57,7 +57,7 @@ def test_estimates_appear_at_the_minimum_and_not_before(collector):
     assert row[:4] == ["cheated", "Yes", f"{100 * estimate.value:.0f} %", f"{100 * estimate.se:.0f} points"]
     assert row[5] == "20"
     interval = estimate.interval()
-    assert view.table["bars"][1] == pytest.approx([interval.low, estimate.value, interval.high])
+    assert view.table["spans"][1] == pytest.approx([interval.low, estimate.value, interval.high])
     assert view.describe()["so_far"].startswith(
         "So far: While the collection is open, it is shown in steps of 10"
     )

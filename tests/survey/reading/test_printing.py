@@ -85,7 +85,7 @@ def test_an_interval_is_never_written_as_a_point_nor_an_empty_one_as_numbers():
     assert row.estimate.startswith("\N{MINUS SIGN}")
     alike = survey(Question("age", "Age?", bounds=(0, 99)), check=False)
     (row,) = estimate(alike, pd.DataFrame({"age": [20, 20]})).rows("age")
-    assert (row.estimate, row.se) == ("20", "0")
+    assert (row.estimate, row.se) == ("20", "—")
 
 
 def test_where_nobody_answered_there_are_dashes():

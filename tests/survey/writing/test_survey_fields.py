@@ -1,13 +1,13 @@
 """Languages, words and flags of a survey: taken as they should be, refused otherwise with what to write."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
-from tests.survey.samples import MEMO, cheated, panel, survey
-from toolkit import Question, Survey, warner
-from toolkit.local.waves import Memo
-from toolkit.survey.writing.survey_fields import checked_languages, checked_waves, flag, own_words
+from tests.survey.samples import panel, survey
+from toolkit import Pure, Survey
+from toolkit.survey.writing.survey_fields import Panel, checked_languages, checked_waves, flag, own_words
 
 
 def test_languages_are_a_list_of_distinct_codes():
@@ -52,28 +52,13 @@ def test_waves_are_whole_numbers_and_a_wave_is_one_of_them():
         checked_waves(True, 1)
 
 
-def test_a_panel_is_its_waves_and_its_questions_with_a_memo_and_nothing_else():
-    first = panel()
-    assert survey().panel is None
-    assert re.fullmatch("[0-9a-f]{64}", first.panel)
-    asked, plain = first.questions
-    same = [
-        panel(wave=3),
-        panel(plain, asked),
-        panel(asked),
-        panel(consent="Other words.", closes="2030-01-01", access="token", minimum=5, check=False),
-        panel(cheated(design=MEMO, labels={"yes": "Yes, I have"}, help="On any exam.")),
-        Survey.from_dict(first.to_dict()),
-        panel(asked, Question("stolen", "Stolen?", design=warner("3/4")), ceiling=9),
-    ]
-    assert {one.panel for one in same} == {first.panel}
-    assert len({one.hash for one in same}) == 7
-    other = [
-        panel(waves=3),
-        panel(Question("cheat", "Have you ever cheated on an exam?", design=MEMO)),
-        panel(Question("cheated", "Have you cheated?", design=MEMO)),
-        panel(cheated(design=Memo(warner("3/4"), warner("4/5")))),
-        panel(asked, Question("stolen", "Stolen?", design=MEMO), ceiling=9),
-        first.as_rehearsal(),
-    ]
-    assert len({first.panel, *(one.panel for one in other)}) == 7
+def test_a_panel_is_random_is_part_of_the_hash_and_is_not_made_before_a_collection():
+    first, one, other = panel(), Panel.new(Pure(1)), Panel.new(Pure(1))
+    assert survey().panel is first.panel is None
+    assert re.fullmatch("[0-9a-f]{32}", one.identity)
+    assert one.identity != other.identity
+    asked = [replace(first, panel=made) for made in (one, other, Panel(one.identity, Pure(2).amount))]
+    assert len({first.hash, *(survey.hash for survey in asked)}) == 4
+    assert all(Survey.from_dict(survey.to_dict()) == survey for survey in asked)
+    with pytest.raises(ValueError, match="in a survey with `waves`"):
+        Survey.from_dict(survey().to_dict() | {"panel": one.to_dict()})

@@ -5,7 +5,7 @@ import io
 import json
 import math
 from collections.abc import Mapping, Sequence
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
 from toolkit.core.inference.digits import short
@@ -22,6 +22,8 @@ COUNTS = {
     "count se": "the standard error of that number",
 }
 _WHOLE = 2**53
+# A float has at most 309 digits before the point; what was released is written whatever its size.
+_EVERY_DIGIT = Context(prec=400)
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 _UNITS = {
     ("person", "replace"): "one person, whose record is exchanged for another",
@@ -134,7 +136,7 @@ def _number(number: float, digits: int | None, rounding: str) -> str:
         return ""
     if digits is None:
         return str(int(number)) if number == int(number) and abs(number) < _WHOLE else str(number)
-    return str(Decimal(str(number)).quantize(Decimal(1).scaleb(-digits), rounding))
+    return str(Decimal(str(number)).quantize(Decimal(1).scaleb(-digits), rounding, _EVERY_DIGIT))
 
 
 def _counted(number: float, se: float) -> tuple[str, str]:

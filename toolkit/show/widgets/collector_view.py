@@ -120,7 +120,7 @@ def collector_table(collector: Collector, status: Status, results: Results) -> d
         "qr": _code(status.url),
         "head": ["question", "answer", "estimate", "standard error", "95 % interval", "people"],
         "rows": [row for question in results.estimated for row in _rows(results, question)],
-        "bars": [bar for question in results.estimated for bar in _bars(results, question)],
+        "spans": [bar for question in results.estimated for bar in _bars(results, question)],
         "sentences": _sentences(status, collector, results),
     }
 

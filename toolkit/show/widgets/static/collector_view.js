@@ -101,9 +101,9 @@ function estimates() {
   const line = (tag, cells) => html("tr", {}, ...cells.map((cell) => html(tag, tag === "th" ? { scope: "col" } : {}, cell)));
   return {
     element,
-    draw({ numbers: { head, rows, bars = [] } }) {
-      const body = rows.map((cells, i) => line("td", bars[i] ? [...cells, bar(bars[i])] : cells));
-      const heads = bars.length ? [...head, "on its scale"] : head;
+    draw({ numbers: { head, rows, spans = [] } }) {
+      const body = rows.map((cells, i) => line("td", spans[i] ? [...cells, bar(spans[i])] : cells));
+      const heads = spans.length ? [...head, "on its scale"] : head;
       element.replaceChildren(...(rows.length ? [html("thead", {}, line("th", heads)), html("tbody", {}, ...body)] : []));
     },
   };
