@@ -141,7 +141,7 @@ REFUSED: dict[str, tuple[str, ...]] = {
         "periods=52",
     ),
     "RunningTotal.for_epsilon(1)": ("`RunningTotal.for_epsilon` needs `periods`", "how often", "periods=52"),
-    "PrivateLogisticRegression(epsilon=1, classes=(0, 1), row_norm=1, missing=0, ledger=1.0).fit([[1]], [0])": (
+    "PrivateLogisticRegression(1, classes=(0, 1), row_norm=1, missing=0, ledger=1.0).fit([[1]], [0])": (
         "`ledger` must be a Ledger, got float",
         "Ledger(Pure(1.0))",
     ),

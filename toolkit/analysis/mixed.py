@@ -407,8 +407,7 @@ def _as_fit(
     back: Array,
     named: tuple[str, Mapping[Any, int], bool],
 ) -> MixedFit:
-    group, places, weighted = named
-    zero = point.at[-1] <= _ZERO or point.height <= plain.height + 1e-9
+    (group, places, weighted), zero = named, _is_zero(point, plain)
     value, cov = _in_units(model, plain if zero else point, back, zero, weighted)
     notes = (*rows.notes, f"{len(places):,} groups")
     if zero:
@@ -427,9 +426,8 @@ def _as_fit(
         method=method,
         basis=Normal(value, se),
     )
-    beta, part = value[:-1], {"se": se[:-1], "labels": labels, "cov": cov[:-1, :-1], "notes": notes}
     return MixedFit(
-        replace(everything, value=beta, basis=Normal(beta, se[:-1]), **part),
+        _without_last(everything, notes),
         plain.height if zero else point.height,
         {"used": rows.people.n, **rows.dropped},
         f"logistic regression through a randomized answer, with intercepts by {group}",
@@ -442,6 +440,18 @@ def _as_fit(
         places,
         replace(model, columns=model.columns @ np.linalg.inv(back)),
     )
+
+
+def _without_last(everything: Estimate, notes: tuple[str, ...]) -> Estimate:
+    """The coefficients of the covariates."""
+    value, se, cov = (np.asarray(one) for one in (everything.value, everything.se, everything.cov))
+    shown: dict[str, Any] = {"labels": everything.labels[:-1], "cov": cov[:-1, :-1], "notes": notes}
+    return replace(everything, value=value[:-1], se=se[:-1], basis=Normal(value[:-1], se[:-1]), **shown)
+
+
+def _is_zero(point: Point, plain: Point) -> bool:
+    """Whether groups without any differences are as likely."""
+    return bool(point.at[-1] <= _ZERO or point.height <= plain.height + 1e-9)
 
 
 def _edge_test(ratio: float) -> Comparison:

@@ -172,7 +172,7 @@ class Estimate(Publishable):
         >>> from toolkit import k_ary
         >>> table = k_ary(["no", "once", "often"], epsilon=2).estimate_counts([50, 30, 20])
         >>> round(float(table["once"]["estimate"]), 3)
-        0.286
+        0.284
         """
         if label not in self.labels:
             known = ", ".join(repr(one) for one in self.labels[:8]) + (", …" if len(self.labels) > 8 else "")

@@ -7,8 +7,9 @@ reports of their own after somebody's could take these off ten that appear: so a
 whenever some are shown, drawn by lot out of all that wait. Keys are made by phones, and decide nothing. Whom
 nine of a step are known to belong to is then shown with the tenth person half of the time: of guesses that
 are made at that step at most 3 in 4 are right, where a coin is right half of the time. Guesses that wait for
-later steps can be right more often. The keys of what was shown are kept with the collection: every reader sees the same, and none sees more
-by asking often, by asking elsewhere, or by asking again after a restart. In a rehearsal nobody is held back.
+later steps can be right more often. The keys of what was shown are kept with the collection: every reader
+sees the same, and none sees more by asking often, elsewhere, or again after a restart. In a rehearsal nobody
+is held back.
 
 What this does not do: whoever sends many reports of their own, as anybody can where access is open, drives
 the others out of those that wait, and reads a single report off the results, though never the answer behind
