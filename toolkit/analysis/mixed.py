@@ -25,6 +25,7 @@ _FLATTEST = 0.1
 # Of the logarithm of the standard deviation: there the likelihood is flat.
 _ZERO = -6.0
 _POPULATION = 51
+_NO_DIFFERENCE = "groups differ no more than by chance: their standard deviation is estimated as 0"
 
 Codes = npt.NDArray[np.intp]
 
@@ -409,9 +410,7 @@ def _as_fit(
 ) -> MixedFit:
     (group, places, weighted), zero = named, _is_zero(point, plain)
     value, cov = _in_units(model, plain if zero else point, back, zero, weighted)
-    notes = (*rows.notes, f"{len(places):,} groups")
-    if zero:
-        notes = (*notes, "groups differ no more than by chance: their standard deviation is estimated as 0")
+    notes = (*rows.notes, f"{len(places):,} groups", *([_NO_DIFFERENCE] if zero else []))
     how = "clustered" if weighted else "observed"
     method = f"{rows.channel.described}, logit link, intercepts by {group}, {model.nodes} nodes, {how} errors"
     se, labels = np.sqrt(np.diag(cov)), rows.covariates.labels
