@@ -2,10 +2,12 @@
 Newton's method), on generators that stand here.
 """
 
+import pickle
 from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 
 from toolkit.analysis import latent
@@ -97,6 +99,10 @@ def test_coefficients_errors_and_height_are_those_of_two_other_codes(case) -> No
     assert fit.value == pytest.approx(case.value, abs=2e-6)
     assert fit.se == pytest.approx(case.se, rel=2e-5)
     assert fit.log_likelihood == pytest.approx(case.height, abs=1e-5)
+    again = pickle.loads(pickle.dumps(fit))  # noqa: S301
+    assert np.array_equal(again.predict({"x": [0.0, 1.0]}).value, fit.predict({"x": [0.0, 1.0]}).value)
+    other = case.fit("y ~ x", pl.DataFrame(data), p=p, group="g")
+    assert other.value == pytest.approx(fit.value, abs=1e-9)
 
 
 @cases

@@ -15,7 +15,6 @@ from toolkit.analysis.latent.model import (
     Errors,
     Fit,
     LatentFit,
-    Law,
     Model,
     Predictor,
     checked_missing,
@@ -23,6 +22,7 @@ from toolkit.analysis.latent.model import (
     expit,
     fit_latent,
     read_answers,
+    trait_share,
     vanished,
 )
 from toolkit.analysis.regression.coefficients import covered
@@ -262,7 +262,7 @@ def _as_list_fit(
         footing,
         answers,
         predictors,
-        _trait,
+        trait_share,
         model,
         plain,
     )
@@ -297,6 +297,18 @@ class ListLaw:
             *control,
             *(spread if self.overdispersed else ()),
             *(name for name, there in more if there),
+        )
+
+    @property
+    def form(self) -> str:
+        kind = "beta-binomial" if self.overdispersed else "binomial"
+        return f"{'constrained' if self.constrained else 'unconstrained'} {kind}"
+
+    @property
+    def described(self) -> str:
+        parts = [("floor", self.floor), ("ceiling", self.ceiling), ("direct question", self.direct)]
+        return ", ".join(
+            [f"list experiment, {self.form} control count", *(name for name, there in parts if there)]
         )
 
     def without(self, name: str) -> "ListLaw":
@@ -399,18 +411,9 @@ def _likelihood(
         if gone is None:
             break
         law, notes = law.without(gone), (*notes, f"no {gone} was seen: fitted without it")
-    kind = "beta-binomial" if law.overdispersed else "binomial"
-    form = ("constrained " if law.constrained else "unconstrained ") + kind
-    parts = [
-        name
-        for name, there in (("floor", law.floor), ("ceiling", law.ceiling), ("direct question", law.direct))
-        if there
-    ]
-    described = f"list experiment, {', '.join([f'{form} control count', *parts])}"
-    how = Fit(
-        f"list experiment with covariates ({form})", described, (law.treated, law.direct), _trait, se, notes
-    )
-    fit = fit_latent(answers, codes, _as_law(law), predictors, how)
+    title, shared = f"list experiment with covariates ({law.form})", (law.treated, law.direct)
+    how = Fit(title, law.described, shared, trait_share, se, notes)
+    fit = fit_latent(answers, codes, law.probabilities, predictors, how)
     about = replace(fit.coefficients, covers=fit.covers.removesuffix(" and randomization"))
     return ListFit(
         about,
@@ -420,14 +423,10 @@ def _likelihood(
         fit.footing,
         answers,
         fit.predictors,
-        _trait,
+        trait_share,
         fit.model,
         plain,
     )
-
-
-def _as_law(law: ListLaw) -> Law:
-    return law.probabilities
 
 
 def _predictors(answers: Answers, law: ListLaw, counts: Array, plain: Estimate) -> tuple[Predictor, ...]:
@@ -449,13 +448,6 @@ def _predictors(answers: Answers, law: ListLaw, counts: Array, plain: Estimate) 
 def _intercept_only(labels: tuple[str, ...], share: float) -> Array:
     odds = np.clip(share, 0.05, 0.95)
     return np.where(np.array(labels) == "Intercept", np.log(odds / (1 - odds)), 0.0)
-
-
-def _trait(eta: Array) -> tuple[Array, Array]:
-    share = expit(eta[0])
-    slopes = np.zeros_like(eta)
-    slopes[0] = share * (1 - share)
-    return share, slopes
 
 
 def _choose(n: int, k: int) -> float:

@@ -161,9 +161,20 @@ class Predictor:
         return tuple(f"{prefix}{label}" for label in self.covariates.labels)
 
 
+def _ones(new: Any) -> Array:
+    return np.ones((len(new), 1))
+
+
+def trait_share(eta: Array) -> tuple[Array, Array]:
+    """The share of the first predictor, by its logit; the others do not move it."""
+    share, slopes = _expit(eta[0]), np.zeros_like(eta)
+    slopes[0] = share * (1 - share)
+    return share, slopes
+
+
 def constant(name: str, rows: int, start: float, may_vanish: bool = False) -> Predictor:
     """A linear predictor without covariates."""
-    one = Covariates(np.ones((rows, 1)), ("Intercept",), lambda new: np.ones((len(new), 1)), None)
+    one = Covariates(np.ones((rows, 1)), ("Intercept",), _ones, None)
     return Predictor(name, one, np.array([start]), may_vanish)
 
 

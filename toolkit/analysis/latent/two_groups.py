@@ -1,6 +1,7 @@
 """Two groups with other odds, and covariates: cheaters, liars, crosswise answers, unknown questions."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,6 +19,7 @@ from toolkit.analysis.latent.model import (
     fit_latent,
     group_codes,
     read_answers,
+    trait_share,
 )
 from toolkit.core.arrays import Array
 from toolkit.core.checks import probability, refuse
@@ -86,23 +88,10 @@ def cheater_detection(
     )
     covariates = answers.covariates
     start = np.zeros(len(covariates.labels))
-
-    def law(eta: Array) -> tuple[Array, Array]:
-        carrier, cheater = _three(eta)
-        honest = 1 - carrier - cheater
-        yes = carrier + odds * honest
-        by_carrier = carrier * (1 - carrier) - odds * carrier * honest
-        by_cheater = -carrier * cheater - odds * cheater * honest
-        return _two(yes, [by_carrier, by_cheater])
-
-    def share(eta: Array) -> tuple[Array, Array]:
-        carrier, cheater = _three(eta)
-        return carrier, np.array([carrier * (1 - carrier), -carrier * cheater])
-
     first = Predictor("", covariates, _lean(start, covariates.labels, -1.0))
     second = Predictor("cheater", covariates, _lean(start, covariates.labels, -2.0))
-    how = _how("cheater detection with covariates", "cheater detection", odds, share, se)
-    return fit_latent(answers, codes, law, (first, second), how)
+    how = _how("cheater detection with covariates", "cheater detection", odds, _carriers, se)
+    return fit_latent(answers, codes, GroupLaw(_cheating, odds), (first, second), how)
 
 
 def lie_detector(
@@ -158,14 +147,8 @@ def lie_detector(
     >>> round(float(fit.margins().value), 2)
     0.28
     """
-
-    def curve(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
-        trait, honest = expit(eta[0]), expit(eta[1])
-        by_trait = trait * (1 - trait) * (honest - 1 + odds)
-        return trait * honest + (1 - trait) * (1 - odds), [by_trait, trait * honest * (1 - honest)]
-
     read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing)
-    return _one_trait(read, curve, ("honesty", 1.0), "stochastic lie detector", se)
+    return _one_trait(read, _lying, ("honesty", 1.0), "stochastic lie detector", se)
 
 
 def extended_crosswise(
@@ -222,16 +205,9 @@ def extended_crosswise(
     >>> round(float(fit.margins().value), 1)
     0.2
     """
-
-    def curve(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
-        trait, never = expit(eta[0]), expit(eta[1])
-        same = trait * odds + (1 - trait) * (1 - odds)
-        by_trait = (1 - never) * trait * (1 - trait) * (2 * odds - 1)
-        return (1 - never) * same, [by_trait, -never * (1 - never) * same]
-
     labels = ("different", "same")
     read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing, labels)
-    return _one_trait(read, curve, ("always different", -2.0), "extended crosswise model", se)
+    return _one_trait(read, _crosswise, ("always different", -2.0), "extended crosswise model", se)
 
 
 def unknown_question(
@@ -286,17 +262,56 @@ def unknown_question(
     >>> fit.labels
     ('Intercept', 'innocuous: Intercept')
     """
-
-    def curve(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
-        trait, other = expit(eta[0]), expit(eta[1])
-        slopes = [odds * trait * (1 - trait), (1 - odds) * other * (1 - other)]
-        return odds * trait + (1 - odds) * other, slopes
-
     read = _read(formula, data, p, group, _sampling(sample, weights, strata, clusters), missing)
-    return _one_trait(read, curve, ("innocuous", 0.0), "unrelated question of unknown prevalence", se)
+    return _one_trait(read, _unknown, ("innocuous", 0.0), "unrelated question of unknown prevalence", se)
 
 
 Curve = Callable[[Array, Array], tuple[Array, list[Array]]]
+"""Linear predictors and the odds of each person's group -> Pr(yes), and its derivatives by the predictors."""
+
+
+@dataclass(frozen=True, eq=False)
+class GroupLaw:
+    """A curve with the odds of each person's group; a fit that holds it can be pickled."""
+
+    curve: Curve
+    odds: Array
+
+    def __call__(self, eta: Array) -> tuple[Array, Array]:
+        yes, slopes = self.curve(eta, self.odds)
+        by = np.array(slopes)
+        return np.column_stack([1 - yes, yes]), np.stack([-by, by], axis=2)
+
+
+def _cheating(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
+    carrier, cheater = _three(eta)
+    honest = 1 - carrier - cheater
+    by_carrier = carrier * (1 - carrier) - odds * carrier * honest
+    return carrier + odds * honest, [by_carrier, -carrier * cheater - odds * cheater * honest]
+
+
+def _carriers(eta: Array) -> tuple[Array, Array]:
+    carrier, cheater = _three(eta)
+    return carrier, np.array([carrier * (1 - carrier), -carrier * cheater])
+
+
+def _lying(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
+    trait, honest = expit(eta[0]), expit(eta[1])
+    by_trait = trait * (1 - trait) * (honest - 1 + odds)
+    return trait * honest + (1 - trait) * (1 - odds), [by_trait, trait * honest * (1 - honest)]
+
+
+def _crosswise(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
+    trait, never = expit(eta[0]), expit(eta[1])
+    same = trait * odds + (1 - trait) * (1 - odds)
+    by_trait = (1 - never) * trait * (1 - trait) * (2 * odds - 1)
+    return (1 - never) * same, [by_trait, -never * (1 - never) * same]
+
+
+def _unknown(eta: Array, odds: Array) -> tuple[Array, list[Array]]:
+    trait, other = expit(eta[0]), expit(eta[1])
+    slopes = [odds * trait * (1 - trait), (1 - odds) * other * (1 - other)]
+    return odds * trait + (1 - odds) * other, slopes
 
 
 def _one_trait(
@@ -306,17 +321,10 @@ def _one_trait(
     answers, codes, odds = read
     labels = answers.covariates.labels
 
-    def law(eta: Array) -> tuple[Array, Array]:
-        return _two(*curve(eta, odds))
-
-    def share(eta: Array) -> tuple[Array, Array]:
-        trait = expit(eta[0])
-        return trait, np.array([trait * (1 - trait), np.zeros_like(trait)])
-
     first = Predictor("", answers.covariates, _lean(np.zeros(len(labels)), labels, -1.0))
     second = constant(other[0], len(codes), other[1])
-    how = _how(f"{name} with covariates", name, odds, share, se)
-    return fit_latent(answers, codes, law, (first, second), how)
+    how = _how(f"{name} with covariates", name, odds, trait_share, se)
+    return fit_latent(answers, codes, GroupLaw(curve, odds), (first, second), how)
 
 
 def _how(title: str, method: str, odds: Array, share: Any, se: Errors | None) -> Fit:
@@ -349,11 +357,6 @@ def _read(
 def _lean(start: Array, labels: tuple[str, ...], value: float) -> Array:
     """All coefficients 0 but the intercept, where there is one."""
     return np.where(np.array(labels) == "Intercept", value, start)
-
-
-def _two(yes: Array, slopes: list[Array]) -> tuple[Array, Array]:
-    by = np.array(slopes)
-    return np.column_stack([1 - yes, yes]), np.stack([-by, by], axis=2)
 
 
 def _three(eta: Array) -> tuple[Array, Array]:
