@@ -35,7 +35,9 @@ class: $(READY)  ## a class answers: the notebook with the question, the QR code
 
 # Files stay together in one process; three share two cores, as tests often wait for a browser or a server.
 # T=tests/budget runs a part, without the notebooks.
-PYTEST := OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
+# Databases and browsers of the tests write into memory where the machine has two gigabytes for it: a disk that stalls is no failure of ours.
+MEMORY := $(shell [ "$$(df --output=avail /dev/shm 2>/dev/null | tail -n 1)" -gt 2000000 ] 2>/dev/null && echo TMPDIR=/dev/shm)
+PYTEST := $(MEMORY) OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -p no:nbval -n 3 --dist loadfile --no-loadscope-reorder --max-worker-restart 0
 
 test: $(READY)  ## all checks: style, types, tests, doctests, notebooks, browser; T=tests/budget for a part
 	@$(MAKE) --no-print-directory -j 3 lint compiled $(VENV)/.spark

@@ -82,11 +82,15 @@ def test_a_report_reaches_a_server_that_dies_again_and_again_and_is_stored_once(
 
     mortal.start()
     person.page.route("**/report", die)
-    for _ in range(KILLS):
-        with person.page.expect_event("requestfailed"):
-            person.press("Try now")
+    for died in range(1, KILLS + 1):  # the page tries by itself, too: a press may come after its own
         waits(person)
-    person.press("Try now").sees("Thank you")
+        if len(deaths) < died:
+            person.press("Try now")
+        while len(deaths) < died:
+            person.page.wait_for_timeout(50)
+    waits(person)
+    person.page.evaluate("() => dispatchEvent(new Event('trynow'))")
+    person.sees("Thank you")
     assert deaths == [201] * KILLS
     assert len(mortal.stored()) == 1
     assert len(person.posts()) >= KILLS + 2

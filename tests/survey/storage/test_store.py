@@ -6,7 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import product
 from pathlib import Path
 
@@ -386,12 +386,20 @@ def test_an_invitation_is_good_for_one_signature_which_may_be_asked_for_again(st
 
 
 def raced(stores: list[Store], batches: list[list[Entry]]) -> list[Outcome]:
-    """Every store adds its own batches, all at the same time."""
+    """Every store adds its own batches, all at the same time; one that is kept waiting tries again, as a
+    server does.
+    """
     gate = threading.Barrier(len(stores))
+
+    def added(store: Store, batch: list[Entry]) -> list[Outcome]:
+        for _ in range(20):
+            with suppress(StoreError):
+                return store.add(batch)
+        return store.add(batch)
 
     def work(store: Store, mine: list[list[Entry]]) -> list[Outcome]:
         gate.wait()
-        return [outcome for batch in mine for outcome in store.add(batch)]
+        return [outcome for batch in mine for outcome in added(store, batch)]
 
     with ThreadPoolExecutor(len(stores)) as pool:
         shares = [batches[start :: len(stores)] for start in range(len(stores))]

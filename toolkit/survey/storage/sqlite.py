@@ -212,7 +212,7 @@ class SqliteEngine:
             is_new = self._is_empty(database)
             database.execute("COMMIT")
             if is_new:
-                database.execute("PRAGMA journal_mode = WAL")
+                _insist(database, "PRAGMA journal_mode = WAL", _PATIENCE)
                 self._fill(database)
 
     def _fill(self, database: sqlite3.Connection) -> None:
@@ -273,10 +273,9 @@ def _insist(database: sqlite3.Connection, statement: str, wait: float) -> bool:
             late = time.monotonic() >= end
             try:
                 row = database.execute(statement).fetchone()
-                if (
-                    late or not row or not row[0]
-                ):  # only a checkpoint has a row: whether it was kept from its work
-                    return bool(row and row[0])
+                kept = row is not None and row[0] == 1  # a checkpoint says whether it was kept from its work
+                if late or not kept:
+                    return kept
             except sqlite3.OperationalError as error:
                 if late or _name(error) != "BUSY":
                     raise
