@@ -29,7 +29,7 @@ from _timing import best
 
 CONNECTIONS, ROWS, BATCH, ROUNDS = 64, 20_000, 64, 5
 LEAST = {"SQLite": 1000, "PostgreSQL": 500}  # reports a second
-SHARE = {"SQLite": 0.45, "PostgreSQL": 0.25}  # of what Starlette that stores nothing answers
+SHARE = {"SQLite": 0.5, "PostgreSQL": 0.35}  # of what Starlette that stores nothing answers
 SLOWEST = 100.0  # milliseconds, for 99 of 100 with SQLite
 HERE = Path(__file__).parent
 
