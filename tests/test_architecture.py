@@ -13,21 +13,22 @@ from hypothesis import settings
 ROOT = Path(__file__).parents[1]
 PACKAGE = ROOT / "toolkit"
 FILES = sorted(PACKAGE.rglob("*.py"))
+GROUND = {"core", "frames"}
 BELOW = {
     "core": {"core"},
-    "local": {"core", "local"},
-    "central": {"core", "central"},
-    "analysis": {"core", "local", "analysis"},
-    "planning": {"core", "local", "central", "planning"},
-    "budget": {"core", "local", "central", "budget"},
-    "attacks": {"core", "local", "central", "attacks"},
-    "learning": {"core", "central", "learning"},
-    "survey": {"core", "local", "analysis", "planning", "survey"},
-    "show": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "learning"}
-    | {"survey", "show"},
-    "course": {"core", "survey", "course"},
-    "verbs": {"core", "local", "central", "analysis", "planning", "budget", "attacks", "survey", "verbs"},
+    "frames": GROUND,
+    "local": GROUND | {"local"},
+    "central": GROUND | {"central"},
+    "budget": GROUND | {"budget"},
+    "analysis": GROUND | {"local", "analysis"},
+    "planning": GROUND | {"local", "central", "planning"},
+    "curator": GROUND | {"central", "budget", "curator"},
+    "attacks": GROUND | {"local", "central", "attacks"},
+    "learning": GROUND | {"central", "budget", "learning"},
+    "survey": GROUND | {"local", "analysis", "planning", "survey"},
+    "course": GROUND | {"survey", "course"},
 }
+BELOW |= {roof: {*BELOW, roof} - {"course"} for roof in ("show", "verbs")}
 SHOWN_ONLY = {"matplotlib", "ipywidgets", "anywidget", "IPython"}
 FOLDERS = sorted({path.parent for path in FILES})
 

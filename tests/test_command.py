@@ -74,7 +74,7 @@ pause; resume; close; close --database sqlite:///text.db; invite; invite 3; invi
 results; results --by none; results --database sqlite:///text.db
 export; export x.csv; export x.xyz; export x.csv --database sqlite:///text.db
 nonsense; --nonsense
-"""  # noqa: E501
+"""
 
 
 @pytest.fixture

@@ -21,8 +21,8 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.budget.publishing.verbs import REGIONS, SEXES, VERBS
-from tests.budget.test_curator import RELEASES
+from tests.curator.test_curator import RELEASES
+from tests.curator.verbs import REGIONS, SEXES, VERBS
 from toolkit import OTHER, Approx, Curator, Gaussian, Laplace, Ledger, Pure, between, k_ary, warner
 from toolkit.analysis import Sample, association, estimates, logistic, multinomial, plain, predictor
 from toolkit.central.robust import Huber

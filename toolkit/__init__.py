@@ -8,19 +8,21 @@ the ledger is the only thing that remembers.
     >>> design.estimate_counts([60, 40]).value  # 60 said no, 40 said yes
     0.3
 
-Rooms: `toolkit.local` (each person randomizes), `toolkit.central` (a curator adds noise), `toolkit.analysis`
-(from reports to findings), `toolkit.planning` (before anybody is asked), `toolkit.budget` (ledger and
-curator), `toolkit.learning` (classifiers that pay for what they learn), `toolkit.survey` (collect and read),
-`toolkit.attacks` (why, and whether it holds), `toolkit.show` (pictures and widgets), `toolkit.core` (losses,
-estimates, exact noise).
+Rooms: `toolkit.local` (each person randomizes), `toolkit.central` (a curator adds noise), `toolkit.frames` (any table),
+`toolkit.budget` (the ledger), `toolkit.curator` (statistics of a confidential table), `toolkit.analysis` (from reports
+to findings), `toolkit.planning` (before anybody is asked), `toolkit.learning` (classifiers that pay for what they
+learn), `toolkit.survey` (collect and read), `toolkit.attacks` (why, and whether it holds), `toolkit.show` (pictures and
+widgets), `toolkit.core` (losses, estimates, exact noise).
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from toolkit.budget import MISSING, OTHER, BudgetError, Curator, Ledger, RecordError, bands, between
+from toolkit.budget import BudgetError, Ledger, RecordError
 from toolkit.central import Exponential, Gaussian, Laplace
 from toolkit.core import Approx, Estimate, Interval, Pure, Zcdp, compose, subsampled
+from toolkit.curator import Curator
+from toolkit.frames import MISSING, OTHER, bands, between
 from toolkit.local import (
     Design,
     crosswise,
@@ -101,4 +103,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return [*__all__, *_ROOMS, "budget", "central", "core", "local"]
+    return [*__all__, *_ROOMS, "budget", "central", "core", "curator", "frames", "local"]

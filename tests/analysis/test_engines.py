@@ -18,15 +18,14 @@ import pyarrow.parquet
 import pytest
 
 from tests.analysis.reference_survey import DIE, UNRELATED, WARNER, survey
-from tests.budget import test_movement
-from tests.budget.frames import tables
+from tests.curator import test_movement
+from tests.frames import tables
 from tests.needs import program
 from tests.survey.samples import cheated, faculty
 from tests.survey.samples import survey as campus
 from toolkit.analysis import association, counted, estimates, logistic
-from toolkit.budget.frames.people import People
-from toolkit.central.tables.caps import Caps
-from toolkit.core.frames.frame import Frame
+from toolkit.frames.frame import Frame
+from toolkit.frames.persons import Caps, People
 from toolkit.survey.results import estimate
 
 DATA = survey()

@@ -14,7 +14,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.budget.hostile import CELLS
+from tests.curator.hostile import CELLS
 from toolkit import attacks
 from toolkit.attacks import (
     anonymity,

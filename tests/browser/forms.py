@@ -24,7 +24,7 @@ PATIENT = """
 window.hasty = false;
 const stamp = Object.getOwnPropertyDescriptor(Event.prototype, "timeStamp").get;
 Object.defineProperty(Event.prototype, "timeStamp", { get() { return window.hasty ? stamp.call(this) : Infinity; } });
-"""  # noqa: E501
+"""
 # A browser that keeps nothing.
 BLOCKED = (
     "for (const name of ['localStorage', 'sessionStorage']) Object.defineProperty(window, name, "
@@ -42,7 +42,7 @@ Crypto.prototype.getRandomValues = function (array) {
   array.forEach((_, i) => (array[i] = window.pinned.shift()));
   return array;
 };
-"""  # noqa: E501
+"""
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ OBTAINED = """async ([issuer, survey, invitation]) => {
   const body = JSON.stringify({ survey, invitation, blinded: state.blinded });
   const answer = await fetch("sign", { method: "POST", body, headers: { "Content-Type": "application/json" } });
   return await finish(issuer, state, (await answer.json()).signature);
-}"""  # noqa: E501
+}"""
 CAUGHT = """async ([issuer, survey, signature]) => {
   const { request, finish } = await import("./blind.js");
   try {

@@ -29,11 +29,11 @@ COLOURS = """() => {
     found.push([walker.currentNode.textContent, getComputedStyle(element).color, ground]);
   }
   return found;
-}"""  # noqa: E501
+}"""
 SMALL = """() => [...document.querySelectorAll("button, select, summary, label.choice, input[type=text], textarea")]
   .filter((one) => one.getClientRects().length)
   .map((one) => [one.tagName, one.getBoundingClientRect().width, one.getBoundingClientRect().height])
-  .filter(([, width, height]) => width < 44 || height < 44)"""  # noqa: E501
+  .filter(([, width, height]) => width < 44 || height < 44)"""
 # Every field has a name that a screen reader says, every group a legend, and nothing has a role that it does
 # not fill.
 NAMELESS = """() => [...document.querySelectorAll("input, select, textarea, progress, button, fieldset")]
@@ -274,7 +274,7 @@ BACKWARDS = """([selector, script]) => [...document.querySelectorAll(selector)].
   }
   const behind = (one, other) => Math.abs(one[0] - other[0]) < 8 ? one[1] >= other[1] - 2 : one[0] > other[0];
   return seen.filter((one, i) => i && !behind(one, seen[i - 1])).map((one) => one[2]);
-})"""  # noqa: E501
+})"""
 TURNED = [
     "Yes\u202e",
     "نعم (123) – a",

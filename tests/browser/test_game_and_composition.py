@@ -136,7 +136,7 @@ def test_the_browser_words_every_composition_as_python_does(page):
     table = composition_explorer.composition_table()
     settings = [(k, e, d) for k in table["releases"] for e in table["epsilons"] for d in table["deltas"]]
     body = """return args.settings.map(([releases, epsilon, delta]) =>
-      widget.reading(args.table.words, widget.rowFor(args.table, {}, { releases, epsilon, delta })).sentences)"""  # noqa: E501
+      widget.reading(args.table.words, widget.rowFor(args.table, {}, { releases, epsilon, delta })).sentences)"""
     rows = (composition_explorer.composition_row(*setting) for setting in settings)
     here = [composition_explorer.reading(table["words"], row) for row in rows]
     assert (

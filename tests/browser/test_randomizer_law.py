@@ -36,7 +36,7 @@ TALLY = """async ([module, data, truths, people]) => {
     }
     return tally;
   });
-}"""  # noqa: E501
+}"""
 
 
 @pytest.fixture(scope="module")

@@ -9,8 +9,8 @@ import pytest
 
 from toolkit.budget import record
 from toolkit.budget.ledger import BudgetError, Ledger
-from toolkit.budget.note import write_note
 from toolkit.budget.record import RecordError
+from toolkit.budget.rollback_check import write_note
 from toolkit.budget.schema import APPLICATION, VERSION, create, marks, take_over
 from toolkit.core.loss import Approx, Pure
 

@@ -13,8 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from toolkit.central import sensitivity, statistics
-from toolkit.central.steps import SQUARE_BITS, Bounds
-from toolkit.central.tables import caps
+from toolkit.frames.bounds import SQUARE_BITS, Bounds
 
 extremes = st.sampled_from(
     [0.0, -0.0, 1.0, -1.0, 80.0, 79.99999999999999, np.inf, -np.inf, 5e-324, 1e308, -1e308, 2.0**53, 0.1]
@@ -303,7 +302,7 @@ def test_what_a_curator_charges_for_is_what_the_sensitivities_say(bounds: object
             reach(statistics.total(limits, relation, public))
             == sensitivity.total(bounds, neighbors=relation).l1
         )
-        assert caps.counts(3, relation).l1 == sensitivity.histogram(neighbors=relation).l1
-        assert caps.counts(1, relation).l1 == sensitivity.count(neighbors=relation).l1
+        assert sensitivity.table_counts(3, relation).l1 == sensitivity.histogram(neighbors=relation).l1
+        assert sensitivity.table_counts(1, relation).l1 == sensitivity.count(neighbors=relation).l1
     assert reach(statistics.mean(limits, n)) == sensitivity.mean(bounds, n, neighbors="replace").l1
     assert reach(statistics.variance(limits, n)) == sensitivity.variance(bounds, n, neighbors="replace").l1

@@ -5,7 +5,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.budget.hostile import CELLS
+from tests.curator.hostile import CELLS
 from toolkit.budget import BudgetError, Ledger
 from toolkit.core.arrays import objects
 from toolkit.core.loss import Pure

@@ -13,7 +13,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from tests.budget.hostile import CELLS
+from tests.curator.hostile import CELLS
 from toolkit import Ledger
 from toolkit.core.arrays import objects
 from toolkit.core.loss import Zcdp

@@ -73,7 +73,7 @@ def twothirds(epsilon):  # noqa: ARG001
         (
             k_ary,
             (
-                r"must need nothing but `epsilon`, got k_ary\(options, epsilon\): .*functools.partial\(k_ary, "  # noqa: E501
+                r"must need nothing but `epsilon`, got k_ary\(options, epsilon\): .*functools.partial\(k_ary, "
                 r"options=…\)"
             ),
         ),

@@ -13,7 +13,7 @@ from toolkit.survey.serving.connecting.watched import WatchedServer
 from toolkit.survey.serving.limits import Limits
 
 QUICK = Limits(
-    head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, answer_seconds=0.8, idle_seconds=0.4,  # noqa: E501
+    head=4096, body=8192, drain=65536, head_seconds=0.4, body_seconds=0.4, answer_seconds=0.8, idle_seconds=0.4,
     linger_seconds=0.3, connections=20,
 )  # fmt: skip
 

@@ -323,7 +323,7 @@ WRONG: dict[str, tuple[str, str]] = {
     "a wrong p": (
         f"{HEAD}[[questions]]\nname = 'x'\ntext = 'y'\ndesign = {{warner = {{p = 0.5}}}}\n",
         (
-            r"^mine.toml: question 'x': `p` must differ from 1/2, got 1/2: at 1/2 a report says nothing about "  # noqa: E501
+            r"^mine.toml: question 'x': `p` must differ from 1/2, got 1/2: at 1/2 a report says nothing about "
             r"the answer\.$"
         ),
     ),

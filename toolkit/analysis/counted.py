@@ -13,9 +13,9 @@ from toolkit.analysis.reading.asked import Asked
 from toolkit.analysis.reading.cells import Reader
 from toolkit.core.arrays import Array
 from toolkit.core.checks import is_missing
-from toolkit.core.counting import Group, in_order, rows_by
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
+from toolkit.frames.counts import Group, in_order, rows_by
 from toolkit.local.design import Design
 
 _CELLS = 256  # questions are counted together as long as their reports combine to no more kinds than this

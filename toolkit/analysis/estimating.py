@@ -10,7 +10,7 @@ from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampled import Sampled
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.checks import choice, explains, refuse
-from toolkit.core.counting import columns_of
+from toolkit.frames.counts import columns_of
 
 METHODS = ("moment", "mle", "simplex")
 _DRAWN = frozenset({"weight", "weights", "wt", "pweight", "cluster", "clusters", "psu", "stratum", "strata"})

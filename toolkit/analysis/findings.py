@@ -15,14 +15,14 @@ from toolkit.analysis.found import Found, entry
 from toolkit.analysis.printing import latex, paper_rows
 from toolkit.analysis.reading.asked import Asked, of_shares, with_matrix
 from toolkit.analysis.sampled import Sampled
-from toolkit.core.above import above
 from toolkit.core.checks import choice, explains, refuse
 from toolkit.core.checks import level as checked_level
-from toolkit.core.counting import Group, in_order
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
 from toolkit.core.inference.contrasts import loss_of_both
 from toolkit.core.inference.significance import ADJUSTMENTS, adjusted
+from toolkit.core.lazy import lazy
+from toolkit.frames.counts import Group, in_order
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -294,7 +294,7 @@ class Findings:
         }
         if not drawn:
             refuse("there must be shares to draw", "none", "numbers have units of their own, see to_frame()")
-        return above("toolkit.show.plots", "estimate_intervals")(drawn, level=level, ax=ax)
+        return lazy("toolkit.show.plots", "estimate_intervals")(drawn, level=level, ax=ax)
 
     def _words(self, one: Found, option: str | int) -> str:
         groups = ", ".join(map(str, one.group))

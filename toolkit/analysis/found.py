@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.reading.asked import Asked, estimated_labels, is_single
-from toolkit.core.counting import Group
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, IntervalBasis
+from toolkit.frames.counts import Group
 from toolkit.local.oracles.support import COVARIANCE_LIMIT
 
 

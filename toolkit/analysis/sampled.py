@@ -15,11 +15,11 @@ from toolkit.analysis.sampling.columns import check_index
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import is_missing, refuse
-from toolkit.core.counting import Group, in_order
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.extras import extra
 from toolkit.core.inference.fit import fit_notes
 from toolkit.core.inference.intervals import Student
+from toolkit.frames.counts import Group, in_order
 from toolkit.local.design import Design
 
 

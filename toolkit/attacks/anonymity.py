@@ -14,7 +14,7 @@ import numpy.typing as npt
 from toolkit.attacks.classes import class_of_rows, codes, columns_of, quietly, values_of
 from toolkit.core.arrays import Codes, Mask
 from toolkit.core.checks import refuse, whole
-from toolkit.core.frames.cells import key
+from toolkit.frames.cells import key
 
 Step = Callable[[Any], Any]
 

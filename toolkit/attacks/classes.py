@@ -16,8 +16,8 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, objects
 from toolkit.core.checks import Result, refuse, untold
-from toolkit.core.frames.cells import NOTHING, key
-from toolkit.core.frames.frame import Frame, read_by_engine
+from toolkit.frames.cells import NOTHING, key
+from toolkit.frames.frame import Frame, read_by_engine
 
 _ROOM = 2**62
 _EXACT = (str, int, Fraction)

@@ -1,18 +1,7 @@
-"""A budget that a ledger enforces, and a curator who spends it on statistics of a frame."""
+"""A budget that a ledger enforces: what may be spent in all, and what was spent on what."""
 
 from toolkit.budget.chain import RecordError
 from toolkit.budget.charges import BudgetError
-from toolkit.budget.curator import Curator
-from toolkit.budget.frames.asked import MISSING, OTHER, bands, between
 from toolkit.budget.ledger import Ledger
 
-__all__ = [
-    "MISSING",
-    "OTHER",
-    "BudgetError",
-    "Curator",
-    "Ledger",
-    "RecordError",
-    "bands",
-    "between",
-]
+__all__ = ["BudgetError", "Ledger", "RecordError"]

@@ -4,7 +4,7 @@ sum so far.
 A row that was changed, removed, added or moved by a hand that did not also write all later rows anew breaks
 the chain, and so does a total that is not the sum of the charges. It is a check against mistakes, not against
 attackers: nothing here is secret, so whoever can write the file can also write another chain. What the chain
-alone cannot show is that rows are missing at its end; `toolkit.budget.note` is for that.
+alone cannot show is that rows are missing at its end; `toolkit.budget.rollback_check` is for that.
 """
 
 import hashlib

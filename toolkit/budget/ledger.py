@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast, runtime_checkable
 
+from toolkit.budget.chain import written
 from toolkit.budget.charges import (
     BudgetError,
     Priced,
@@ -20,9 +21,9 @@ from toolkit.budget.charges import (
     price_of,
     recorded,
 )
-from toolkit.budget.display import Report, frame_of, html_of, report_of
+from toolkit.budget.publications import FileRegister, MemoryRegister, Register
 from toolkit.budget.record import Decision, Entry, FileRecord, MemoryRecord, Record
-from toolkit.budget.register import FileRegister, MemoryRegister, Register
+from toolkit.budget.report import Report, frame_of, html_of, report_of
 from toolkit.budget.units import agreed_unit, check_unit
 from toolkit.core.checks import explains, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -32,8 +33,8 @@ from toolkit.core.randomness import Rng, check_rng
 if TYPE_CHECKING:
     import pandas as pd
 
-    from toolkit.budget.streams.stream import Stream
-    from toolkit.central.stream import RunningTotal
+    from toolkit.budget.stream_file import Total
+    from toolkit.budget.streams import Stream
 
 Result_co = TypeVar("Result_co", covariant=True)
 _LONGEST_LABEL = 200
@@ -213,6 +214,23 @@ class Ledger:
         about = Charge(neighbors, unit, times, terms)
         return self._record.append(self._decision(loss, label, mechanism, about))
 
+    def facts(self, entry: Entry) -> dict[str, Any]:
+        """What a document says of an entry: what it cost, and the totals before and after it."""
+        return {
+            "id": self.id,
+            "entry": entry.number,
+            "label": entry.label,
+            "loss": str(entry.loss),
+            "exact loss": written(entry.loss),
+            "charged": str(entry.charged),
+            "before": str(left(entry.charged, entry.total)),
+            "after": str(entry.total),
+            "ceiling": str(self.ceiling),
+            "unit": entry.unit,
+            **({"terms": entry.terms} if entry.terms else {}),
+            "simulated": self.simulated,
+        }
+
     def fits(self, loss: Loss | Priced, **about: Any) -> bool:
         """Whether such a charge would be taken now; `about` is what `charge` takes beside. It charges none.
 
@@ -281,7 +299,7 @@ class Ledger:
 
     def every(
         self,
-        total: "RunningTotal",
+        total: "Total",
         label: str | None = None,
         *,
         events: int | None = None,
@@ -304,7 +322,7 @@ class Ledger:
         >>> weekly.add(17).labels, weekly.add(12).labels, ledger.spent
         (('total after 1 of 52 periods',), ('total after 2 of 52 periods',), Pure(1.0))
         """
-        from toolkit.budget.streams.stream import check_openable, opened
+        from toolkit.budget.streams import check_openable, opened
 
         place = None if path is None else Path(path).expanduser().absolute()
         if place is None and isinstance(self._record, FileRecord):
@@ -321,7 +339,7 @@ class Ledger:
         Its `last` is the number of that period once more, which may not have been handed out. Of a stream at
         user level whose people were counted elsewhere, a warning says that the file does not know them.
         """
-        from toolkit.budget.streams.stream import resumed
+        from toolkit.budget.streams import resumed
 
         place = Path(label).expanduser().absolute()
         if isinstance(label, str) and isinstance(self._record, FileRecord):
@@ -330,7 +348,7 @@ class Ledger:
         return resumed(place, self, self.entries(), self.source(rng))
 
     def _stream_file(self, label: str) -> Path:
-        from toolkit.budget.streams.kept import file_of
+        from toolkit.budget.stream_file import file_of
 
         if not label:
             refuse(

@@ -20,7 +20,7 @@ from toolkit.budget.chain import Entry as Entry
 from toolkit.budget.chain import Place, Row, begin, entry_of, follow, link_of, read, row_of
 from toolkit.budget.chain import RecordError as RecordError
 from toolkit.budget.charges import nothing
-from toolkit.budget.note import note_of, read_note, write_note
+from toolkit.budget.rollback_check import note_of, read_note, write_note
 from toolkit.budget.schema import (
     APPLICATION,
     HEAD,

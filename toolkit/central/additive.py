@@ -2,7 +2,8 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from typing import cast
+from fractions import Fraction
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +24,12 @@ class Additive(ABC):
     """
 
     loss: Loss
+    sensitivity: Fraction
+
+    @property
+    @abstractmethod
+    def whole_law(self) -> NoiseLaw:
+        """The law of the noise that is added to whole numbers."""
 
     @property
     @abstractmethod
@@ -40,6 +47,19 @@ class Additive(ABC):
     def preview(self, level: float = 0.95) -> Preview:
         """Scale, error and cost, before anything is spent."""
         return Preview(type(self).__name__, self.scale, self.error(level), check_level(level), self.loss)
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it: mechanism, sensitivity and scale, by which a reader checks the loss."""
+        name = type(self).__name__
+        told: dict[str, Any] = {"mechanism": name, "words": f"{name} noise"}
+        norm = f"L{getattr(self, 'norm', 'l2')[1:]}"
+        return told | {"sensitivity": str(self.sensitivity), "norm": norm, "scale": self.scale}
+
+    def whole_facts(self) -> dict[str, Any]:
+        """The same of noise that is added to counts, as a part of another mechanism."""
+        told = self.facts()
+        del told["words"]
+        return {"noise": told.pop("mechanism"), **told, "sd": self.whole_law.sd}
 
     def integers(self, values: Sequence[int], rng: Rng = None) -> tuple[list[int], NoiseLaw]:
         """Integers of any size with whole noise, and the law of that: what a statistic is then computed

@@ -65,6 +65,15 @@ class Selection:
         """
         return cls(Pure(positive(epsilon, "epsilon", NO_END)), sensible(sensitivity, "sensitivity", NO_NOISE))
 
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it: sensitivity and rate, by which a reader checks the loss."""
+        told = {"mechanism": type(self).__name__, "words": self._words}
+        return told | {"sensitivity": str(self.sensitivity), "rate": str(self.rate)}
+
+    @property
+    def _words(self) -> str:
+        return type(self).__name__
+
     @property
     def epsilon(self) -> float:
         return self.loss.epsilon
@@ -109,6 +118,10 @@ class Exponential(Selection):
     ----------
     McSherry and Talwar (2007).
     """
+
+    @property
+    def _words(self) -> str:
+        return "the exponential mechanism"
 
     @classmethod
     def for_rho(cls, rho: Number, *, sensitivity: Number = 1) -> Self:

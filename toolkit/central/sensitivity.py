@@ -4,12 +4,16 @@ Two tables are neighbours if they differ in one person. "replace": one person's 
 records n is public. "add_remove": one person comes or goes, n is private. Every function here asks which of
 the two is meant.
 
+Where a person has several rows, they fall into cells of a table: "add_remove": they come or go; "replace": they
+become other rows, which may lie in other cells. So a table moves by what leaves and by what comes, unless it
+has one cell.
+
 Sensitivities are exact fractions. The L1 norm adds up the moves of all entries (for Laplace noise), the L2
 norm is their length (for Gaussian noise).
 """
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +21,7 @@ from toolkit.central.search import Neighbors
 from toolkit.central.search import worst_case as worst_case
 from toolkit.core.checks import Number, exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.frames.persons import ONE, Caps
 
 Bounds = tuple[Number, Number]
 
@@ -125,6 +130,81 @@ def variance(bounds: Bounds, n: int, *, neighbors: Neighbors, ddof: int = 1) -> 
     return _scalar(
         (high - low) ** 2 * (size - 1) / (size * (size - ddof)), _with_public_n(neighbors, "a variance")
     )
+
+
+def table_counts(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
+    """Counts of cells that exclude one another.
+
+    Under "replace" the two tables differ most where one person's rows before and after share no cell: where
+    they do, taking the smaller count away moves it further.
+
+    >>> table_counts(1, "replace").l1, table_counts(4, "replace").l1, table_counts(4, "add_remove").l1
+    (Fraction(1, 1), Fraction(2, 1), Fraction(1, 1))
+    """
+    if check_neighbors(neighbors) == "add_remove":
+        return _sensitivity(caps.most(cells), caps.squares(cells), neighbors)
+    return _sensitivity(_apart(caps.most, cells), _apart(caps.squares, cells), neighbors)
+
+
+def table_shares(cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
+    """Several sums a cell of terms that are not negative and add up to 1 for each row.
+
+    Two rows of one cell can differ in every term, so under "replace" one cell is no better than many.
+    """
+    twice = 2 if check_neighbors(neighbors) == "replace" else 1
+    return _sensitivity(twice * caps.most(cells), twice * caps.squares(cells), neighbors)
+
+
+def table_sums(low: Fraction, high: Fraction, cells: int, neighbors: str, caps: Caps = ONE) -> Sensitivity:
+    """Sums of numbers from low to high; a row that is in no cell adds nothing.
+
+    All is exact for one row a person, and for numbers of one sign. Of several rows of both signs under
+    "replace" it is safe, and may be more than what is possible: p rows at `high` against q at `low` in a cell
+    move it by (p high - q low)**2, and the sum of all 2 p q is at most that of p**2 + q**2.
+
+    >>> table_sums(-1, 3, 3, "replace").l1, table_sums(-1, 3, 3, "replace").l2_squared
+    (Fraction(6, 1), Fraction(18, 1))
+    """
+    least, most = min(Fraction(low), Fraction(0)), max(Fraction(high), Fraction(0))
+    far = max(-least, most)
+    if check_neighbors(neighbors) == "add_remove":
+        return _sensitivity(far * caps.most(cells), far**2 * caps.squares(cells), neighbors)
+    if cells == 1:
+        reach = (most - least) * caps.most(1)
+        return _sensitivity(reach, reach**2, neighbors)
+    if caps.most(cells) == 1:
+        return _sensitivity(2 * far, max((most - least) ** 2, 2 * far**2), neighbors)
+    if 0 in (least, most):
+        apart = table_counts(cells, neighbors, caps)
+        return _sensitivity(far * apart.l1, far**2 * apart.l2_squared, neighbors)
+    square = 2 * (far**2 - least * most) * caps.squares(cells)
+    return _sensitivity(2 * far * caps.most(cells), square, neighbors)
+
+
+def _apart(reach: Callable[[int], int], cells: int) -> int:
+    """What leaves some cells and what comes into the others, at most together: each more cell adds less than
+    the one before, so half of them each is the most.
+    """
+    return reach(cells // 2) + reach(cells - cells // 2)
+
+
+def _sensitivity(l1: int | Fraction, squared: int | Fraction, neighbors: str) -> Sensitivity:
+    return Sensitivity(Fraction(l1), Fraction(squared), neighbors)
+
+
+def covariance(first: Bounds, second: Bounds, n: int, *, neighbors: Neighbors) -> Sensitivity:
+    """The sample covariance of n pairs under "replace": the product of the two ranges, over n.
+
+    In n * sum x y - sum x * sum y one pair (x, y) stands as n - 1 times (x - a)(y - b), where a and b are the
+    means of the others; that is largest and least at corners of the bounds, which differ by at most the
+    product of the ranges.
+
+    >>> covariance((0, 1), (0, 10), 50, neighbors="replace").l1
+    Fraction(1, 5)
+    """
+    (low, high), (least, most) = _limits(first), _limits(second)
+    size = whole(n, "n", least=2)
+    return _scalar((high - low) * (most - least) / size, _with_public_n(neighbors, "a covariance"))
 
 
 def _scalar(reach: Fraction, relation: str) -> Sensitivity:

@@ -18,12 +18,13 @@ from typing import Any
 
 import numpy as np
 
+from toolkit.central import sensitivity
 from toolkit.central.sensitivity import Sensitivity
-from toolkit.central.steps import Bounds, written
-from toolkit.central.tables import caps
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.frames.bounds import Bounds, written
+from toolkit.frames.persons import ONE, Caps
 
 MOST_RANK_UNITS = 2**20
 """The largest denominator of a quantile: 2**20 times 2**42 rows, which are 32 TiB of floats, is below 2**63.
@@ -32,52 +33,42 @@ MOST_RANK_UNITS = 2**20
 
 @dataclass(frozen=True, eq=False)
 class Statistic:
-    """A whole number of a column, or one a cell: how far one person can move it or all of them together (L1,
-    and `squared` in length), how to compute it, and its unit.
+    """A whole number of a column, or one per cell: how far one person can move all of them together, how to
+    compute one, and its unit.
 
-    The statistic in the column's unit is offset + factor * of(column), where the column is what the function
-    says.
+    The statistic in the column's unit is offset + factor * of(sums).
     """
 
-    sensitivity: int
-    of: Callable[[Any], int | Steps]
+    sensitivity: Sensitivity
+    of: Callable[[Any], int]
     factor: Fraction = Fraction(1)
     offset: Fraction = Fraction(0)
-    squared: int | None = None
-
-    def reach(self, neighbors: str) -> Sensitivity:
-        """In both norms; of a single number the squared length is the square."""
-        length = self.sensitivity**2 if self.squared is None else self.squared
-        return Sensitivity(Fraction(self.sensitivity), Fraction(length), neighbors)
 
 
 def total(bounds: Bounds, neighbors: str, n: int | None = None) -> Statistic:
     """The sum, of `Sums` in which missing values are filled or add nothing; n is public under "replace", and
     asked for there.
     """
-    if check_neighbors(neighbors) == "replace":
-        rows = whole(n, "n", least=0)
-        return Statistic(bounds.span, lambda sums: sums.first, bounds.step, rows * bounds.least * bounds.step)
-    return totals(bounds, 1, neighbors)
+    if check_neighbors(neighbors) == "add_remove":
+        return totals(bounds, 1, neighbors)
+    offset = whole(n, "n", least=0) * bounds.least * bounds.step
+    reach = sensitivity.total((0, bounds.span), neighbors="replace")
+    return Statistic(reach, lambda sums: sums.first, bounds.step, offset)
 
 
-def totals(bounds: Bounds, cells: int, neighbors: str, people: caps.Caps = caps.ONE) -> Statistic:
+def totals(bounds: Bounds, cells: int, neighbors: str, people: Caps = ONE) -> Statistic:
     """The sums of cells, of the `Sums` of one, when the number of values in each is private."""
-    reach = caps.sums(
+    reach = sensitivity.table_sums(
         Fraction(bounds.least), Fraction(bounds.most), cells, check_neighbors(neighbors), people
     )
-    return Statistic(
-        int(reach.l1),
-        lambda sums: sums.first + sums.number * bounds.least,
-        bounds.step,
-        squared=int(reach.l2_squared),
-    )
+    return Statistic(reach, lambda sums: sums.first + sums.number * bounds.least, bounds.step)
 
 
 def mean(bounds: Bounds, n: int) -> Statistic:
     """The mean of n values, of their `Sums`, under "replace": one person moves it by (high - low) / n."""
     rows = _enough(n, 1)
-    return Statistic(bounds.span, lambda sums: sums.first, bounds.step / rows, bounds.least * bounds.step)
+    reach = sensitivity.mean((0, bounds.span), rows, neighbors="replace").rows(rows)
+    return Statistic(reach, lambda sums: sums.first, bounds.step / rows, bounds.least * bounds.step)
 
 
 def variance(bounds: Bounds, n: int) -> Statistic:
@@ -88,10 +79,9 @@ def variance(bounds: Bounds, n: int) -> Statistic:
     low)**2 / n.
     """
     rows = _enough(n, 2)
-    reach = (rows - 1) * bounds.span**2
-    return Statistic(
-        reach, lambda sums: rows * sums.second - sums.first**2, bounds.step**2 / (rows * (rows - 1))
-    )
+    unit = rows * (rows - 1)
+    reach = sensitivity.variance((0, bounds.span), rows, neighbors="replace").rows(unit)
+    return Statistic(reach, lambda sums: rows * sums.second - sums.first**2, bounds.step**2 / unit)
 
 
 def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:
@@ -102,9 +92,10 @@ def covariance(bounds: tuple[Bounds, Bounds], n: int) -> Statistic:
     product of the spans.
     """
     rows, (first, second) = _enough(n, 2), bounds
-    reach = (rows - 1) * first.span * second.span
-    unit = first.step * second.step / (rows * (rows - 1))
-    return Statistic(reach, lambda sums: rows * sums[4] - sums[3] * sums[1], unit)
+    unit = rows * (rows - 1)
+    reach = sensitivity.covariance((0, first.span), (0, second.span), rows, neighbors="replace").rows(unit)
+    step = first.step * second.step / unit
+    return Statistic(reach, lambda sums: rows * sums[4] - sums[3] * sums[1], step)
 
 
 @dataclass(frozen=True, eq=False)
@@ -150,37 +141,6 @@ class Edges:
 def rank_unit(q: Fraction) -> Fraction:
     """The nearest fraction to q with a denominator of at most `MOST_RANK_UNITS`: within 2**-21 of it."""
     return q.limit_denominator(MOST_RANK_UNITS)
-
-
-def rank_scores(bounds: Bounds, q: Fraction, neighbors: str) -> Statistic:
-    """How well each step 0 … span of the grid serves as the quantile q, of a column; one person moves a score
-    by `sensitivity`.
-
-    A score is minus the distance of the step's rank from the wanted one, times the denominator of q so that
-    it is whole; a step that many values share has all their ranks at once, so ties cost nothing. Steps are
-    counted, not sorted: the time depends on the number of rows and steps alone. Missing values are left out.
-
-    No score overflows: ranks are at most the number of rows, n, and the numerator of q at most its
-    denominator d, so all that is computed lies between -d n and d n. With d at most 2**20 that is below 2**63
-    for any n below 2**43, and 2**42 floats would fill 32 TiB.
-    """
-    unit, share = q.denominator, q.numerator
-    if unit > MOST_RANK_UNITS:
-        refuse(
-            f"the denominator of `q` must be at most {MOST_RANK_UNITS:,}",
-            f"{unit:,}",
-            "scores are 64-bit integers",
-        )
-
-    def scored(values: Array) -> Steps:
-        counts = np.bincount(bounds.steps(values) + 1, minlength=bounds.span + 2)[1:].astype(np.int64)
-        upto = np.cumsum(counts)
-        wanted = share * int(upto[-1])
-        distance = np.maximum(unit * (upto - counts) - wanted, wanted - unit * upto)
-        return np.asarray(-np.maximum(distance, 0))
-
-    comes_or_goes = max(share, unit - share)
-    return Statistic(comes_or_goes if check_neighbors(neighbors) == "add_remove" else unit, scored)
 
 
 def _enough(n: int, least: int) -> int:

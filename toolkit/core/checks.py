@@ -218,6 +218,28 @@ def is_missing(value: object) -> bool:
     )
 
 
+def fills(**shared: str) -> Callable[[Called], Called]:
+    """A class in whose methods' docstrings a line %(name)s stands for what several methods share."""
+    blocks = {
+        f"%({name})s": [line.strip("\n") for line in text.strip("\n").splitlines()]
+        for name, text in shared.items()
+    }
+
+    def filled(line: str) -> list[str]:
+        block = blocks.get(line.strip())
+        return [line] if block is None else [f"    {part}" if part else "" for part in block]
+
+    def filling(called: Called) -> Called:
+        for method in vars(called).values():
+            if isinstance(method, types.FunctionType) and method.__doc__:
+                method.__doc__ = "\n".join(
+                    part for line in method.__doc__.split("\n") for part in filled(line)
+                )
+        return called
+
+    return filling
+
+
 def explains(example: str = "", /, **why: str) -> Callable[[Called], Called]:
     """A function, or a class with its public methods, that answers a call which does not fit in words.
 

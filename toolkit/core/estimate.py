@@ -19,7 +19,7 @@ from toolkit.core.inference.framed import crossed, framed, said
 from toolkit.core.inference.intervals import Affine, Interval, IntervalBasis, Mapped, Normal, interval_from
 from toolkit.core.inference.significance import Significance, significance
 from toolkit.core.loss import Loss
-from toolkit.core.publishing.facts import Release
+from toolkit.core.publishing.facts import ReleaseFacts
 from toolkit.core.publishing.publishable import Publishable
 
 if TYPE_CHECKING:
@@ -72,7 +72,7 @@ class Estimate(Publishable):
     notes: tuple[str, ...] = ()
     basis: IntervalBasis | None = field(default=None)
     fit: Fit | None = None
-    release: Release | None = field(default=None)
+    release: ReleaseFacts | None = field(default=None)
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None
 

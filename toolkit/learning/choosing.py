@@ -10,9 +10,9 @@ from toolkit.central.selection import Exponential
 from toolkit.core.arrays import number
 from toolkit.core.checks import Number, positive, probability, refuse, untold
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.frames.cells import NOTHING, key
 from toolkit.core.loss import Pure
 from toolkit.core.randomness import Rng, big_below, check_rng
+from toolkit.frames.cells import NOTHING, key
 from toolkit.learning.paying import allowed
 from toolkit.learning.tables import one_column
 

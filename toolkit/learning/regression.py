@@ -8,8 +8,8 @@ from sklearn.base import RegressorMixin
 
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import Number, exact, refuse
-from toolkit.core.frames.columns import Column
 from toolkit.core.randomness import Rng
+from toolkit.frames.column import Column
 from toolkit.learning.fitting.moments import Moments
 from toolkit.learning.paying import PrivateLearner
 from toolkit.learning.tables import Target, one_column

@@ -16,11 +16,11 @@ from scipy.sparse import issparse
 
 from toolkit.core.arrays import Array, Codes, number, objects
 from toolkit.core.checks import refuse, untold
-from toolkit.core.frames import wanted
-from toolkit.core.frames.columns import Column
-from toolkit.core.frames.frame import Frame, column_of, engine_of
-from toolkit.core.frames.numpy import numpy_column
-from toolkit.core.frames.streams import SOURCES
+from toolkit.frames import values as wanted
+from toolkit.frames.column import Column
+from toolkit.frames.frame import Frame, column_of, engine_of
+from toolkit.frames.numpy import numpy_column
+from toolkit.frames.streams import SOURCES
 
 
 @dataclass(frozen=True)

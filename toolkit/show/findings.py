@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter
 
 from toolkit.core.checks import refuse
-from toolkit.core.counting import Group
+from toolkit.frames.counts import Group
 from toolkit.show.bars import doubt, interval_row
 from toolkit.show.canvas import BLUE, GREY, INK, ORANGE, SKY, VERMILLION, new_figure, percent, png_bundle
 from toolkit.survey.question import Question

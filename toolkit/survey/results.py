@@ -16,9 +16,9 @@ from toolkit.analysis.reading.asked import Asked
 from toolkit.analysis.reading.cells import Reader
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.checks import whole
-from toolkit.core.counting import Group, counted, has_column
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
+from toolkit.frames.counts import Group, counted, has_column
 from toolkit.local.anchor import attention_counts
 from toolkit.local.compliance import worst_shift
 from toolkit.local.design import has_matrix

@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from toolkit.core.above import above
 from toolkit.core.checks import Number, choice, explains, refuse, whole
+from toolkit.core.lazy import lazy
 from toolkit.core.loss import Amount, Pure
 from toolkit.local.wording import USUAL
 from toolkit.survey.consent import linter
@@ -324,7 +324,7 @@ class Survey:
 
     def preview(self) -> Any:
         """The form as respondents see it, in a notebook: no collection is opened, and nothing is sent."""
-        return above("toolkit.survey.preview", "Preview")(self)
+        return lazy("toolkit.survey.preview", "Preview")(self)
 
     def save(self, path: str | Path) -> None:
         """Write a .toml or .json file that `load` reads back as an equal survey with an equal hash."""

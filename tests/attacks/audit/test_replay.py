@@ -9,11 +9,11 @@ from toolkit import Pure
 from toolkit.attacks import gallery
 from toolkit.attacks.audit.neighbors import replacements
 from toolkit.attacks.audit.replay import replay
-from toolkit.budget.curator import Curator
 from toolkit.budget.ledger import Ledger
 from toolkit.central import statistics
 from toolkit.central.laplace import Laplace
-from toolkit.central.steps import Bounds
+from toolkit.curator.curator import Curator
+from toolkit.frames.bounds import Bounds
 
 SALARIES = [30.0, 40.0, 50.0, 60.0]
 

@@ -6,7 +6,7 @@ import pytest
 
 from toolkit.central.robust.brute import Table, distance, neighbours, tables
 from toolkit.central.robust.lengths import function_lengths, huber_lengths, quantile_lengths
-from toolkit.central.steps import Bounds
+from toolkit.frames.bounds import Bounds
 
 
 def scores(table: Table, half: int, reach: int, unit: int) -> int:

@@ -9,8 +9,8 @@ from toolkit.central.robust.brute import neighbours, tables
 from toolkit.central.robust.proposing import ProposeTestRelease
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.smooth import reaches
-from toolkit.central.steps import Bounds
 from toolkit.core.loss import Approx
+from toolkit.frames.bounds import Bounds
 
 GRID = Bounds.of((0, 6)).with_step(1)
 

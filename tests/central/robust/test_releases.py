@@ -14,9 +14,9 @@ from toolkit.central.robust.brute import neighbours, tables
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.central.robust.releases import FLOOR_BITS, SmoothSensitivity, several
 from toolkit.central.robust.smooth import smooth_sensitivity
-from toolkit.central.steps import Bounds
 from toolkit.core.loss import Approx, Pure
 from toolkit.core.sampling.enclosure import exp_enclosure
+from toolkit.frames.bounds import Bounds
 
 SPAN = 6
 GRID = Bounds.of((0, SPAN)).with_step(1)

@@ -7,7 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from toolkit.central.tables.caps import ONE, Caps, counts, shares, sums
+from toolkit.frames.persons import ONE, Caps, counts, shares, sums
 
 
 def holdings(cells: int, caps: Caps, terms: list[tuple[int, ...]]) -> set[tuple[int, ...]]:

@@ -6,8 +6,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from toolkit.central.tables.caps import Caps
 from toolkit.central.tables.coding import Coding, first_order, pairs, second_order
+from toolkit.frames.persons import Caps
 
 
 def moves(coding: Coding, rows: list[list[int]], cells: int, neighbors: str) -> tuple[int, int]:

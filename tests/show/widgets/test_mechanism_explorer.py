@@ -29,7 +29,7 @@ def explorer():
     return show.explore_mechanism("analytic", epsilon=0.5, sensitivity=2.0)
 
 
-def rows_of(table, law, delta=None):
+def grouping(table, law, delta=None):
     (rows,) = [
         entry["rows"] for entry in table["laws"] if entry["law"] == law and delta in (None, entry["delta"])
     ]
@@ -37,7 +37,7 @@ def rows_of(table, law, delta=None):
 
 
 def test_the_noise_of_laplace_is_sensitivity_over_epsilon_and_its_errors_are_the_mechanisms(table):
-    for row in rows_of(table, "laplace"):
+    for row in grouping(table, "laplace"):
         for size, errors in zip(SENSITIVITIES, row["errors"], strict=True):
             mechanism = Laplace.for_epsilon(row["epsilon"], sensitivity=size)
             assert row["ratio"] * size == pytest.approx(mechanism.scale, rel=1e-5)
@@ -47,7 +47,7 @@ def test_the_noise_of_laplace_is_sensitivity_over_epsilon_and_its_errors_are_the
 @pytest.mark.parametrize("law", ["analytic", "classic"])
 @pytest.mark.parametrize("delta", DELTAS)
 def test_the_noise_of_gauss_is_that_of_its_calibration(table, law, delta):
-    for row in rows_of(table, law, delta)[::3]:
+    for row in grouping(table, law, delta)[::3]:
         for size, errors in list(zip(SENSITIVITIES, row["errors"], strict=True))[::3]:
             mechanism = Gaussian.for_loss(row["epsilon"], delta, sensitivity=size, calibration=law)
             assert row["ratio"] * size == pytest.approx(mechanism.scale, rel=1e-5)
@@ -55,7 +55,7 @@ def test_the_noise_of_gauss_is_that_of_its_calibration(table, law, delta):
 
 
 def test_no_release_of_laplace_passes_the_promised_ratio_and_some_reach_it(table):
-    for row in rows_of(table, "laplace"):
+    for row in grouping(table, "laplace"):
         assert max(row["shares"]) == 1
         assert min(row["shares"]) == -1
         assert row["factor"] == pytest.approx(math.exp(row["epsilon"]), rel=1e-5)
@@ -67,7 +67,7 @@ def test_releases_of_gauss_pass_the_promised_ratio_with_less_than_delta_chance(t
     """
     places = np.array(table["noise"])
     for delta in DELTAS:
-        for row in rows_of(table, "analytic", delta):
+        for row in grouping(table, "analytic", delta):
             slope, height = np.polyfit(places, row["shares"], 1)
             crossing = (1 - height) / slope  # in units of the noise, where the loss is epsilon
             excess = ndtr(crossing) - math.exp(row["epsilon"]) * ndtr(crossing - 1 / row["ratio"])
@@ -132,7 +132,7 @@ def test_a_setting_between_the_steps_gets_a_row_of_its_own(explorer):
 
 
 def test_the_row_of_a_setting_is_that_of_the_table(table):
-    for row in rows_of(table, "analytic", 1e-6)[::5]:
+    for row in grouping(table, "analytic", 1e-6)[::5]:
         found = mechanism_row("analytic", row["epsilon"], 1e-6, SENSITIVITIES[3], LEVELS[1])
         assert (found["ratio"], found["shares"], found["error"]) == (
             row["ratio"],

@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from tests.core.test_counting import ENGINES
+from tests.frames.test_counts import ENGINES
 from tests.survey.samples import cheated, faculty, survey
 from toolkit import Question
 from toolkit.survey.reading.turnout import Rows, Turnout, turnout, turnout_notes

@@ -95,7 +95,7 @@ def test_options_and_bounds_are_taken_from_the_question_unless_the_design_has_it
         (
             {"warner": 0.7},
             (
-                r"`design.warner` must be a table of its arguments, got float: write design = {warner = {p = …, "  # noqa: E501
+                r"`design.warner` must be a table of its arguments, got float: write design = {warner = {p = …, "
                 r"epsilon = …}}"
             ),
         ),

@@ -11,7 +11,6 @@ import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.noise.laws import GeometricLaw, RoundedNormalLaw
 from toolkit.central.publishing.keys import root_up
 from toolkit.central.publishing.margins import Margins, shares_of
 from toolkit.core.arrays import Array
@@ -113,6 +112,15 @@ class AgreeingTables:
             basis=Normal(value, se),
         )
 
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it."""
+        name = type(self.noises[0]).__name__
+        return {
+            "mechanism": type(self).__name__,
+            "words": f"{name} noise in every table, before they were made to agree",
+            "tables": [noise.whole_facts() | {"loss": str(noise.loss)} for noise in self.noises],
+        }
+
     @property
     def note(self) -> str:
         law = (
@@ -125,5 +133,4 @@ class AgreeingTables:
 
 def _variance(noise: Laplace | Gaussian) -> float:
     """Of the whole noise in a cell."""
-    law = GeometricLaw(noise.scale) if isinstance(noise, Laplace) else RoundedNormalLaw(noise.scale)
-    return law.sd**2
+    return noise.whole_law.sd**2

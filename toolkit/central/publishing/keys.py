@@ -13,7 +13,7 @@ from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
 from toolkit.central.noise.grid import NO_END
 from toolkit.central.noise.laws import NoiseBasis
-from toolkit.central.publishing.tails import least_reach, tail_of
+from toolkit.central.publishing.tails import least_reach, tail_of, threshold_words
 from toolkit.central.release import equal_diagonal
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
@@ -115,6 +115,11 @@ class KeyThreshold:
             return share <= most and (1 - share) ** self.keys >= least
 
         return self.rows + least_reach(tail_of(self.noise), enough)
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it."""
+        told = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
+        return told | self.noise.whole_facts() | {"threshold": self.threshold, "keys a person": self.keys}
 
     def release(self, counts: Mapping[Any, int], rng: Rng = None) -> Estimate:
         """The keys that reach the threshold with their noisy counts, the largest first.

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from toolkit.central.statistics import rank_unit
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
-from toolkit.core.loss import Pure, Zcdp
+from toolkit.core.loss import Pure, Zcdp, shown
 from toolkit.core.randomness import Rng, big_below, check_rng
 
 MOST_ROWS = 2**30
@@ -116,6 +117,12 @@ class RecursiveQuantiles:
         levels = _levels(len(quantiles))
         each = root_below(8 * positive(rho, "rho", NO_END) / levels)
         return cls.for_epsilon(levels * each, quantiles, neighbors=neighbors, rows=rows, grouped=grouped)
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it."""
+        words = "the exponential mechanism chose each, the middle one first"
+        told = {"mechanism": type(self).__name__, "words": words}
+        return told | {"levels": self.levels, "epsilon a level": shown(self.each)}
 
     @property
     def levels(self) -> int:

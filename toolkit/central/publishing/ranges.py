@@ -3,12 +3,13 @@
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from toolkit.central.gaussian import Gaussian
 from toolkit.central.laplace import Laplace
-from toolkit.central.publishing.tails import least_reach, tail_of
+from toolkit.central.publishing.tails import least_reach, tail_of, threshold_words
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import exact, refuse, whole
 from toolkit.core.loss import Loss
@@ -53,6 +54,11 @@ class RangeFinder:
         object.__setattr__(self, "beta", exact(self.beta, "beta"))
         if not 0 < self.beta < 1:
             refuse("`beta` must lie strictly between 0 and 1", self.beta, "it is the chance of a wide range")
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it."""
+        told = {"mechanism": type(self).__name__, "words": threshold_words(self.noise)}
+        return told | self.noise.whole_facts() | {"threshold": self.threshold, "bins": self.bins}
 
     @property
     def loss(self) -> Loss:

@@ -62,6 +62,11 @@ def rounded_normal_tail(variance: Fraction) -> Tail:
     return tail
 
 
+def threshold_words(noise: Laplace | Gaussian) -> str:
+    """What was done, for people."""
+    return f"{type(noise).__name__} noise on counts, which are compared with a threshold"
+
+
 def tail_of(noise: Laplace | Gaussian) -> Tail:
     """The tail of the whole noise that a mechanism adds to whole numbers; its sensitivity is at least 1."""
     return (

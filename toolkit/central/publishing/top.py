@@ -3,6 +3,7 @@
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -53,6 +54,16 @@ class TopK:
         if not self.rows <= whole(self.together, "together") <= self.k * self.rows:
             rule = "`together` must be at least `rows`, and at most that for each of k options"
             refuse(rule, self.together, "one person moves the counts of k options by so much")
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it."""
+        words = "the exponential mechanism chose them, one after the other"
+        return {
+            "mechanism": type(self).__name__,
+            "words": words,
+            "rounds": self.k,
+            "rate": str(self.rate),
+        }
 
     @classmethod
     def for_epsilon(

@@ -13,10 +13,10 @@ from typing import Protocol
 import numpy as np
 import numpy.typing as npt
 
-from toolkit.central.steps import written
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, positive
 from toolkit.core.inference.special import expit
+from toolkit.frames.bounds import written
 
 
 class Estimator(Protocol):

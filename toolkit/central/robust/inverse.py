@@ -14,12 +14,12 @@ from toolkit.central.robust.estimators import Huber
 from toolkit.central.robust.lengths import function_lengths, huber_lengths, quantile_lengths
 from toolkit.central.selection import Exponential
 from toolkit.central.statistics import rank_unit
-from toolkit.central.steps import QUANTILE_BITS, Bounds, written
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, positive, probability, refuse, whole
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
+from toolkit.frames.bounds import QUANTILE_BITS, Bounds, written
 
 _UNIT = 2**10  # so many parts of half a step that Huber's k is rounded to
 _SURPLUS = 40  # beyond so many more e-folds all candidates together have a probability below e**-40
@@ -123,6 +123,11 @@ class InverseSensitivity:
             groups,
             rows,
         )
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it; a scale that depends on the data is not told."""
+        name = type(self).__name__
+        return {"mechanism": name, "words": name}
 
     @property
     def epsilon(self) -> float:

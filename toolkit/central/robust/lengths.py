@@ -13,8 +13,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from toolkit.central.steps import Bounds
 from toolkit.core.arrays import Array, Steps
+from toolkit.frames.bounds import Bounds
 
 
 def quantile_lengths(steps: Steps, span: int, q: Fraction) -> Steps:

@@ -14,12 +14,12 @@ from toolkit.central.noise.grid import NO_END
 from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import log_up
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.steps import Bounds
 from toolkit.core.checks import Number, exact, positive, refuse
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling.noise import discrete_laplace
+from toolkit.frames.bounds import Bounds
 
 
 @dataclass(frozen=True, repr=False)

@@ -18,7 +18,6 @@ from toolkit.central.laplace import Laplace
 from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import Law, PowerLaw, SmoothGaussian, SmoothLaplace
 from toolkit.central.robust.ranks import RankStatistic
-from toolkit.central.steps import Bounds, written
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, choice, refuse
 from toolkit.core.checks import level as check_level
@@ -27,6 +26,7 @@ from toolkit.core.loss import Loss, Pure
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.core.sampling.enclosure import exp_enclosure
 from toolkit.core.sampling.rounded import rounded_sum
+from toolkit.frames.bounds import Bounds, written
 
 FLOOR_BITS = 24
 """The sensitivity that noise is scaled to is at least 2**-24 of the distance of the bounds: a constant is
@@ -102,6 +102,11 @@ class SmoothSensitivity:
             else SmoothGaussian.for_loss(epsilon, delta)
         )
         return cls(RankStatistic.named(statistic, n, **options), Bounds.of(bounds), law)
+
+    def facts(self) -> dict[str, Any]:
+        """What a document says of it; a scale that depends on the data is not told."""
+        name = type(self).__name__
+        return {"mechanism": name, "words": name}
 
     @property
     def loss(self) -> Loss:

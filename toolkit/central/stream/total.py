@@ -2,6 +2,7 @@
 
 import os
 import threading
+from collections.abc import Mapping
 from typing import Any, NoReturn
 
 import numpy as np
@@ -107,6 +108,26 @@ class RunningTotal:
         9.73
         """
         return cls(Approx(positive(epsilon, "epsilon", NO_END), delta), periods, **rest)
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All but the loss and the generator, as JSON can hold it: a file that keeps a stream has it."""
+        way = self.way
+        form = (
+            ["root", way.window]
+            if isinstance(way, SquareRoot)
+            else ["tree", way.branches, way.levels, way.window]
+        )
+        names = ("periods", "window", "neighbors", "sensitivity", "per_person")
+        return {name: getattr(self, name) for name in names} | {"way": form}
+
+    @classmethod
+    def from_settings(cls, loss: Loss, settings: Mapping[str, Any], rng: Rng = None) -> "RunningTotal":
+        """A new total with these settings, before its first period."""
+        rest = dict(settings)
+        kind, *sizes = rest.pop("way")
+        way = {"tree": Tree, "root": SquareRoot}[kind](rest["periods"], *sizes)
+        return cls(loss, way=way, rng=rng, **rest)
 
     @property
     def zcdp(self) -> Zcdp | None:

@@ -15,9 +15,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from toolkit.central.sensitivity import Sensitivity
-from toolkit.central.tables.caps import ONE, Caps, shares
+from toolkit.central.sensitivity import Sensitivity, table_shares
 from toolkit.core.arrays import Array
+from toolkit.frames.persons import ONE, Caps
 
 Matrix = tuple[tuple[Fraction | int, ...], ...]
 _HALF = Fraction(1, 2)
@@ -70,7 +70,7 @@ def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, lapl
             Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors
         )
         return Coding(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, reach)
-    reach = _times(shares(cells, neighbors, caps), span)
+    reach = _times(table_shares(cells, neighbors, caps), span)
     return Coding(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, reach)
 
 
@@ -87,7 +87,7 @@ def second_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, lap
         terms = ((2 * square, 0, 0), (-2 * square, 4 * span, 0), (square, -8 * span, 8))
         back = ((_HALF, 0, 0), (0, _HALF, 0), (Fraction(1, 4), 0, _HALF))
         return Coding(terms, back, square, Sensitivity(most, most**2, neighbors))
-    reach = _times(shares(cells, neighbors, caps), square)
+    reach = _times(table_shares(cells, neighbors, caps), square)
     return Coding(_bernstein(span), _BACK, square, reach)
 
 
@@ -97,7 +97,10 @@ def pairs(spans: tuple[int, int], cells: int, neighbors: str, caps: Caps = ONE) 
     first, second = (_bernstein(span) for span in spans)
     unit = spans[0] ** 2 * spans[1] ** 2
     return Coding(
-        _product(first, second), _product(_BACK, _BACK), unit, _times(shares(cells, neighbors, caps), unit)
+        _product(first, second),
+        _product(_BACK, _BACK),
+        unit,
+        _times(table_shares(cells, neighbors, caps), unit),
     )
 
 

@@ -1,4 +1,4 @@
-"""`Release`: what is public about a release, as plain values for a document. Nothing of it is data."""
+"""`ReleaseFacts`: what is public about a release, as plain values for a document. Nothing of it is data."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -12,7 +12,7 @@ class Register(Protocol):
 
 
 @dataclass(frozen=True, eq=False)
-class Release:
+class ReleaseFacts:
     """Public facts about a release: mappings of names to texts, numbers, truth values, lists and mappings.
 
     Parameters
@@ -32,10 +32,10 @@ class Release:
     steps: tuple[str, ...] = ()
     register: Register | None = field(default=None, repr=False)
 
-    def after(self, step: str) -> "Release":
+    def after(self, step: str) -> "ReleaseFacts":
         """The same facts, and one more thing that was done to the numbers.
 
-        >>> Release({}, {}, {}, {}).after("rounded").steps
+        >>> ReleaseFacts({}, {}, {}, {}).after("rounded").steps
         ('rounded',)
         """
         return replace(self, steps=(*self.steps, step))

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
-from toolkit.core.above import above
 from toolkit.core.checks import refuse
+from toolkit.core.lazy import lazy
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.publishing.tidying import TIDIED, tidied
 from toolkit.core.publishing.writing import (
@@ -25,7 +25,7 @@ from toolkit.core.publishing.writing import (
 )
 
 if TYPE_CHECKING:
-    from toolkit.core.publishing.facts import Release
+    from toolkit.core.publishing.facts import ReleaseFacts
 
 
 class Publishable:
@@ -41,7 +41,7 @@ class Publishable:
         covers: str
         method: str
         notes: tuple[str, ...]
-        release: Release | None
+        release: ReleaseFacts | None
 
         @property
         def whole(self) -> bool: ...
@@ -116,7 +116,7 @@ class Publishable:
             release=self._after(TIDIED),
         )
 
-    def _after(self, step: str) -> "Release | None":
+    def _after(self, step: str) -> "ReleaseFacts | None":
         """What is public about it, after one more step."""
         return None if self.release is None else self.release.after(step)
 
@@ -129,7 +129,7 @@ class Publishable:
         behind = None if self.counts is None else [(row[1], row[2]) for row in self.counts._rows(level)]
         return csv_text(self.axes, rows, self.whole, behind)
 
-    def _document(self, release: "Release", file: str, digest: str, level: float) -> dict[str, Any]:
+    def _document(self, release: "ReleaseFacts", file: str, digest: str, level: float) -> dict[str, Any]:
         keys = dict.fromkeys(key_columns(self.axes), "a key of the table") | NUMBERS
         keys |= {} if self.counts is None else COUNTS
         return {
@@ -153,7 +153,7 @@ class Publishable:
             },
             "post_processing": list(release.steps),
             "randomness": "operating system" if self.loss is not None else "a generator: simulated",
-            "software": f"toolkit {above('toolkit', '__version__')}",
+            "software": f"toolkit {lazy('toolkit', '__version__')}",
             "date": dt.datetime.now(dt.UTC).date().isoformat(),
         }
 

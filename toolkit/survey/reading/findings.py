@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from toolkit.analysis.findings import Findings
-from toolkit.core.above import above
 from toolkit.core.checks import level as checked_level
 from toolkit.core.checks import refuse
-from toolkit.core.counting import Group
 from toolkit.core.estimate import Estimate
 from toolkit.core.extras import extra
+from toolkit.core.lazy import lazy
+from toolkit.frames.counts import Group
 from toolkit.local.anchor import at_random
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
@@ -239,7 +239,7 @@ class Results:
         """All estimates with their intervals in one picture: shares on one axis in percent, each mean on its
         own.
         """
-        return above("toolkit.show.findings", "findings")(self, level=checked_level(level))
+        return lazy("toolkit.show.findings", "findings")(self, level=checked_level(level))
 
     def notes(self) -> list[str]:
         """How far to trust it, in sentences: the survey as a whole, then each estimate that its reports

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolkit.core.checks import is_missing
-from toolkit.core.counting import Group, rows_by
+from toolkit.frames.counts import Group, rows_by
 from toolkit.survey.question import Question
 from toolkit.survey.reading.table import value_of
 from toolkit.survey.spec import Survey

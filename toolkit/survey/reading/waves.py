@@ -9,8 +9,8 @@ from typing import Any
 from toolkit.analysis.counted import Counted
 from toolkit.analysis.reading.cells import Reader
 from toolkit.core.checks import is_missing, refuse
-from toolkit.core.counting import has_column, rows_by
 from toolkit.core.estimate import Estimate
+from toolkit.frames.counts import has_column, rows_by
 from toolkit.local.waves import Memo
 from toolkit.survey.question import Question
 from toolkit.survey.spec import Survey

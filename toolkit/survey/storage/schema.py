@@ -69,7 +69,7 @@ def _from_1(made: Mapping[str, str]) -> list[str]:
         "INSERT INTO tally SELECT 'all', reports FROM tally_1",
         "INSERT INTO pool SELECT 2, '' FROM collection_1",
         (
-            f"INSERT INTO spent SELECT used.hash FROM ({used}) AS used, collection WHERE access = 'token' ORDER "  # noqa: E501, S608
+            f"INSERT INTO spent SELECT used.hash FROM ({used}) AS used, collection WHERE access = 'token' ORDER "  # noqa: S608
             "BY used.hash"
         ),
         "DROP TABLE unspent",

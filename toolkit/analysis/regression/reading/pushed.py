@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from typing import Any
 
 from toolkit.core.checks import refuse
-from toolkit.core.counting import columns_of
 from toolkit.core.extras import extra
+from toolkit.frames.counts import columns_of
 
 TIMES = "number of people"
 _MOST = 1_000_000  # different rows that are fetched

@@ -1,0 +1,191 @@
+"""The note beside a ledger's file: an older copy in its place is noticed, and no honest death raises an
+alarm.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from toolkit.budget.ledger import Ledger
+from toolkit.budget.record import RecordError
+from toolkit.budget.rollback_check import note_of, read_note, write_note
+from toolkit.core.loss import Pure
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "budget.db"
+
+
+def test_an_old_copy_in_place_of_a_newer_file_is_noticed_by_whoever_opens_it(path: Path) -> None:
+    Ledger(Pure(1), path).charge(Pure(0.25))
+    old = path.read_bytes()
+    Ledger.open(path).charge(Pure(0.5))  # nothing of this ledger lives on but the files
+    path.write_bytes(old)
+    for opening in (lambda: Ledger.open(path), lambda: Ledger(Pure(1), path)):
+        with pytest.raises(RecordError, match=r"must only grow.*budget.db-last knows of it"):
+            opening()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [lambda ledger: ledger.charge(Pure(0.5)), lambda ledger: ledger.spent, lambda ledger: ledger.entries()],
+)
+def test_an_old_copy_is_noticed_by_a_living_ledger_that_has_not_seen_what_is_gone(
+    use: Callable[[Ledger], object], path: Path
+) -> None:
+    """The row that it knows is still there: only the note tells of the charge of somebody else."""
+    ledger = Ledger(Pure(1), path)
+    ledger.charge(Pure(0.25))
+    old = path.read_bytes()
+    Ledger.open(path).charge(Pure(0.5))
+    path.write_bytes(old)
+    with pytest.raises(RecordError, match=r"must only grow.*budget.db-last knows of it"):
+        use(ledger)
+
+
+def test_another_ledger_in_place_of_the_file_is_noticed(path: Path, tmp_path: Path) -> None:
+    for file in (path, tmp_path / "other.db"):
+        for _ in range(2):
+            Ledger(Pure(1), file).charge(Pure(0.25), "the same")
+    path.write_bytes((tmp_path / "other.db").read_bytes())
+    with pytest.raises(RecordError, match="must only grow"):
+        Ledger.open(path)
+
+
+@pytest.mark.parametrize("left", ["no file", "an empty file"])
+def test_a_budget_does_not_begin_anew_because_its_file_is_gone(left: str, path: Path) -> None:
+    """What is left is as it was found: no new ledger lies there that could be copied and spent."""
+    Ledger(Pure(1), path).charge(Pure(1))
+    path.unlink()
+    if left == "an empty file":
+        path.touch()
+    with pytest.raises(RecordError, match=rf"got {left}.*in the way of a new beginning until it is removed"):
+        Ledger(Pure(1), path)
+    assert not path.exists() if left == "no file" else path.read_bytes() == b""
+    note_of(path).unlink()
+    assert Ledger(Pure(1), path).spent == Pure(0)
+
+
+def test_a_file_that_was_moved_or_copied_without_its_note_works(path: Path, tmp_path: Path) -> None:
+    """So a copy that is spent from beside the original is not noticed; the budget is then spent twice."""
+    Ledger(Pure(1), path).charge(Pure(0.25))
+    copy = tmp_path / "copy.db"
+    copy.write_bytes(path.read_bytes())
+    Ledger.open(copy).charge(Pure(0.25))
+    assert Ledger.open(path).spent == Pure(0.25)
+    assert Ledger.open(copy).spent == Pure(0.5)
+
+
+def test_an_older_note_is_true_as_well_and_is_brought_up_to_date(path: Path) -> None:
+    """What a process leaves that is killed between the charge and the note."""
+    ledger = Ledger(Pure(1), path)
+    ledger.charge(Pure(0.125))
+    older = note_of(path).read_bytes()
+    ledger.charge(Pure(0.125))
+    note_of(path).write_bytes(older)
+    assert Ledger.open(path).spent == Pure(0.25)
+    ledger.charge(Pure(0.125))
+    assert read_note(path) == (3, ledger._record._place.link)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [b"", b"7", b"\xff\xfe", b"1 2 3", b"00000000000000000001 " + b"0" * 64 + b" " + b"0" * 16 + b"\n"],
+)
+def test_a_note_that_is_not_whole_says_nothing(text: bytes, path: Path) -> None:
+    ledger = Ledger(Pure(1), path)
+    ledger.charge(Pure(0.25))
+    note_of(path).write_bytes(text)
+    assert read_note(path) is None
+    ledger.charge(Pure(0.25))
+    assert Ledger.open(path).spent == Pure(0.5)
+
+
+def test_every_half_of_a_write_is_either_the_old_note_the_new_one_or_none(path: Path) -> None:
+    write_note(path, 9, "a" * 64)
+    old = note_of(path).read_bytes()
+    write_note(path, 10, "b" * 64)
+    new = note_of(path).read_bytes()
+    assert len(new) == len(old)
+    for cut in range(len(old) + 1):
+        note_of(path).write_bytes(new[:cut] + old[cut:])
+        assert read_note(path) == {old: (9, "a" * 64), new: (10, "b" * 64)}.get(new[:cut] + old[cut:])
+
+
+def test_a_note_that_cannot_be_written_does_not_stop_a_charge(path: Path) -> None:
+    note_of(path).mkdir()
+    ledger = Ledger(Pure(1), path)
+    ledger.charge(Pure(0.25))
+    assert Ledger.open(path).spent == Pure(0.25)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_death_around_the_note_leaves_a_ledger_that_opens_and_a_charge_that_counts(
+    moment: str, path: Path
+) -> None:
+    script = f"""
+        import os, signal
+        from toolkit.budget import record
+        from toolkit.budget.ledger import Ledger
+        from toolkit.core.loss import Pure
+
+        plain = record.write_note
+        def dying(*values):
+            if {moment!r} == "after":
+                plain(*values)
+            os.kill(os.getpid(), signal.SIGKILL)
+
+        ledger = Ledger(Pure(1), {str(path)!r})
+        ledger.charge(Pure(0.25))
+        record.write_note = dying
+        ledger.charge(Pure(0.25))
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    noted = read_note(path)
+    assert noted is not None
+    assert noted[0] == (1 if moment == "before" else 2)
+    ledger = Ledger.open(path)
+    assert ledger.spent == Pure(0.5)
+    ledger.charge(Pure(0.5))
+    assert ledger.remaining == Pure(0)
+
+
+@pytest.mark.slow
+def test_the_note_is_never_behind_when_processes_that_live_take_turns(path: Path) -> None:
+    """It is written before the lock on the file is given up; 4 processes, 15 charges each."""
+    Ledger(Pure(1), path)
+    script = f"""
+        from toolkit.budget.ledger import Ledger
+        from toolkit.budget.rollback_check import read_note
+        from toolkit.core.loss import Pure
+        ledger = Ledger.open({str(path)!r})
+        for _ in range(15):
+            number = ledger.charge(Pure("1/100")).number
+            assert read_note(ledger._record.path)[0] >= number
+    """
+    running = [
+        subprocess.Popen([sys.executable, "-c", textwrap.dedent(script)], stderr=subprocess.PIPE)
+        for _ in range(4)
+    ]
+    for process in running:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    noted = read_note(path)
+    assert noted is not None
+    assert noted[0] == 60

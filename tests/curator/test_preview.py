@@ -1,0 +1,89 @@
+"""Before paying: cost and noise from public arguments alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from toolkit import Curator, Ledger, Pure, Zcdp
+from toolkit.curator.preview import Noise, Preview
+
+VERBS = {
+    "count": lambda c: c.count(by={"g": ["a", "b"]}, epsilon="1/2"),
+    "sum": lambda c: c.sum("x", bounds=(-1, 3), missing="drop", by={"g": ["a", "b"]}, epsilon="1/2"),
+    "histogram": lambda c: c.histogram("g", options=["a", "b"], epsilon="1/2"),
+    "filled mean": lambda c: c.mean("x", bounds=(0, 1), missing=0, epsilon="1/2"),
+}
+
+
+def curator(neighbors: str = "replace", rows: int = 40) -> Curator:
+    data = pd.DataFrame({"x": np.linspace(0, 1, rows), "g": ["a", "b"] * (rows // 2)})
+    return Curator(data, Ledger(Pure(1)), neighbors)
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_preview_says_the_standard_error_that_the_release_has(name: str) -> None:
+    keeper = curator()
+    before = VERBS[name](keeper.preview)
+    assert keeper.ledger.spent == Pure(0)
+    found = VERBS[name](keeper)
+    assert before.se() == pytest.approx(np.max(found.se))
+    assert (before.loss, before.charged, before.fits) == (Pure("1/2"), Pure("1/2"), True)
+    assert before.label == keeper.ledger.entries()[0].label
+    assert before.mechanism == "Laplace"
+
+
+@pytest.mark.parametrize("verb", ["mean", "variance"])
+@pytest.mark.parametrize("neighbors", ["replace", "add_remove"])
+def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> None:
+    """20,000 values spread evenly: within 5 % of the standard error that the release has."""
+    data = pd.DataFrame({"x": np.linspace(0, 10, 20_000)})
+    keeper = Curator(data, Ledger(Pure(10)), neighbors)
+    before = getattr(keeper.preview, verb)("x", bounds=(0, 10), missing="drop", epsilon=1)
+    found = getattr(keeper, verb)("x", bounds=(0, 10), missing="drop", epsilon=1)
+    assert before.se(20_000) == pytest.approx(found.se, rel=0.05)
+    with pytest.raises(ValueError, match="got no n"):
+        before.se()
+
+
+class Free(Curator):
+    def nothing(self) -> None:
+        """A verb without a charge."""
+
+
+def test_nothing_is_read_and_what_the_verb_refuses_is_refused() -> None:
+    keeper = curator()
+    keeper.preview.count(lambda row: pytest.fail(f"{row} was read"), epsilon=1)
+    with pytest.raises(ValueError, match="at least one"):
+        keeper.preview.count(by={"g": []}, epsilon=1)
+    with pytest.raises(AttributeError, match=r"a curator has bounds, choose, .* got `nothing`"):
+        _ = keeper.preview.nothing
+    assert "mean" in dir(keeper.preview)
+    with pytest.raises(ValueError, match="only a verb that charges"):
+        Free(pd.DataFrame({"x": [1.0]}), Ledger(Pure(1)), "replace").preview.nothing()
+
+
+def test_a_preview_is_the_same_for_every_frame_with_these_columns() -> None:
+    one, other = (
+        Curator(pd.DataFrame({"x": x, "g": g}), Ledger(Pure(1)), "add_remove").preview.mean(
+            "x", bounds=(0, 9), missing="drop", by={"g": ["a"]}, epsilon=1
+        )
+        for x, g in (([1.0, 2.0], ["a", "b"]), ([np.nan], [""]))
+    )
+    assert one == other
+
+
+def test_what_does_not_fit_is_said_and_so_is_the_price_in_another_currency() -> None:
+    keeper = Curator(pd.DataFrame({"x": [1.0]}), Ledger(Zcdp("1/10")), "add_remove")
+    dear = keeper.preview.median("x", bounds=(0, 9), epsilon=1)
+    assert (dear.charged, dear.fits, dear.noise) == (Zcdp("1/8"), False, None)
+    assert repr(dear) == (
+        "<Preview of 0.5 quantile of x: cost ε = 1; charged ρ = 0.125; fits into the ledger no; "
+        "Exponential mechanism>"
+    )
+    with pytest.raises(ValueError, match="depends on the data"):
+        dear.se(100)
+    cheap = keeper.preview.mean("x", bounds=(0, 9), missing="drop", rho="1/20")
+    assert "about" in cheap._repr_html_()
+    assert "<td>yes</td>" in cheap._repr_html_()
+    plain = Preview("count", "Laplace", Pure(1), Pure(1), True, Noise(3, 2.5))
+    assert "standard error of a cell 2.5" in repr(plain)

@@ -1,0 +1,61 @@
+import duckdb
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from toolkit.frames.counts import counted, has_column, in_order, rows_by
+
+ROWS = {"faculty": ["arts", "law", "arts", None, "law"], "cheated": ["yes", "no", "yes", "no", None]}
+FRAME = pd.DataFrame(ROWS)
+
+
+def on_a_database(rows):
+    return duckdb.from_arrow(pa.table(rows))
+
+
+ENGINES = {
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "lazy polars": pl.LazyFrame,
+    "pyarrow": pa.table,
+    "duckdb": on_a_database,
+}
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_every_engine_counts_alike_and_leaves_out_what_is_missing(engine):
+    frame = ENGINES[engine](ROWS)
+    assert counted(frame, "cheated") == {(): {"no": 2, "yes": 2}}
+    assert counted(frame, "cheated", ["faculty"]) == {("arts",): {"yes": 2}, ("law",): {"no": 1}}
+
+
+def test_a_frame_without_the_column_is_refused():
+    with pytest.raises(
+        ValueError, match=r"must have a column for each question, .* got none called paid: there are"
+    ):
+        counted(FRAME, "paid")
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_rows_are_counted_with_what_is_missing(engine):
+    frame = ENGINES[engine](ROWS)
+    assert rows_by(frame, []) == [((), 5)]
+    assert sum(count for _, count in rows_by(frame, ["faculty", "cheated"])) == 5
+    assert has_column(frame, "cheated")
+    assert not has_column(frame, "paid")
+
+
+def test_numbers_come_before_texts():
+    assert sorted([("b",), (2,), ("a",)], key=in_order) == [(2,), ("a",), ("b",)]
+
+
+def test_columns_may_have_any_name():
+    frame = pd.DataFrame({"number of people": ["a", "b", "a"], "number of people ": [1, 1, 1]})
+    assert counted(frame, "number of people ", ["number of people"]) == {("a",): {1: 2}, ("b",): {1: 1}}
+    assert dict(rows_by(frame, list(frame))) == {("a", 1): 2, ("b", 1): 1}
+
+
+def test_what_cannot_be_told_apart_is_refused():
+    with pytest.raises(TypeError, match="values that can be told apart, got some that cannot, such as lists"):
+        rows_by(pd.DataFrame({"town": [["a"], ["b"]]}), ["town"])

@@ -1,0 +1,377 @@
+"""What is used of a person depends on that person's own rows alone."""
+
+import datetime as dt
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+from uuid import UUID
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+from toolkit import bands, between
+from toolkit.frames.frame import Frame
+from toolkit.frames.groups import grouping
+from toolkit.frames.key_counts import people_by_key, people_by_key_once
+from toolkit.frames.persons import Caps, People
+
+KEY = bytes(range(32))
+
+
+def used(table: pd.DataFrame, caps: Caps, by: dict | None = None) -> pd.Series:
+    """The code of each row, by its index; always with the same key."""
+    frame = Frame(table)
+    people = People(label="id", name="id", caps=caps, key=KEY)
+    return pd.Series(grouping(frame, None, by, people).codes(frame), index=table.index)
+
+
+def table(people: int = 200, rows: int = 10) -> pd.DataFrame:
+    rng = np.random.default_rng(1)
+    return pd.DataFrame(
+        {
+            "id": rng.permutation(np.repeat(np.arange(people), rows)),
+            "group": rng.integers(0, 6, people * rows),
+            "pay": rng.normal(size=people * rows),
+        }
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("caps", [Caps(2), Caps(5, 3, 2), Caps(3, 2), Caps(4, None, 1), Caps(10, 1)])
+@pytest.mark.parametrize("as_text", [False, True])
+def test_removing_a_person_changes_no_row_of_another_and_the_caps_hold(caps: Caps, as_text: bool) -> None:
+    data, by = table(), {"group": range(6)}
+    data = data.assign(id=data["id"].astype(str)) if as_text else data
+    every = used(data, caps, by)
+    for person in data["id"].unique()[:5]:
+        others = data[data["id"] != person]
+        assert (used(others, caps, by) == every[others.index]).all()
+        changed = data.assign(pay=data["pay"].where(data["id"] != person, 1e9))
+        assert (used(changed, caps, by) == every).all()  # a value cannot be chosen so as to be kept
+    kept = data.assign(code=every)[every >= 0]
+    assert kept.groupby("id").size().max() == (
+        caps.rows if caps.groups != 1 else kept.groupby("id").size().max()
+    )
+    assert kept.groupby("id").size().max() <= caps.rows
+    assert kept.groupby("id")["code"].nunique().max() <= (caps.groups or 6)
+    assert kept.groupby(["id", "code"]).size().max() <= (caps.each or caps.rows)
+    assert (every[every >= 0] == data["group"][every >= 0]).all()
+
+
+def test_the_same_rows_are_used_in_every_table_and_another_key_uses_others() -> None:
+    data = table()
+    assert (used(data, Caps(2)) == used(data, Caps(2))).all()
+    frame = Frame(data)
+    other = People(label="id", name="id", caps=Caps(2), key=b"another")
+    assert (grouping(frame, None, None, other).codes(frame) != used(data, Caps(2)).to_numpy()).any()
+    assert People.of(frame, "id", Caps(2)).key != People.of(frame, "id", Caps(2)).key
+    assert "key" not in repr(other)
+
+
+def test_each_row_of_a_person_is_equally_likely() -> None:
+    """3000 people with 4 rows, 1 used: each place a quarter of the time; 4.5 standard errors."""
+    data = pd.DataFrame({"id": np.repeat(np.arange(3000), 4), "place": np.tile(np.arange(4), 3000)})
+    shares = np.bincount(data["place"][used(data, Caps(1)) >= 0], minlength=4) / 3000
+    assert np.abs(shares - 0.25).max() < 4.5 * np.sqrt(0.25 * 0.75 / 3000)
+
+
+def test_rows_that_name_nobody_are_not_used_and_one_is_not_the_text_one() -> None:
+    ids = [1, 1.0, "1", True, None, float("nan"), Decimal("sNaN"), [1], 2, Decimal(2), np.int64(2), "", 2.5]
+    data = pd.DataFrame({"id": pd.Series(ids, dtype=object)})
+    codes = used(data, Caps(1))
+    assert (codes[[0, 1, 3]] >= 0).sum() == 1
+    assert codes[2] == 0
+    assert codes[[4, 5, 6, 7]].tolist() == [-1] * 4
+    assert (codes[[8, 9, 10]] >= 0).sum() == 1
+    assert codes[[11, 12]].tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("make", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize(
+    "ids",
+    [
+        [1, 1, 2, None],
+        ["a", "a", "b", None],
+        [1.0, 1.0, -0.5, None],
+        [dt.date(2020, 1, 1), dt.date(2020, 1, 1), dt.date(2020, 1, 2), None],
+        [dt.datetime(2020, 1, 1, 3), dt.datetime(2020, 1, 1, 3), dt.datetime(2020, 1, 1, 4), None],
+        [True, True, False, None],
+    ],
+)
+def test_people_are_told_apart_by_every_type(make: object, ids: list[object]) -> None:
+    frame = Frame(make({"id": ids}))  # type: ignore[operator]
+    codes = grouping(frame, None, None, People.of(frame, "id", Caps(1))).codes(frame)
+    assert sorted(codes.tolist()) == [-1, -1, 0, 0]
+    assert codes[2] == 0
+
+
+def test_an_empty_frame_has_nobody() -> None:
+    frame = Frame(pd.DataFrame({"id": pd.Series([], dtype="int64")}))
+    for caps in (Caps(1), Caps(3, 2, 1)):
+        assert grouping(frame, None, None, People.of(frame, "id", caps)).codes(frame).tolist() == []
+
+
+def test_what_is_used_is_said_in_words() -> None:
+    frame = Frame(table())
+    assert People.of(frame, "id", Caps(1)).words == "at most 1 row of a person (id)"
+    assert People.of(frame, "id", Caps(5, 3, 2)).words == (
+        "at most 5 rows, 3 groups, 2 rows in a group of a person (id)"
+    )
+    strange = Frame(pa.table({"id": pa.array([[1]], pa.list_(pa.int64()))}))
+    with pytest.raises(TypeError, match="must say whose a row is"):
+        People.of(strange, "id", Caps(1))
+
+
+NEAR = [10**18, 10**18 + 1]  # one float
+LONG = [2**100, 2**100 + 1]
+_STORED = pa.decimal128(38, 2)
+OF_LONG_NUMBERS: dict[str, Callable[[list[int]], Any]] = {
+    "pandas int64": lambda ids: pd.DataFrame({"id": ids}),
+    "pandas Int64": lambda ids: pd.DataFrame({"id": pd.Series(ids, dtype="Int64")}),
+    "pandas uint64": lambda ids: pd.DataFrame({"id": pd.Series(ids, dtype="uint64")}),
+    "pandas categories": lambda ids: pd.DataFrame({"id": pd.Series(ids, dtype="category")}),
+    "pandas categories of Decimal": lambda ids: pd.DataFrame(
+        {"id": pd.Series([Decimal(one) for one in ids], dtype="category")}
+    ),
+    "pandas long double": lambda ids: pd.DataFrame({"id": np.array(ids, dtype=np.longdouble)}),
+    "pandas int": lambda ids: pd.DataFrame({"id": pd.Series(ids, dtype=object)}),
+    "pandas Decimal": lambda ids: pd.DataFrame({"id": [Decimal(one) for one in ids]}),
+    "pandas Fraction": lambda ids: pd.DataFrame({"id": [Fraction(one) for one in ids]}),
+    "pandas Fraction of thirds": lambda ids: pd.DataFrame({"id": [Fraction(one, 3) for one in ids]}),
+    "pandas Decimal after a point": lambda ids: pd.DataFrame(
+        {"id": [Decimal(one).scaleb(-18) for one in ids]}
+    ),
+    "pandas UUID": lambda ids: pd.DataFrame({"id": [UUID(int=one) for one in ids]}),
+    "pandas text": lambda ids: pd.DataFrame({"id": [str(one) for one in ids]}),
+    "pandas arrow decimal": lambda ids: pd.DataFrame(
+        {"id": pd.Series([Decimal(one) for one in ids], dtype=pd.ArrowDtype(_STORED))}
+    ),
+    "polars Int64": lambda ids: pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int64)}),
+    "polars Int128": lambda ids: pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int128)}),
+    "polars Decimal": lambda ids: pl.DataFrame(
+        {"id": pl.Series([Decimal(one) for one in ids], dtype=pl.Decimal(38, 2))}
+    ),
+    "polars lazy Decimal": lambda ids: pl.LazyFrame(
+        {"id": pl.Series([Decimal(one) for one in ids], dtype=pl.Decimal(38, 0))}
+    ),
+    "polars objects": lambda ids: pl.DataFrame(
+        {"id": pl.Series([Fraction(one) for one in ids], dtype=pl.Object)}
+    ),
+    "pyarrow decimal128": lambda ids: pa.table({"id": pa.array([Decimal(one) for one in ids], _STORED)}),
+    "pyarrow decimal256": lambda ids: pa.table(
+        {"id": pa.array([Decimal(one) for one in ids], pa.decimal256(60, 1))}
+    ),
+    "pyarrow dictionary of decimals": lambda ids: pa.table(
+        {"id": pa.array([Decimal(one) for one in ids], _STORED).dictionary_encode()}
+    ),
+    "DuckDB HUGEINT": lambda ids: _relation(ids, "HUGEINT"),
+    "DuckDB UHUGEINT": lambda ids: _relation(ids, "UHUGEINT"),
+    "DuckDB DECIMAL": lambda ids: _relation(ids, "DECIMAL(38, 2)"),
+    "DuckDB VARCHAR": lambda ids: _relation(ids, "VARCHAR"),
+}
+
+
+def _relation(ids: list[int], kind: str) -> Any:
+    rows = ", ".join(f"('{one}')" for one in ids)
+    return duckdb.sql(f"SELECT CAST(id AS {kind}) AS id FROM (VALUES {rows}) AS ids(id)")  # noqa: S608
+
+
+SIZED = ("int64", "uint64", "long double", "Int64", "Decimal after", "categories")  # of 64 bits, or 28 digits
+CASES = [(engine, NEAR) for engine in OF_LONG_NUMBERS] + [
+    (engine, LONG) for engine in OF_LONG_NUMBERS if not any(word in engine for word in SIZED)
+]
+
+
+@pytest.mark.parametrize(("engine", "ids"), CASES)
+def test_two_people_whose_numbers_are_one_float_are_two(engine: str, ids: list[int]) -> None:
+    frame = Frame(OF_LONG_NUMBERS[engine]([*ids, ids[0]]))
+    people = People.of(frame, "id", Caps(1))
+    (part,) = frame.parts(["id"], whole=True)
+    codes = grouping(frame, None, None, people).codes(part)
+    assert codes[1] == 0
+    assert sorted(codes[[0, 2]].tolist()) == [-1, 0]
+    assert len(set(people.tagged(part)[1][:2].tolist())) == 2
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda ids: pd.DataFrame({"id": [Decimal(one) for one in ids]}),
+        lambda ids: pl.DataFrame({"id": pl.Series(ids, dtype=pl.Int128)}),
+    ],
+)
+def test_as_many_people_are_counted_as_there_are(make: Any) -> None:
+    """10,000 people by numbers of 19 digits, which are 79 floats."""
+    frame = Frame(make([10**18 + place for place in range(10_000)]))
+    codes = grouping(frame, None, None, People.of(frame, "id", Caps(1))).codes(frame)
+    assert np.count_nonzero(codes >= 0) == 10_000
+
+
+def test_equal_numbers_are_one_person_whatever_holds_them() -> None:
+    same: list[object] = [
+        Decimal("1E+18"),
+        10**18,
+        Fraction(10**18),
+        1e18,
+        np.float64(1e18),
+        np.int64(10**18),
+    ]
+    halves = [Fraction(1, 2), 0.5, Decimal("0.50"), np.longdouble("0.5")]
+    far = [Decimal("1E+400"), 10**400, Fraction(10**400)]
+    huge = [Decimal("1E+999999999"), Decimal("10E+999999998"), Decimal("1E+999999998")]
+    frame = Frame(pd.DataFrame({"id": pd.Series([*same, *halves, *far, *huge], dtype=object)}))
+    people = People.of(frame, "id", Caps(1))
+    person, tags = people.tagged(frame)
+    assert person.tolist() == [0] * 6 + [1] * 4 + [2] * 3 + [3, 3, 4]
+    assert len(set(tags.tolist())) == 5
+
+
+SHORT, LONG_ONES, REFUSED = "by a float or 64 bits", "one by one", "refused"
+_ARROW = {
+    SHORT: [
+        "int8",
+        "uint64",
+        "float16",
+        "float32",
+        "float64",
+        "bool_",
+        "string",
+        "large_string",
+        "string_view",
+        "date32",
+        "date64",
+    ],
+    LONG_ONES: ["null"],
+    REFUSED: ["binary", "large_binary", "month_day_nano_interval", "uuid"],
+}
+_ARROW_MADE: dict[str, list[Any]] = {
+    SHORT: [
+        pa.timestamp("s"),
+        pa.timestamp("ns", "UTC"),
+        pa.decimal128(15, 3),
+        pa.dictionary(pa.int8(), pa.string()),
+    ],
+    LONG_ONES: [pa.decimal128(16, 3), pa.decimal128(38, 0), pa.decimal256(76, 0)],
+    REFUSED: [
+        pa.binary(16),
+        pa.time32("s"),
+        pa.time64("us"),
+        pa.duration("ms"),
+        pa.list_(pa.int64()),
+        pa.struct([("a", pa.int64())]),
+        pa.map_(pa.string(), pa.int64()),
+        pa.dictionary(pa.int8(), pa.binary()),
+    ],
+}
+_POLARS: dict[str, list[Any]] = {
+    SHORT: [
+        *(pl.Int8, pl.UInt64, pl.Float32, pl.Float64, pl.Boolean, pl.String, pl.Date, pl.Datetime("ns")),
+        *(pl.Categorical, pl.Enum(["a"]), pl.Decimal(15, 2)),
+    ],
+    LONG_ONES: [pl.Int128, pl.Decimal(38, 2), pl.Null, pl.Object],
+    REFUSED: [pl.Binary, pl.Time, pl.Duration, pl.List(pl.Int64), pl.Struct({"a": pl.Int64})],
+}
+_PANDAS = {
+    SHORT: ["int8", "uint64", "Int64", "float32", "Float64", "bool", "boolean", "string", "datetime64[ns]"],
+    LONG_ONES: ["longdouble", "object", "category"],
+    REFUSED: ["timedelta64[ns]", "complex128", "period[D]", "interval"],
+}
+_DUCKDB = {
+    SHORT: [
+        "TINYINT",
+        "UBIGINT",
+        "FLOAT",
+        "DOUBLE",
+        "UUID",
+        "VARCHAR",
+        "TIMESTAMP",
+        "TIMESTAMPTZ",
+        "DATE",
+        "BOOLEAN",
+        "DECIMAL(9)",
+        "JSON",
+    ],
+    LONG_ONES: ["HUGEINT", "UHUGEINT", "DECIMAL(38)"],
+    REFUSED: ["BLOB", "BIT", "TIME", "INTERVAL", "INTEGER[]", "STRUCT(a INTEGER)", "BIGNUM"],
+}
+
+
+def _typed() -> dict[str, tuple[str, Any]]:
+    found: dict[str, tuple[str, Any]] = {}
+    for how in (SHORT, LONG_ONES, REFUSED):
+        for arrow in (*(getattr(pa, name)() for name in _ARROW[how]), *_ARROW_MADE[how]):
+            found[f"pyarrow {arrow}"] = how, pa.schema([("id", arrow)]).empty_table()
+        for polars in _POLARS[how]:
+            found[f"polars {polars}"] = how, pl.DataFrame({"id": pl.Series([], dtype=polars)})
+        for pandas in _PANDAS[how]:
+            found[f"pandas {pandas}"] = how, pd.DataFrame({"id": pd.Series([], dtype=pandas)})
+        for sql in _DUCKDB[how]:
+            found[f"DuckDB {sql}"] = how, duckdb.sql(f"SELECT CAST(NULL AS {sql}) AS id LIMIT 0")
+    return found
+
+
+TYPES = _typed()
+
+
+@pytest.mark.parametrize("kind", TYPES)
+def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
+    """By floats only where no two values of the type are one float, by 64 bits only where it has no more."""
+    how, table = TYPES[kind]
+    frame = Frame(table)
+    if how == REFUSED:
+        with pytest.raises(TypeError, match="must say whose a row is"):
+            People.of(frame, "id", Caps(1))
+        return
+    (part,) = frame.parts(["id"], whole=True)
+    assert People.of(frame, "id", Caps(1)).tagged(part)[0].tolist() == []
+    assert frame.column("id").kind.one_by_one == (how == LONG_ONES)
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        one
+        for one in OF_LONG_NUMBERS
+        if not any(word in one for word in ("text", "UUID", "VARCHAR", "thirds", "after"))
+    ],
+)
+def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -> None:
+    first, second = NEAR
+    frame = Frame(OF_LONG_NUMBERS[engine]([first, second, second, first - 1]))
+    (part,) = frame.parts(["id"], whole=True)
+    asked: list[tuple[object, list[int]]] = [
+        (first, [0, -1, -1, -1]),
+        (Decimal(second), [-1, 0, 0, -1]),
+        ([first, first - 1], [0, -1, -1, 0]),
+        (between(first, first), [0, -1, -1, -1]),
+        (between(second, 10**19), [-1, 0, 0, -1]),
+    ]
+    for where, codes in asked:
+        assert grouping(frame, {"id": where}).codes(part).tolist() == codes
+    by = {"id": [first, second]}
+    assert grouping(frame, None, by).codes(part).tolist() == [0, 1, 1, -1]
+    by = {"id": bands(first - 1, first, second, second + 1)}
+    assert grouping(frame, None, by).codes(part).tolist() == [1, 2, 2, 0]
+    everybody = np.ones(4, dtype=bool)
+    assert people_by_key(part.column("id"), everybody) == {first - 1: 1, first: 1, second: 2}
+    persons = np.array([0, 0, 0, 1]), np.zeros(4, dtype=np.uint64)
+    once = people_by_key_once(part.column("id"), everybody, *persons, KEY, 2)
+    assert once == {first - 1: 1, first: 1, second: 1}
+
+
+def test_a_number_with_a_point_is_found_by_its_float_and_by_its_digits() -> None:
+    for table in (
+        pd.DataFrame({"id": [Decimal("0.1"), Decimal("0.2"), Decimal("0.30")]}),
+        pa.table({"id": pa.array([Decimal("0.1"), Decimal("0.2"), Decimal("0.3")], pa.decimal128(38, 2))}),
+    ):
+        frame = Frame(table)
+        for low, high in ((0.1, 0.2), (Decimal("0.1"), Decimal("0.2")), (Fraction(1, 10), Fraction(1, 5))):
+            assert grouping(frame, {"id": low}).codes(frame).tolist() == [0, -1, -1]
+            assert grouping(frame, {"id": between(low, high)}).codes(frame).tolist() == [0, 0, -1]
+            split = {"id": bands(0, low, high, 1)}
+            assert grouping(frame, None, split).codes(frame).tolist() == [1, 2, 2]

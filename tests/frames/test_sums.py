@@ -1,0 +1,91 @@
+import threading
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+
+from toolkit.frames import streams
+from toolkit.frames import sums as summing
+from toolkit.frames.bounds import PAIR_BITS, SQUARE_BITS, Bounds
+from toolkit.frames.frame import Frame
+from toolkit.frames.groups import grouping
+from toolkit.frames.sums import Variable, counted, summed, summed_pairs
+
+KEYS = ["a", "b", "c"]
+TABLE = {
+    "g": ["a", "b", None, "c", "d"] * 40,
+    "x": [1.5, None, 1e300, float("nan"), -3.0, 0.25, 8.0, 9.0, 7.0, 1.0] * 20,
+    "y": list(range(200)),
+}
+
+
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch) -> Frame:
+    """A frame that is read in thirty parts."""
+    monkeypatch.setattr(streams, "ROWS", 7)
+    monkeypatch.setattr(summing.os, "cpu_count", lambda: 3)
+    return Frame(pl.DataFrame(TABLE))
+
+
+@pytest.mark.parametrize("by", [None, {"g": KEYS}])
+def test_parts_that_several_threads_add_up_are_those_of_one(parts: Frame, by: object) -> None:
+    limits = Bounds.of((0, 9), SQUARE_BITS)
+    x, y = (Variable(name, Bounds.of((0, 9), PAIR_BITS), None) for name in ("x", "y"))
+
+    def found(frame: Frame) -> tuple[object, ...]:
+        rows = grouping(frame, None, by)
+        sums = summed(frame, rows, Variable("x", limits, None), 2)
+        return counted(frame, rows).tolist(), sums, summed_pairs(frame, rows, (x, y))
+
+    assert found(parts) == found(Frame(pd.DataFrame(TABLE)))
+
+
+def test_a_function_of_a_row_is_called_by_one_thread_alone_and_in_order(parts: Frame) -> None:
+    seen: list[tuple[int, int]] = []
+
+    def first_half(row: dict[str, object]) -> bool:
+        seen.append((threading.get_ident(), int(str(row["y"]))))
+        return int(str(row["y"])) < 100
+
+    assert counted(parts, grouping(parts, first_half, None)).tolist() == [100]
+    assert seen == [(threading.get_ident(), place) for place in range(200)]
+
+
+def test_few_parts_are_in_memory_at_a_time(parts: Frame) -> None:
+    """A stream of 10**9 rows has thousands: no more are begun than there are processors, and one."""
+    held, most, lock = 0, 0, threading.Lock()
+
+    def given() -> Iterator[Frame]:
+        nonlocal held, most
+        for _ in range(40):
+            with lock:
+                held += 1
+                most = max(most, held)
+            yield parts
+
+    def work(_part: Frame) -> int:
+        nonlocal held
+        time.sleep(0.001)
+        with lock:
+            held -= 1
+        return 1
+
+    assert sum(summing._each(work, given(), grouping(parts, None, None))) == 40
+    assert most <= 3 + 2
+
+
+def test_what_a_thread_raises_comes_out_where_it_is_awaited(parts: Frame) -> None:
+    def work(_part: Frame) -> int:
+        raise ValueError("of one part")
+
+    with pytest.raises(ValueError, match="of one part"):
+        list(summing._each(work, parts.parts(["x"]), grouping(parts, None, None)))
+
+
+def test_no_thread_warns_of_what_it_computes(parts: Frame) -> None:
+    """NumPy keeps for each thread what it does about a division by zero."""
+    found = list(summing._each(lambda _: np.ones(1) / np.zeros(1), parts.parts(["x"]), grouping(parts)))
+    assert all(np.isinf(one) for one in found)

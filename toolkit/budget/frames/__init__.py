@@ -1,1 +1,0 @@
-"""What is asked of a confidential frame: conditions on its rows, whose rows they are, and their sums."""

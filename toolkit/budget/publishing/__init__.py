@@ -1,1 +1,0 @@
-"""Verbs of a curator for publishers: unknown keys, ranges, top k, many quantiles."""

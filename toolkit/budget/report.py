@@ -1,0 +1,146 @@
+"""What was spent on what, as a frame and as plain HTML."""
+
+import html
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from toolkit.budget.charges import parts, symbols
+from toolkit.budget.publications import Publication
+from toolkit.budget.record import Entry
+from toolkit.core.extras import extra
+from toolkit.core.loss import Loss, shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMES = {"ε": "epsilon", "δ": "delta", "ρ": "rho"}
+_ROWS, _SEGMENTS = 20, 12
+NOT_SAID = "not said"
+_COLORS = ("#33648c", "#7fa8c9")  # neighbouring segments differ in lightness, not only in hue
+
+
+def frame_of(entries: Iterable[Entry], ceiling: Loss) -> "pd.DataFrame":
+    """One row a charge."""
+    pd = extra("pandas")
+
+    names = [_NAMES[symbol] for symbol in symbols(ceiling)]
+    rows = [
+        (
+            entry.label,
+            entry.mechanism,
+            entry.unit or NOT_SAID,
+            str(entry.loss),
+            *map(float, parts(entry.charged)),
+            *map(float, parts(entry.total)),
+        )
+        for entry in entries
+    ]
+    columns = ["label", "mechanism", "unit", "loss", *names, *(f"total {name}" for name in names)]
+    return pd.DataFrame(rows, columns=columns, index=pd.RangeIndex(1, len(rows) + 1, name="number"))
+
+
+class Report(str):
+    """Markdown that is shown as what it says: in a notebook as a page, elsewhere line by line."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_markdown_(self) -> str:
+        return str(self)
+
+
+def report_of(
+    entries: Sequence[Entry], summary: str, name: str, publications: Sequence[Publication]
+) -> Report:
+    """One line a charge, in Markdown, with the documents published of it and their tables' hashes."""
+    made = defaultdict(list)
+    for one in publications:
+        made[one.entry].append(f"{one.file} (SHA-256 {one.sha256[:16]}…)")
+    lines = [
+        f"# What was released from ledger {name}",
+        "",
+        f"{summary[0].upper()}{summary[1:]}.",
+        "",
+        "| | released | mechanism | unit | loss | charged | total | published in |",
+        "|---|---|---|---|---|---|---|---|",
+    ]
+    for entry in entries:
+        cells = (
+            str(entry.number),
+            entry.label,
+            entry.mechanism,
+            f"{entry.unit or NOT_SAID}{f': {entry.terms}' if entry.terms else ''}",
+            *(str(loss) for loss in (entry.loss, entry.charged, entry.total)),
+            "; ".join(made[entry.number]),
+        )
+        lines.append(f"| {' | '.join(map(_cell, cells))} |")
+    return Report("\n".join(lines) + "\n")
+
+
+def _cell(text: str) -> str:
+    """On one line, whatever a file was called."""
+    return "".join(mark if mark.isprintable() else " " for mark in text).replace("|", chr(92) + "|")
+
+
+def html_of(entries: Sequence[Entry], ceiling: Loss, summary: str) -> str:
+    """A bar for each measure of the ceiling, and a table of the latest charges."""
+    bars = "".join(_bar(entries, ceiling, place) for place in range(len(parts(ceiling))))
+    columns = "".join(f"<th>{symbol} charged</th>" for symbol in symbols(ceiling))
+    head = f"<tr><th></th><th>label</th><th>mechanism</th><th>unit</th><th>loss</th>{columns}</tr>"
+    earlier = len(entries) - _ROWS
+    more = (
+        f"<tr><td></td><td colspan='9' style='text-align:left'>… {earlier:,} earlier</td></tr>"
+        if earlier > 0
+        else ""
+    )
+    body = more + "".join(_row(entry) for entry in entries[-_ROWS:])
+    table = f"<table><thead>{head}</thead><tbody>{body}</tbody></table>"
+    return f"<div><p>{html.escape(summary)}</p>{bars}{table}</div>"
+
+
+def _row(entry: Entry) -> str:
+    texts = "".join(
+        f"<td style='text-align:left'>{html.escape(text)}</td>"
+        for text in (entry.label, entry.mechanism, entry.unit or NOT_SAID, str(entry.loss))
+    )
+    numbers = "".join(f"<td>{shown(part)}</td>" for part in parts(entry.charged))
+    return f"<tr><th>{entry.number}</th>{texts}{numbers}</tr>"
+
+
+def _bar(entries: Sequence[Entry], ceiling: Loss, place: int) -> str:
+    """The share of the ceiling that each label took, the largest first; what is empty remains."""
+    limit = parts(ceiling)[place]
+    sums: dict[str, Fraction] = defaultdict(Fraction)
+    for entry in entries:
+        sums[entry.label] += parts(entry.charged)[place]
+    ranked = sorted(sums.items(), key=_amount, reverse=True)
+    segments = ranked[:_SEGMENTS] + (
+        [("others", sum((amount for _, amount in ranked[_SEGMENTS:]), Fraction(0)))]
+        if ranked[_SEGMENTS:]
+        else []
+    )
+    symbol = symbols(ceiling)[place]
+    drawn = "".join(
+        _segment(label, amount, limit, symbol, i) for i, (label, amount) in enumerate(segments) if amount
+    )
+    style = "display:flex;flex:1;height:1.2em;border:1px solid #888"
+    told = f"{symbol}: {shown(sum(sums.values(), Fraction(0)))} of {shown(limit)} spent"
+    bar = f"<div role='img' aria-label='{told}' title='{told}' style='{style}'>{drawn}</div>"
+    return (
+        "<div style='display:flex;max-width:40em;margin:0.2em 0'><span "
+        f"style='width:1.5em'>{symbol}</span>{bar}</div>"
+    )
+
+
+def _segment(label: str, amount: Fraction, limit: Fraction, symbol: str, place: int) -> str:
+    width, color = float(100 * amount / limit), _COLORS[place % 2]
+    title = html.escape(f"{label or 'no label'}: {symbol} = {shown(amount)}")
+    return f"<div style='width:{width:.3f}%;background:{color}' title='{title}'></div>"
+
+
+def _amount(item: tuple[str, Fraction]) -> Fraction:
+    return item[1]

@@ -1,0 +1,228 @@
+"""`Stream`: a running total that a ledger has paid for, all periods at once, kept in a file if wanted."""
+
+import contextlib
+import os
+import threading
+import warnings
+from collections.abc import Callable, Hashable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from toolkit.budget.chain import Entry
+from toolkit.budget.rollback_check import note_of
+from toolkit.budget.stream_file import KeptStream, Total
+from toolkit.core.checks import refuse
+from toolkit.core.estimate import Estimate
+from toolkit.core.lazy import lazy
+from toolkit.core.loss import Pure
+from toolkit.core.publishing.facts import Register, ReleaseFacts
+from toolkit.core.randomness import Rng
+from toolkit.frames.conditions import Where
+from toolkit.frames.frame import Frame
+from toolkit.frames.groups import Grouping, grouping
+from toolkit.frames.persons import check_names, hashed, identities
+from toolkit.frames.sums import counted
+from toolkit.frames.visits import Visits
+
+NOT_KEPT = (
+    "how often each person was counted is not in the stream's file, because another `Visits` counted them: "
+    "go on with Visits(per_person, seen) of what that had seen, or people are counted too often"
+)
+
+
+class Account(Protocol):
+    """What a stream asks of the ledger that paid."""
+
+    @property
+    def register(self) -> Register: ...
+
+    def facts(self, entry: Entry) -> dict[str, Any]: ...
+
+
+class Stream:
+    """One number a period, paid for when it was opened; made by `Ledger.every` and `Ledger.resume`.
+
+    With a file, each period is on the disk before its number is handed out: a process that ends in between
+    has told nothing, and the next one goes on from the period before, or tells the same number again
+    (`last`). Without a file the stream ends with its process, and its charge remains.
+
+    The file holds the counts, and a hash of each person that a stream at user level counted: it is as
+    confidential as the data. A note beside it (weekly.db-last) tells an older copy in its place. Who puts
+    back both, and adds again what was added before, publishes a period twice with new noise, which the loss
+    does not cover; nothing here could notice.
+    """
+
+    def __init__(self, total: Total, ledger: Account, entry: Entry, kept: KeptStream | None = None) -> None:
+        self.total, self.label, self._kept = total, entry.label, kept
+        self._ledger, self._entry = ledger, entry
+        self.last: Estimate | None = None
+        self._lock, self._whole = threading.Lock(), True
+        self._key = os.urandom(16) if kept is None else kept.key
+        self._own: bool | None = None  # whether the stream itself counts people; None before the first period
+        self._visits = Visits(total.per_person or 1)
+
+    def add(self, count: int) -> Estimate:
+        """The next period's count, at least 0; returns the published number.
+
+        Late data belong into the count of the period in which they arrive.
+        """
+        return self._next(count, None)
+
+    def _next(self, count: int, visits: Visits | None) -> Estimate:
+        """One more period, of people whom the stream counted itself if `visits` are given."""
+        with self._lock:
+            if self._own is not None and self._own != (visits is not None):
+                refuse(
+                    "people must be counted by the stream in all periods, or in none",
+                    "both",
+                    "who was counted elsewhere would be counted too often",
+                )
+            if not self._whole:
+                refuse(
+                    "a stream must be resumed after its file could not be written",
+                    "another period",
+                    "what the file holds decides where it goes on; nothing was published",
+                    RuntimeError,
+                )
+            if self._kept is not None:
+                self._kept.check(self.total.period)
+            estimate = self.total.add(count)
+            if self._kept is not None:
+                self._whole = False
+                counts, noisy = self.total.kept
+                self._kept.append(self.total.period, counts[-1], noisy[-1], self._more(visits))
+                self._whole = True
+            self._own, self._visits = visits is not None, visits or self._visits
+            self.last = self._documented(estimate)
+            return self.last
+
+    def _more(self, visits: Visits | None) -> dict[Hashable, int] | None:
+        """How often those were counted who are counted in this period; None of people who were counted
+        elsewhere.
+        """
+        if visits is None:
+            return None
+        before = self._visits.seen
+        return {name: times for name, times in visits.seen.items() if before.get(name) != times}
+
+    def count(self, frame: Any, where: Where | None = None, *, person: str | int | None = None) -> Estimate:
+        """The next period's count is that of the rows of a frame that meet a condition, as `Curator.count`
+        has it: each row is a record.
+
+        At user level `person` names the column that says whose a row is: each person is counted once, and in
+        the first `per_person` periods in which they come. The stream's file remembers how often, by a hash of
+        their name; people may also be counted elsewhere, with `Visits`, and then that must be kept there.
+        """
+        if (self.total.per_person is None) != (person is None):
+            refuse(
+                "`count` takes each row for a record at event level, and `person` at user level",
+                f"{'no' if person is None else 'a'} `person`, {self.total.level}",
+                "the promise is about what is counted",
+            )
+        table = Frame(frame)
+        rows = grouping(table, where)
+        if person is None:
+            return self.add(_untold(lambda: int(counted(table, rows)[0])))
+        check_names(table, person)
+        visits = Visits(self._visits.per_person, self._visits.seen)
+        return self._next(_untold(lambda: visits.count(self._present(table, rows, person))), visits)
+
+    def _present(self, table: Frame, rows: Grouping, person: str | int) -> Iterator[bytes]:
+        """Hashes of those who have a row that counts."""
+        for part in table.parts((*rows.columns, person), whole=True):
+            place, names = identities(part.column(person))
+            present = np.unique(place[(rows.codes(part) >= 0) & (place >= 0)])
+            yield from (hashed(names[one], self._key, 16) for one in present.tolist())
+
+    def _documented(self, estimate: Estimate) -> Estimate:
+        """With all that is public about it, for `publish`."""
+        total, record = self.total, self.total.per_person is None
+        law = "Laplace" if isinstance(total.loss, Pure) else "Gaussian"
+        query = {"statistic": f"{self.label or 'count'}: {estimate.labels[0]}", "periods": total.periods}
+        unit = {"neighbors": total.neighbors, "one": "record" if record else "person", "person": total.level}
+        noise = {
+            "mechanism": "RunningTotal",
+            "words": f"{law} noise for all periods together, {total.way.words}",
+            "sensitivity": str(total.sensitivity),
+            "sd": float(np.ravel(estimate.se)[0]),
+        }
+        ledger = self._ledger
+        facts = ReleaseFacts(query, unit, noise, ledger.facts(self._entry), register=ledger.register)
+        return replace(estimate, release=facts)
+
+    def __repr__(self) -> str:
+        where = "in memory: it ends with its process" if self._kept is None else self._kept.path.name
+        return f"<Stream {self.label!r}: {self.total!r}; {where}>"
+
+
+def _untold(read: Callable[[], int]) -> int:
+    """How many count. Nothing that happens then comes out, but that it failed."""
+    with contextlib.suppress(Exception), warnings.catch_warnings(), np.errstate(all="ignore"):
+        warnings.simplefilter("ignore")
+        return read()
+    # here the error, which may quote data, is gone and not chained
+    refuse(
+        "a frame must be readable by its engine",
+        "a failure that is not told",
+        "the period is still to come",
+        RuntimeError,
+    )
+
+
+def check_openable(total: Total, path: Path | None, simulated: bool) -> None:
+    """Refuse what could not be opened, before anything is charged."""
+    if not isinstance(total, lazy("toolkit.central.stream", "RunningTotal")):
+        refuse("a stream must be a RunningTotal", type(total).__name__, "nothing was charged", TypeError)
+    if total.period:
+        refuse(
+            "a total must be new when it is opened",
+            f"one after {total.period} periods",
+            "what was published before was not paid for",
+        )
+    if total.seeded and not simulated:
+        refuse(
+            "a release must be drawn with rng=None",
+            "a generator",
+            "whoever knows its seed has the data; a simulation has Ledger(…, simulated=True)",
+        )
+    if path is not None and (path.exists() or note_of(path).exists()):
+        received = path.name if path.exists() else f"{note_of(path).name}, the note of an older one"
+        refuse("a new stream needs a new file", received, "`Ledger.resume` goes on with an old one")
+    if path is not None and not path.parent.is_dir():
+        refuse("the folder of a stream's file must exist", path.parent.name, "nothing was charged")
+
+
+def opened(total: Total, ledger: Account, entry: Entry, path: Path | None) -> Stream:
+    """The stream that an entry of a ledger has paid for."""
+    return Stream(total, ledger, entry, None if path is None else KeptStream.create(path, total, entry))
+
+
+def resumed(path: Path, ledger: Account, entries: tuple[Entry, ...], rng: Rng) -> Stream:
+    """The stream of a file, if these entries paid for it; nothing is charged and nothing drawn."""
+    kept = KeptStream(path)
+    number = kept.entry.number
+    if number > len(entries) or entries[number - 1] != kept.entry:
+        refuse(
+            "a stream goes on under the ledger that paid for it",
+            f"{path.name}, paid for elsewhere",
+            "its loss is not in this ledger",
+        )
+    total = kept.total(rng)
+    if total.seeded != kept.seeded:
+        refuse(
+            "a stream whose noise came from a generator is resumed with one, and no other is",
+            "a generator" if total.seeded else "none",
+            "its numbers would be taken for those of the other kind",
+        )
+    stream = Stream(total, ledger, kept.entry, kept)
+    counts, noisy = kept.periods()
+    last = total.continued(counts, noisy)
+    stream.last = last and stream._documented(last)
+    if kept.own and total.per_person is not None:
+        stream._own, stream._visits = bool(kept.own[0]), Visits(total.per_person, kept.visits)
+        if not stream._own:
+            warnings.warn(NOT_KEPT, stacklevel=3)
+    return stream

@@ -1,0 +1,122 @@
+"""Keys that occur in a column, and how many people have each: what a threshold is then held against.
+
+A key is what a cell holds, read by its type alone. Missing values, infinite numbers and objects of unknown
+type are no keys; equal numbers of different types are one.
+"""
+
+import datetime as dt
+import hashlib
+import math
+from collections import Counter
+from collections.abc import Iterable
+from fractions import Fraction
+from itertools import compress
+from typing import Any
+
+import numpy as np
+
+from toolkit.core.arrays import Codes, Mask
+from toolkit.core.checks import refuse
+from toolkit.frames import cells
+from toolkit.frames.column import Column
+from toolkit.frames.values import numeric
+
+_EPOCH = dt.date(1970, 1, 1).toordinal()
+
+
+def check_keys(column: Column, name: str) -> None:
+    """Refuses a type whose values are all but unique, or cannot be compared."""
+    if column.kind.name in ("moment", "other"):
+        refuse(
+            f"column {name} must hold text, numbers, truth values or dates",
+            column.kind.words,
+            "their values would be no keys of a table",
+            TypeError,
+        )
+
+
+def people_by_key(column: Column, counted: Mask) -> dict[Any, int]:
+    """How many of the counted rows have each key, in an order that follows from the keys alone."""
+    kind = column.kind.name
+    raw: dict[Any, int]
+    if kind == "text":
+        raw = column.tally(counted)
+    elif column.kind.one_by_one:
+        raw = Counter(cells.key(cell) for cell in compress(column.cells(), counted.tolist()))
+    else:
+        values, missing = numeric(column, days=False)
+        found, numbers = np.unique(values[counted & ~missing], return_counts=True)
+        raw = dict(zip(found.tolist(), numbers.tolist(), strict=True))
+    if kind == "whole" and not column.kind.long:
+        return raw  # in order, and each a key
+    return ordered((_key(kind, value), number) for value, number in raw.items())
+
+
+def people_by_key_once(
+    column: Column, counted: Mask, person: Codes, tags: Codes, secret: bytes, most: int
+) -> dict[Any, int]:
+    """How many people have each key: a person counts once in a key, and in at most `most` keys.
+
+    Which keys of a person who has more are counted is drawn by a hash of the key with a secret and the
+    person's own tag, so that nobody else's rows decide.
+    """
+    kind = column.kind.name
+    used = counted & (person >= 0)
+    if kind == "text" or column.kind.one_by_one:
+        listed = [cells.key(cell) for cell in compress(column.cells(), used.tolist())]
+    else:
+        values, missing = numeric(column, days=False)
+        used &= ~missing
+        listed = values[used].tolist()
+    own: dict[int, dict[Any, int]] = {}
+    for one, tag, value in zip(person[used].tolist(), tags[used].tolist(), listed, strict=True):
+        key = _key(kind, value)
+        if key is not None:
+            own.setdefault(one, {})[key] = tag
+    kept = (key for keys in own.values() for key in _drawn(keys, secret, most))
+    return ordered(Counter(kept).items())
+
+
+def _drawn(keys: dict[Any, int], secret: bytes, most: int) -> Iterable[Any]:
+    if len(keys) <= most:
+        return keys
+
+    def place(item: tuple[Any, int]) -> bytes:
+        text = f"{type(item[0]).__name__} {item[0]} {item[1]}"
+        return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), key=secret, digest_size=16).digest()
+
+    return [key for key, _ in sorted(keys.items(), key=place)[:most]]
+
+
+def _key(kind: str, value: Any) -> Any:
+    """As it is told and as `by` can ask for it; None for what is no key."""
+    if value is None or value is cells.NOTHING:
+        return None
+    if kind == "truth":
+        return bool(value)
+    if kind == "day":
+        return _date(int(value))
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, cells.Day):
+        return _date(value.days)
+    if isinstance(value, float):
+        return None if not math.isfinite(value) else int(value) if value.is_integer() else value
+    return value if isinstance(value, int | Fraction) and not isinstance(value, bool) else None
+
+
+def _date(days: int) -> dt.date | None:
+    place = days + _EPOCH
+    return dt.date.fromordinal(place) if 1 <= place <= dt.date.max.toordinal() else None
+
+
+def ordered(counts: Iterable[tuple[Any, int]]) -> dict[Any, int]:
+    """Equal keys added up; numbers, then texts, then dates, each in their order."""
+    found: dict[Any, int] = {}
+    for key, number in counts:
+        if key is not None and number:
+            found[key] = found.get(key, 0) + number
+    if set(map(type, found)) <= {int, float}:
+        return {key: found[key] for key in sorted(found)}
+    sorts = {bool: 0, int: 0, float: 0, Fraction: 0, str: 1, dt.date: 2}
+    return {key: found[key] for key in sorted(found, key=lambda key: (sorts[type(key)], key))}
