@@ -25,7 +25,7 @@ from tests.survey.samples import cheated, faculty
 from tests.survey.samples import survey as campus
 from toolkit.analysis import association, counted, estimates, logistic
 from toolkit.frames.frame import Frame
-from toolkit.frames.persons import Caps, People
+from toolkit.frames.persons import Caps, Persons
 from toolkit.survey.results import estimate
 
 DATA = survey()
@@ -184,5 +184,5 @@ def test_and_people_with_numbers_of_19_digits_are_told_apart_in_it(spark: Any) -
     for kind in ("DECIMAL(38, 0)", "DECIMAL(20, 1)", "BIGINT", "STRING"):
         frame = Frame(spark.sql(f"SELECT CAST(id AS {kind}) AS id FROM VALUES {rows} AS ids(id)"))  # noqa: S608
         (part,) = frame.parts(["id"], whole=True)
-        person, _ = People.of(frame, "id", Caps(1)).tagged(part)
+        person, _ = Persons.of(frame, "id", Caps(1)).tagged(part)
         assert person[0] == person[2] != person[1]

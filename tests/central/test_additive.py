@@ -16,6 +16,7 @@ class Seven(Additive):
 
     loss = Pure(1)
     scale = 7.0
+    whole_law = GeometricLaw(7.0)
 
     def error(self, level: float = 0.95) -> float:
         return 7 * level

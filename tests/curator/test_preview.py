@@ -45,11 +45,6 @@ def test_the_error_of_a_mean_is_a_number_over_n(verb: str, neighbors: str) -> No
         before.se()
 
 
-class Free(Curator):
-    def nothing(self) -> None:
-        """A verb without a charge."""
-
-
 def test_nothing_is_read_and_what_the_verb_refuses_is_refused() -> None:
     keeper = curator()
     keeper.preview.count(lambda row: pytest.fail(f"{row} was read"), epsilon=1)
@@ -58,8 +53,6 @@ def test_nothing_is_read_and_what_the_verb_refuses_is_refused() -> None:
     with pytest.raises(AttributeError, match=r"a curator has bounds, choose, .* got `nothing`"):
         _ = keeper.preview.nothing
     assert "mean" in dir(keeper.preview)
-    with pytest.raises(ValueError, match="only a verb that charges"):
-        Free(pd.DataFrame({"x": [1.0]}), Ledger(Pure(1)), "replace").preview.nothing()
 
 
 def test_a_preview_is_the_same_for_every_frame_with_these_columns() -> None:
@@ -78,7 +71,7 @@ def test_what_does_not_fit_is_said_and_so_is_the_price_in_another_currency() -> 
     assert (dear.charged, dear.fits, dear.noise) == (Zcdp("1/8"), False, None)
     assert repr(dear) == (
         "<Preview of 0.5 quantile of x: cost ε = 1; charged ρ = 0.125; fits into the ledger no; "
-        "Exponential mechanism>"
+        "RecursiveQuantiles mechanism>"
     )
     with pytest.raises(ValueError, match="depends on the data"):
         dear.se(100)

@@ -7,9 +7,10 @@ import pytest
 
 from tests.curator.verbs import SEXES, curator, people
 from toolkit.budget.ledger import Ledger
+from toolkit.central.publishing.quantiles import RecursiveQuantiles
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.curator.curator import Curator
-from toolkit.curator.quantiles import LIST_BITS, Grid
+from toolkit.curator.quantiles import GRID_BITS, Grid
 from toolkit.frames.bounds import Bounds
 from toolkit.frames.conditions import between
 
@@ -76,15 +77,15 @@ def test_one_quantile_with_a_condition_is_a_number() -> None:
 
 
 def test_a_list_and_one_have_the_same_odds_where_there_is_one() -> None:
-    one = curator(people())._recursive
-    from toolkit.curator.spending import Spending
-
-    mechanism = one(Spending.of(1, None), [Fraction(9, 10)], curator(people())._rows())
+    keeper = curator(people())
+    one, listed = (keeper.preview.quantile("age", q, bounds=(18, 100), epsilon=1) for q in (0.9, [0.9]))
+    assert (one.mechanism, one.loss, one.label) == (listed.mechanism, listed.loss, "0.9 quantile of age")
+    mechanism = RecursiveQuantiles.for_epsilon(1, [Fraction(9, 10)], neighbors="replace")
     assert mechanism.choice(mechanism.parts[0]).rate * 10 == Fraction(1, 2)
 
 
 def test_places_keep_steps_and_tell_equal_values_apart() -> None:
-    grid = Grid.of(Bounds.of((0, 100), LIST_BITS))
+    grid = Grid.of(Bounds.of((0, 100), GRID_BITS))
     values = np.array([50.0, 50.0, np.nan, -5.0, 500.0, np.inf])
     places = grid.places(values, np.random.default_rng(1))
     assert places[2] == -1
@@ -114,7 +115,6 @@ def test_the_document_says_the_bounds_and_nothing_about_what_was_clamped() -> No
         ([], "distinct shares"),
         ([0.5, "1/2"], "distinct shares"),
         ([2], "must lie between 0 and 1"),
-        ("1/2", "list"),
     ],
 )
 def test_lists_that_are_none_are_refused_before_the_charge(q: Any, words: str) -> None:
@@ -131,7 +131,5 @@ def test_a_generator_of_shares_is_read_once() -> None:
 
 def test_the_note_says_where_a_share_had_to_be_rounded() -> None:
     keeper, near = curator(people(50)), [Fraction(1, 1_000_003), Fraction(1, 999_983), Fraction(1, 2)]
-    notes = [
-        keeper.quantiles("age", q, bounds=(18, 100), epsilon=1).notes[0] for q in ([0.25, 0.5, 0.75], near)
-    ]
+    notes = [keeper.quantiles("age", q, bounds=(18, 100), epsilon=1).notes[0] for q in ([0.25, 0.5, 0.75], near)]
     assert ["2 in 2,097,152" in note for note in notes] == [False, True]

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 from tests.curator.verbs import VERBS, curator, people
+from tests.curator.watching import watch
 from toolkit import Pure
 from toolkit.budget.ledger import Ledger
 from toolkit.core.estimate import SIMULATED, Estimate
@@ -127,19 +128,12 @@ def test_the_largest_move_of_a_table_is_what_its_noise_is_for(
     name: str, neighbors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Record and replay: all that is computed of the frame, in L1, over every change of one person."""
-    seen: list[list[np.ndarray]] = []
-    plain = Curator._paid
-
-    def watched(self: Curator, mechanism: Any, *call: Any) -> Any:
-        value = plain(self, mechanism, *call)
-        seen.append([np.ravel(one) for one in (value if isinstance(value, list) else [value])])
-        return value
-
-    monkeypatch.setattr(Curator, "_paid", watched)
+    recorded = watch(monkeypatch)
     others = people(12)[["region", "sex", "age", "pay"]]
     frames = [pd.concat([others, pd.DataFrame([one])], ignore_index=True) for one in CHANGES]
     for frame in [*frames, others] if neighbors == "add_remove" else frames:
         VERBS[name](curator(frame, neighbors))
+    seen = [[np.ravel(one) for one in (value if isinstance(value, list) else [value])] for _, value in recorded]
     pairs = (
         [(one, seen[-1]) for one in seen[:-1]]
         if neighbors == "add_remove"
@@ -163,9 +157,7 @@ def test_the_largest_move_of_a_table_is_what_its_noise_is_for(
         ("count", (), {"by": [{"sex": ["f", "m"]}, {}]}),
     ],
 )
-def test_every_verb_has_a_preview_that_reads_and_charges_nothing(
-    verb: str, arguments: Any, more: Any
-) -> None:
+def test_every_verb_has_a_preview_that_reads_and_charges_nothing(verb: str, arguments: Any, more: Any) -> None:
     keeper = curator(people())
     told = getattr(keeper.preview, verb)(*arguments, epsilon="1/2", **more)
     assert told.loss.epsilon == 0.5

@@ -39,10 +39,10 @@ def test_every_cell_has_its_label_and_the_words_say_it_all() -> None:
         {"region": ["n", OTHER], "sex": (s for s in ("f", "m"))},
     )
     assert rows.labels == (("n", "f"), ("n", "m"), ("other", "f"), ("other", "m"))
-    assert (rows.cells, rows.names, rows.some) == (4, ("region", "sex"), True)
+    assert (rows.cells, rows.names, rows.is_part) == (4, ("region", "sex"), True)
     assert rows.words == " by region (2) × sex (2) where age between 30 and 39"
     every = grouping(Frame(pd.DataFrame(TABLE)))
-    assert (every.cells, every.labels, every.words, every.some) == (1, ((),), "", False)
+    assert (every.cells, every.labels, every.words, every.is_part) == (1, ((),), "", False)
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from toolkit import bands, between
 from toolkit.frames.frame import Frame
 from toolkit.frames.groups import grouping
 from toolkit.frames.key_counts import people_by_key, people_by_key_once
-from toolkit.frames.persons import Caps, People
+from toolkit.frames.persons import Caps, Persons
 
 KEY = bytes(range(32))
 
@@ -26,7 +26,7 @@ KEY = bytes(range(32))
 def used(table: pd.DataFrame, caps: Caps, by: dict | None = None) -> pd.Series:
     """The code of each row, by its index; always with the same key."""
     frame = Frame(table)
-    people = People(label="id", name="id", caps=caps, key=KEY)
+    people = Persons(label="id", name="id", caps=caps, key=KEY)
     return pd.Series(grouping(frame, None, by, people).codes(frame), index=table.index)
 
 
@@ -54,9 +54,7 @@ def test_removing_a_person_changes_no_row_of_another_and_the_caps_hold(caps: Cap
         changed = data.assign(pay=data["pay"].where(data["id"] != person, 1e9))
         assert (used(changed, caps, by) == every).all()  # a value cannot be chosen so as to be kept
     kept = data.assign(code=every)[every >= 0]
-    assert kept.groupby("id").size().max() == (
-        caps.rows if caps.groups != 1 else kept.groupby("id").size().max()
-    )
+    assert kept.groupby("id").size().max() == (caps.rows if caps.groups != 1 else kept.groupby("id").size().max())
     assert kept.groupby("id").size().max() <= caps.rows
     assert kept.groupby("id")["code"].nunique().max() <= (caps.groups or 6)
     assert kept.groupby(["id", "code"]).size().max() <= (caps.each or caps.rows)
@@ -67,9 +65,9 @@ def test_the_same_rows_are_used_in_every_table_and_another_key_uses_others() -> 
     data = table()
     assert (used(data, Caps(2)) == used(data, Caps(2))).all()
     frame = Frame(data)
-    other = People(label="id", name="id", caps=Caps(2), key=b"another")
+    other = Persons(label="id", name="id", caps=Caps(2), key=b"another")
     assert (grouping(frame, None, None, other).codes(frame) != used(data, Caps(2)).to_numpy()).any()
-    assert People.of(frame, "id", Caps(2)).key != People.of(frame, "id", Caps(2)).key
+    assert Persons.of(frame, "id", Caps(2)).key != Persons.of(frame, "id", Caps(2)).key
     assert "key" not in repr(other)
 
 
@@ -105,7 +103,7 @@ def test_rows_that_name_nobody_are_not_used_and_one_is_not_the_text_one() -> Non
 )
 def test_people_are_told_apart_by_every_type(make: object, ids: list[object]) -> None:
     frame = Frame(make({"id": ids}))  # type: ignore[operator]
-    codes = grouping(frame, None, None, People.of(frame, "id", Caps(1))).codes(frame)
+    codes = grouping(frame, None, None, Persons.of(frame, "id", Caps(1))).codes(frame)
     assert sorted(codes.tolist()) == [-1, -1, 0, 0]
     assert codes[2] == 0
 
@@ -113,18 +111,18 @@ def test_people_are_told_apart_by_every_type(make: object, ids: list[object]) ->
 def test_an_empty_frame_has_nobody() -> None:
     frame = Frame(pd.DataFrame({"id": pd.Series([], dtype="int64")}))
     for caps in (Caps(1), Caps(3, 2, 1)):
-        assert grouping(frame, None, None, People.of(frame, "id", caps)).codes(frame).tolist() == []
+        assert grouping(frame, None, None, Persons.of(frame, "id", caps)).codes(frame).tolist() == []
 
 
 def test_what_is_used_is_said_in_words() -> None:
     frame = Frame(table())
-    assert People.of(frame, "id", Caps(1)).words == "at most 1 row of a person (id)"
-    assert People.of(frame, "id", Caps(5, 3, 2)).words == (
+    assert Persons.of(frame, "id", Caps(1)).words == "at most 1 row of a person (id)"
+    assert Persons.of(frame, "id", Caps(5, 3, 2)).words == (
         "at most 5 rows, 3 groups, 2 rows in a group of a person (id)"
     )
     strange = Frame(pa.table({"id": pa.array([[1]], pa.list_(pa.int64()))}))
     with pytest.raises(TypeError, match="must say whose a row is"):
-        People.of(strange, "id", Caps(1))
+        Persons.of(strange, "id", Caps(1))
 
 
 NEAR = [10**18, 10**18 + 1]  # one float
@@ -143,9 +141,7 @@ OF_LONG_NUMBERS: dict[str, Callable[[list[int]], Any]] = {
     "pandas Decimal": lambda ids: pd.DataFrame({"id": [Decimal(one) for one in ids]}),
     "pandas Fraction": lambda ids: pd.DataFrame({"id": [Fraction(one) for one in ids]}),
     "pandas Fraction of thirds": lambda ids: pd.DataFrame({"id": [Fraction(one, 3) for one in ids]}),
-    "pandas Decimal after a point": lambda ids: pd.DataFrame(
-        {"id": [Decimal(one).scaleb(-18) for one in ids]}
-    ),
+    "pandas Decimal after a point": lambda ids: pd.DataFrame({"id": [Decimal(one).scaleb(-18) for one in ids]}),
     "pandas UUID": lambda ids: pd.DataFrame({"id": [UUID(int=one) for one in ids]}),
     "pandas text": lambda ids: pd.DataFrame({"id": [str(one) for one in ids]}),
     "pandas arrow decimal": lambda ids: pd.DataFrame(
@@ -159,13 +155,9 @@ OF_LONG_NUMBERS: dict[str, Callable[[list[int]], Any]] = {
     "polars lazy Decimal": lambda ids: pl.LazyFrame(
         {"id": pl.Series([Decimal(one) for one in ids], dtype=pl.Decimal(38, 0))}
     ),
-    "polars objects": lambda ids: pl.DataFrame(
-        {"id": pl.Series([Fraction(one) for one in ids], dtype=pl.Object)}
-    ),
+    "polars objects": lambda ids: pl.DataFrame({"id": pl.Series([Fraction(one) for one in ids], dtype=pl.Object)}),
     "pyarrow decimal128": lambda ids: pa.table({"id": pa.array([Decimal(one) for one in ids], _STORED)}),
-    "pyarrow decimal256": lambda ids: pa.table(
-        {"id": pa.array([Decimal(one) for one in ids], pa.decimal256(60, 1))}
-    ),
+    "pyarrow decimal256": lambda ids: pa.table({"id": pa.array([Decimal(one) for one in ids], pa.decimal256(60, 1))}),
     "pyarrow dictionary of decimals": lambda ids: pa.table(
         {"id": pa.array([Decimal(one) for one in ids], _STORED).dictionary_encode()}
     ),
@@ -190,7 +182,7 @@ CASES = [(engine, NEAR) for engine in OF_LONG_NUMBERS] + [
 @pytest.mark.parametrize(("engine", "ids"), CASES)
 def test_two_people_whose_numbers_are_one_float_are_two(engine: str, ids: list[int]) -> None:
     frame = Frame(OF_LONG_NUMBERS[engine]([*ids, ids[0]]))
-    people = People.of(frame, "id", Caps(1))
+    people = Persons.of(frame, "id", Caps(1))
     (part,) = frame.parts(["id"], whole=True)
     codes = grouping(frame, None, None, people).codes(part)
     assert codes[1] == 0
@@ -208,7 +200,7 @@ def test_two_people_whose_numbers_are_one_float_are_two(engine: str, ids: list[i
 def test_as_many_people_are_counted_as_there_are(make: Any) -> None:
     """10,000 people by numbers of 19 digits, which are 79 floats."""
     frame = Frame(make([10**18 + place for place in range(10_000)]))
-    codes = grouping(frame, None, None, People.of(frame, "id", Caps(1))).codes(frame)
+    codes = grouping(frame, None, None, Persons.of(frame, "id", Caps(1))).codes(frame)
     assert np.count_nonzero(codes >= 0) == 10_000
 
 
@@ -225,7 +217,7 @@ def test_equal_numbers_are_one_person_whatever_holds_them() -> None:
     far = [Decimal("1E+400"), 10**400, Fraction(10**400)]
     huge = [Decimal("1E+999999999"), Decimal("10E+999999998"), Decimal("1E+999999998")]
     frame = Frame(pd.DataFrame({"id": pd.Series([*same, *halves, *far, *huge], dtype=object)}))
-    people = People.of(frame, "id", Caps(1))
+    people = Persons.of(frame, "id", Caps(1))
     person, tags = people.tagged(frame)
     assert person.tolist() == [0] * 6 + [1] * 4 + [2] * 3 + [3, 3, 4]
     assert len(set(tags.tolist())) == 5
@@ -325,20 +317,16 @@ def test_every_type_of_column_is_read_exactly_or_refused(kind: str) -> None:
     frame = Frame(table)
     if how == REFUSED:
         with pytest.raises(TypeError, match="must say whose a row is"):
-            People.of(frame, "id", Caps(1))
+            Persons.of(frame, "id", Caps(1))
         return
     (part,) = frame.parts(["id"], whole=True)
-    assert People.of(frame, "id", Caps(1)).tagged(part)[0].tolist() == []
+    assert Persons.of(frame, "id", Caps(1)).tagged(part)[0].tolist() == []
     assert frame.column("id").kind.one_by_one == (how == LONG_ONES)
 
 
 @pytest.mark.parametrize(
     "engine",
-    [
-        one
-        for one in OF_LONG_NUMBERS
-        if not any(word in one for word in ("text", "UUID", "VARCHAR", "thirds", "after"))
-    ],
+    [one for one in OF_LONG_NUMBERS if not any(word in one for word in ("text", "UUID", "VARCHAR", "thirds", "after"))],
 )
 def test_conditions_tables_bands_and_keys_tell_long_numbers_apart(engine: str) -> None:
     first, second = NEAR

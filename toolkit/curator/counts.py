@@ -37,9 +37,7 @@ def count(query: Query, name: str = "count") -> Release[Any]:
     return linear(query, f"{name}{query.rows.words}", Statistic(reach, int), read)
 
 
-def histogram(
-    query: Query, column: Any, options: Iterable[Any] | None, edges: Iterable[Number] | None
-) -> Release[Any]:
+def histogram(query: Query, column: Any, options: Iterable[Any] | None, edges: Iterable[Number] | None) -> Release[Any]:
     """How many rows hold each option, or fall between edges: a count by one column."""
     if (options is None) == (edges is None):
         received = "none" if options is None else "both"

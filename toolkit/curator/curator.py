@@ -503,9 +503,7 @@ class Verbs(Generic[Result]):
         """
         return self._run(robust.trimmed_mean(self._query(epsilon, None), column, trim, bounds, missing), rng)
 
-    def iqr(
-        self, column: Label, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None
-    ) -> Result:
+    def iqr(self, column: Label, *, bounds: Any, epsilon: Number, missing: Any = None, rng: Rng = None) -> Result:
         """The distance of the quartiles, with noise for its smooth sensitivity.
 
         The quartiles are the values of ranks n/4 and 3n/4, rounded up. It needs "replace" and all rows, whose
@@ -701,9 +699,7 @@ class Curator(Verbs[Estimate]):
     --------
     >>> import pandas as pd
     >>> from toolkit import Ledger, Pure, bands, between
-    >>> curator = Curator(
-    ...     pd.DataFrame({"age": [21, 34, 45, 28] * 500}), Ledger(Pure(1.0)), neighbors="replace"
-    ... )
+    >>> curator = Curator(pd.DataFrame({"age": [21, 34, 45, 28] * 500}), Ledger(Pure(1.0)), neighbors="replace")
     >>> curator.mean("age", bounds=(18, 100), missing="drop", epsilon=0.5).loss
     Pure(0.5)
     >>> curator.count({"age": between(30, 39)}, epsilon=0.25).labels

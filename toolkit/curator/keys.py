@@ -125,9 +125,7 @@ def _again(option: Any, label: Any) -> Any:
     return option if isinstance(option, dt.date) else label
 
 
-def _chosen(
-    value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], loss: Loss, method: str, rng: Rng
-) -> Estimate:
+def _chosen(value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], loss: Loss, method: str, rng: Rng) -> Estimate:
     """Numbers whose errors in their own unit are not told."""
     return Estimate(
         value=value,

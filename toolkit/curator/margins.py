@@ -96,9 +96,7 @@ def _listed(table: object) -> dict[Any, list[Any]]:
     return {label: as_list(keys, "by") for label, keys in table.items()}
 
 
-def _counted(
-    rows: Grouping, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]
-) -> list[Steps]:
+def _counted(rows: Grouping, frame: Frame, sizes: tuple[int, ...], tables: Sequence[tuple[int, ...]]) -> list[Steps]:
     """How many rows each cell of each table has."""
     shapes = [tuple(sizes[place] for place in one) for one in tables]
     counts = [np.zeros(prod(shape), dtype=np.int64) for shape in shapes]

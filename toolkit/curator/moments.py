@@ -140,9 +140,7 @@ def _variables(
     ]
     words = [text for _, text in read]
     if len(set(words)) > 1:
-        words = [
-            ", ".join(f"{query.frame.name(label)}: {text}" for label, text in zip(labels, words, strict=True))
-        ]
+        words = [", ".join(f"{query.frame.name(label)}: {text}" for label, text in zip(labels, words, strict=True))]
     return [variable for variable, _ in read], words[0]
 
 
@@ -195,9 +193,7 @@ def _coded(
     return release
 
 
-def _estimated(
-    parts: list[Part], moments: list[Moments], rows: Grouping, **paid: Any
-) -> tuple[Estimate, Estimate]:
+def _estimated(parts: list[Part], moments: list[Moments], rows: Grouping, **paid: Any) -> tuple[Estimate, Estimate]:
     """Cells one after the other, in each the columns that were asked for; and how many values are behind
     each. Both say what was paid.
     """
@@ -259,8 +255,7 @@ def _ends(bases: list[Limits], scales: list[Scale], level: float) -> tuple[Array
     """The limits of all columns, each on its own scale."""
     ends = [basis.of(level) for basis in bases]
     low, high = (
-        _interleave([_scaled(end[side], scale) for scale, end in zip(scales, ends, strict=True)])
-        for side in (0, 1)
+        _interleave([_scaled(end[side], scale) for scale, end in zip(scales, ends, strict=True)]) for side in (0, 1)
     )
     return low, high
 

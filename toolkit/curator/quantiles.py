@@ -57,9 +57,7 @@ def quantiles(
         return [(rows.codes(part), part.column(column).floats()) for part in parts]
 
     def draw(values: list[tuple[Any, Array]], rng: Rng) -> Estimate:
-        cuts = [
-            mechanism.choose(places, grid.most, rng) for places in _by_cell(values, grid, rows.cells, rng)
-        ]
+        cuts = [mechanism.choose(places, grid.most, rng) for places in _by_cell(values, grid, rows.cells, rng)]
         order = [sorted(shares).index(share) for share in shares]
         found = [grid.value(one[place]) for one in cuts for place in order]
         keys = [key if isinstance(key, tuple) else (key,) for key in rows.labels]

@@ -32,8 +32,7 @@ def location(query: Query, column: Any, estimator: Any, bounds: Any, step: Numbe
         refuse(
             "`estimator` must be a Huber",
             getattr(estimator, "__name__", repr(estimator)),
-            "write Huber(1.345): a mean has no bounded score, and where psi falls again no count of "
-            "people is known",
+            "write Huber(1.345): a mean has no bounded score, and where psi falls again no count of people is known",
             TypeError,
         )
     rows, name = query.rows, query.frame.name(column)
@@ -76,7 +75,12 @@ _WORDS = {"median": "median", "trimmed": "trimmed mean", "iqr": "interquartile r
 
 
 def smooth(
-    query: Query, statistic: str, column: Any, bounds: Any, missing: Any, options: Callable[[int], dict[str, Any]] | None = None
+    query: Query,
+    statistic: str,
+    column: Any,
+    bounds: Any,
+    missing: Any,
+    options: Callable[[int], dict[str, Any]] | None = None,
 ) -> Release[Any]:
     """A statistic with noise for its smooth sensitivity, whose scale is not told."""
     words = _WORDS[statistic]

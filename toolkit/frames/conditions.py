@@ -102,9 +102,7 @@ def bands(*edges: Any) -> list[Range]:
                 f"{typed.said(low)} before {typed.said(high)}",
                 "a band begins where the one before it ends",
             )
-    return [
-        Range(low, high, below=place + 2 < len(found)) for place, (low, high) in enumerate(pairwise(found))
-    ]
+    return [Range(low, high, below=place + 2 < len(found)) for place, (low, high) in enumerate(pairwise(found))]
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,8 +126,7 @@ class Keys:
         if (many := typed.plain(items, kind)) is not None:
             return cls(label, name, *many, days=False, plain=True)
         read = [
-            item if isinstance(item, Range | Mark) else typed.value_of(item, f"a value for {told}")
-            for item in items
+            item if isinstance(item, Range | Mark) else typed.value_of(item, f"a value for {told}") for item in items
         ]
         compared = [end for item in read for end in _values_in(item)]
         typed.check_kinds(compared, kind, told)
@@ -146,9 +143,7 @@ class Keys:
         parts = [f"= {values[0]}"] if len(values) == 1 else [f"in [{', '.join(values)}]"] if values else []
         ranges = [item for item in self.items if isinstance(item, Range)]
         parts += [
-            f"from {item.words}"
-            if item.below
-            else f"between {typed.said(item.low)} and {typed.said(item.high)}"
+            f"from {item.words}" if item.below else f"between {typed.said(item.low)} and {typed.said(item.high)}"
             for item in ranges
         ]
         return f"{self.name} {' or '.join([*parts, *['missing'] * (MISSING in self.items)])}"
@@ -186,9 +181,7 @@ class Keys:
             return typed.matches(column, list(self.held), days=False)
         if column.kind.name != "text" or any(isinstance(i, Range) or i is OTHER for i in self.items):
             return self.codes(frame) >= 0
-        values = [
-            held for item, held in zip(self.items, self.held, strict=True) if not isinstance(item, Mark)
-        ]
+        values = [held for item, held in zip(self.items, self.held, strict=True) if not isinstance(item, Mark)]
         if not values:
             return column.missing()
         met = typed.matches(column, values, days=self.days)
@@ -206,9 +199,7 @@ class Keys:
             received = "none" if not self.items else "repetitions, as the column holds them"
             refuse(f"`{name}` must be distinct, and at least one", received, "each row is counted once")
         if OTHER in marks and self.items[-1] is not OTHER:
-            refuse(
-                f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave"
-            )
+            refuse(f"OTHER must be the last of `{name}`", "another place", "it holds all that the others leave")
         return self
 
 
@@ -219,9 +210,7 @@ def as_list(values: Any, name: str) -> list[Any]:
     text = isinstance(values, str | bytes | bytearray | memoryview)
     table = isinstance(values, Mapping) or hasattr(values, "columns") or getattr(values, "ndim", 1) != 1
     if text or table or not isinstance(values, Iterable):
-        refuse(
-            f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError
-        )
+        refuse(f"`{name}` must be a list", type(values).__name__, "a single one is written [value]", TypeError)
     if unordered(values):
         refuse(
             f"`{name}` must be in the order in which it is told",
@@ -413,9 +402,7 @@ def _items(value: Any, name: str) -> list[Any]:
             "it is a key of tables: what the keys beside it leave",
         )
     if not listed:
-        refuse(
-            f"a condition on column {name} must ask for something", "an empty list", "no row could meet it"
-        )
+        refuse(f"a condition on column {name} must ask for something", "an empty list", "no row could meet it")
     return listed
 
 

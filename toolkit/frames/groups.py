@@ -142,9 +142,7 @@ def axes_of(frame: Frame, by: By | None) -> tuple[Keys, ...]:
     cells = math.prod(len(keys) for keys in listed.values())
     if not listed or cells > MOST_CELLS:
         received = f"{cells:,} cells" if listed else "none"
-        refuse(
-            f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too"
-        )
+        refuse(f"`by` must have 1 to {MOST_CELLS:,} cells", received, "every cell is released, empty ones too")
     return tuple(keys_of(frame, label, keys, "by") for label, keys in listed.items())
 
 

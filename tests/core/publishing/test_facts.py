@@ -1,15 +1,15 @@
 import pickle
 
-from toolkit.core.publishing.facts import Release
+from toolkit.core.publishing.facts import ReleaseFacts
 
 
 def test_steps_are_added_in_order_and_nothing_else_changes() -> None:
-    facts = Release({"statistic": "count"}, {}, {}, {"entry": 1})
+    facts = ReleaseFacts({"statistic": "count"}, {}, {}, {"entry": 1})
     assert facts.after("one").after("two").steps == ("one", "two")
     assert facts.steps == ()
     assert facts.after("one").query is facts.query
 
 
 def test_facts_can_be_pickled() -> None:
-    again = pickle.loads(pickle.dumps(Release({"a": 1}, {}, {}, {})))  # noqa: S301
+    again = pickle.loads(pickle.dumps(ReleaseFacts({"a": 1}, {}, {}, {})))  # noqa: S301
     assert again.query == {"a": 1}

@@ -10,7 +10,7 @@ import pytest
 from toolkit import Laplace, warner
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx, Pure, Zcdp
-from toolkit.core.publishing.facts import Release
+from toolkit.core.publishing.facts import ReleaseFacts
 from toolkit.core.publishing.publishable import promise_of
 from toolkit.core.publishing.tidying import TIDIED
 
@@ -25,7 +25,7 @@ class Noted:
 
 def released(register: Noted | None = None) -> Estimate:
     found = Laplace.for_epsilon(1).release(np.array([40, -2, 7]), labels=["a", "b", "c"])
-    facts = Release(
+    facts = ReleaseFacts(
         query={"statistic": "count by region (3)", "by": {"region": ["a", "b", "c"]}, "where": "age > 3"},
         unit={"person": "one row a person", "neighbors": "replace"},
         noise={"mechanism": "Laplace", "sensitivity": "1", "norm": "L1", "scale": 1.0, "sd": 1.357},

@@ -66,9 +66,7 @@ class Coding:
 def first_order(span: int, cells: int, neighbors: str, caps: Caps = ONE, *, laplace: bool = True) -> Coding:
     """For counts and means, from number and sum of steps, 0 … span."""
     if laplace and cells == 1 and neighbors == "replace":
-        reach = Sensitivity(
-            Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors
-        )
+        reach = Sensitivity(Fraction(2 * span * caps.most(1)), Fraction(2 * span * caps.most(1)) ** 2, neighbors)
         return Coding(((span, 0), (-span, 2)), ((1, 0), (0, 1)), span, reach)
     reach = _times(table_shares(cells, neighbors, caps), span)
     return Coding(((span, -1), (0, 1)), ((1, 1), (-1, 1)), span, reach)

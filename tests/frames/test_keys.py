@@ -17,8 +17,8 @@ import pytest
 
 from tests.work import calls
 from toolkit import MISSING, OTHER, Curator, Ledger, Pure, bands, between
-from toolkit.frames import asked as asked_module
-from toolkit.frames.conditions import Asked, as_list
+from toolkit.frames import values as typed_values
+from toolkit.frames.conditions import Keys, as_list
 from toolkit.frames.frame import Frame
 from toolkit.frames.groups import keys_of
 
@@ -67,7 +67,7 @@ def test_each_row_has_the_first_of_the_items_that_holds_it(engine: str) -> None:
 def test_of_ranges_that_overlap_the_first_one_counts(engine: str) -> None:
     """In a condition they may."""
     frame = Frame(ENGINES[engine]())
-    asked = Asked.of(frame, "age", [between(30, 50), between(18, 40), 65])
+    asked = Keys.of(frame, "age", [between(30, 50), between(18, 40), 65])
     assert asked.codes(frame).tolist() == [1, 0, 0, 2, -1]
 
 
@@ -140,18 +140,18 @@ def test_numbers_that_are_one_number_in_python_objects_are_refused() -> None:
     """A cell of 0.1 is compared as a float, so Decimal("0.1") and 0.1 would be one key."""
     frame = Frame(pd.DataFrame({"k": pd.Series([0.1, "a"], dtype=object)}))
     with pytest.raises(ValueError, match="must be distinct"):
-        Asked.of(frame, "k", [Decimal("0.1"), 0.1]).check_apart("by")
+        Keys.of(frame, "k", [Decimal("0.1"), 0.1]).check_apart("by")
 
 
 def test_text_that_no_engine_can_hold_and_numbers_beyond_floats_are_refused() -> None:
     frame = Frame(pd.DataFrame({"g": pd.Series(["a"], dtype="str"), "x": [np.inf]}))
     with pytest.raises(ValueError, match="must be Unicode"):
-        Asked.of(frame, "g", ["\ud800"])
+        Keys.of(frame, "g", ["\ud800"])
     with pytest.raises(ValueError, match="got a very long number"):
-        Asked.of(frame, "x", [10**400])
+        Keys.of(frame, "x", [10**400])
     with pytest.raises(ValueError, match="must hold a value of its type"):
-        Asked.of(frame, "x", [between(10**400, 10**401)])
-    assert Asked.of(frame, "x", [between(0, 10**400)]).codes(frame).tolist() == [-1]
+        Keys.of(frame, "x", [between(10**400, 10**401)])
+    assert Keys.of(frame, "x", [between(0, 10**400)]).codes(frame).tolist() == [-1]
 
 
 @pytest.mark.parametrize(
@@ -174,9 +174,7 @@ def test_text_that_no_engine_can_hold_and_numbers_beyond_floats_are_refused() ->
         ("pay", [between(1, 3), 2.5], "repetitions"),
     ],
 )
-def test_keys_are_a_list_of_distinct_ones_as_the_column_holds_them(
-    column: str, keys: object, message: str
-) -> None:
+def test_keys_are_a_list_of_distinct_ones_as_the_column_holds_them(column: str, keys: object, message: str) -> None:
     for engine in ENGINES.values():
         with pytest.raises((ValueError, TypeError), match=message):
             keys_of(Frame(engine()), column, keys, "options")
@@ -211,7 +209,7 @@ def test_labels_are_the_keys_in_words() -> None:
     assert keys_of(frame, "degree", ["law", MISSING, OTHER], "by").labels == ("law", "missing", "other")
     assert keys_of(frame, "age", [3, *bands(18, 30, 45)], "by").labels == (3, "18 to under 30", "30 to 45")
     assert keys_of(frame, "came", [dt.date(2020, 1, 2)], "by").labels == ("2020-01-02",)
-    assert Asked.of(frame, "age", [*bands(18, 30, 45), MISSING]).words == (
+    assert Keys.of(frame, "age", [*bands(18, 30, 45), MISSING]).words == (
         "age from 18 to under 30 or between 30 and 45 or missing"
     )
 
@@ -294,7 +292,7 @@ def test_keys_that_are_read_all_at_once_are_those_that_are_read_one_by_one(
         return asked.labels, kinds, asked.words, asked.codes(frame).tolist(), asked.mask(frame).tolist()
 
     together = found()
-    monkeypatch.setattr(asked_module.wanted, "plain", lambda *_: None)
+    monkeypatch.setattr(typed_values, "plain", lambda *_: None)
     assert together == found()
 
 

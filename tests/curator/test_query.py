@@ -4,14 +4,14 @@ from fractions import Fraction
 
 import pytest
 
-from toolkit.curator.missing import settled
+from toolkit.curator.query import resolve_missing
 from toolkit.frames.bounds import Bounds
 
 
 def test_a_missing_value_is_left_out_or_counts_as_a_number_within_the_bounds():
     limits = Bounds.of((0, 10))
-    assert settled("drop", limits) == (None, "missing dropped")
-    assert settled("5/2", limits) == (Fraction(5, 2), "missing counted as 2.5")
+    assert resolve_missing("drop", limits) == (None, "missing dropped")
+    assert resolve_missing("5/2", limits) == (Fraction(5, 2), "missing counted as 2.5")
     for wrong in (None, -1, 11, "mean", float("nan")):
         with pytest.raises(ValueError, match="missing"):
-            settled(wrong, limits)
+            resolve_missing(wrong, limits)

@@ -7,7 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from toolkit.frames.persons import ONE, Caps, counts, shares, sums
+from toolkit.central.sensitivity import table_counts, table_shares, table_sums
+from toolkit.frames.persons import ONE, Caps
 
 
 def holdings(cells: int, caps: Caps, terms: list[tuple[int, ...]]) -> set[tuple[int, ...]]:
@@ -33,9 +34,7 @@ def moves(neighbors: str, tables: set[tuple[int, ...]]) -> tuple[int, int]:
     """The largest distance in L1 and the largest in squared length."""
     nothing = (0,) * len(next(iter(tables)))
     others = tables if neighbors == "replace" else {nothing}
-    gaps: Iterator[list[int]] = (
-        [abs(x - y) for x, y in zip(a, b, strict=True)] for a in tables for b in others
-    )
+    gaps: Iterator[list[int]] = ([abs(x - y) for x, y in zip(a, b, strict=True)] for a in tables for b in others)
     pairs = [(sum(gap), sum(d * d for d in gap)) for gap in gaps]
     return max(l1 for l1, _ in pairs), max(l2 for _, l2 in pairs)
 
@@ -49,11 +48,11 @@ def test_one_row_a_person_moves_a_table_exactly_as_far_as_is_said(
     low, high = bounds
     values, width = range(low, high + 1), high - low
     for claim, terms in (
-        (counts(cells, neighbors), [(1,)]),
-        (sums(Fraction(low), Fraction(high), cells, neighbors), [(x,) for x in values]),
-        (shares(cells, neighbors), [(x - low, high - x) for x in values]),
+        (table_counts(cells, neighbors), [(1,)]),
+        (table_sums(Fraction(low), Fraction(high), cells, neighbors), [(x,) for x in values]),
+        (table_shares(cells, neighbors), [(x - low, high - x) for x in values]),
         (
-            shares(cells, neighbors),
+            table_shares(cells, neighbors),
             [((x - low) ** 2, 2 * (x - low) * (high - x), (high - x) ** 2) for x in values],
         ),
     ):
@@ -78,10 +77,10 @@ def test_several_rows_of_a_person_move_counts_as_far_as_was_enumerated(
     rows: int, groups: int, each: int, l1: int, squared: int
 ) -> None:
     caps = Caps(rows, groups, each)
-    claim, twice = counts(8, "add_remove", caps), counts(8, "replace", caps)
+    claim, twice = table_counts(8, "add_remove", caps), table_counts(8, "replace", caps)
     assert (claim.l1, claim.l2_squared, twice.l1, twice.l2_squared) == (l1, squared, 2 * l1, 2 * squared)
     alone = Caps(rows)
-    assert (counts(8, "add_remove", alone).l1, counts(8, "add_remove", alone).l2_squared) == (rows, rows**2)
+    assert (table_counts(8, "add_remove", alone).l1, table_counts(8, "add_remove", alone).l2_squared) == (rows, rows**2)
 
 
 @pytest.mark.parametrize("neighbors", ["add_remove", "replace"])
@@ -91,12 +90,12 @@ def test_several_rows_of_a_person_move_few_cells_exactly_as_far_as_is_said(
     caps: Caps, cells: int, neighbors: str
 ) -> None:
     for claim, terms in (
-        (counts(cells, neighbors, caps), [(1,)]),
-        (shares(cells, neighbors, caps), [(0, 1), (1, 0)]),
-        (sums(Fraction(0), Fraction(2), cells, neighbors, caps), [(0,), (1,), (2,)]),
+        (table_counts(cells, neighbors, caps), [(1,)]),
+        (table_shares(cells, neighbors, caps), [(0, 1), (1, 0)]),
+        (table_sums(Fraction(0), Fraction(2), cells, neighbors, caps), [(0,), (1,), (2,)]),
     ):
         assert (claim.l1, claim.l2_squared) == moves(neighbors, holdings(cells, caps, terms))
-    claim = sums(Fraction(-1), Fraction(2), cells, neighbors, caps)
+    claim = table_sums(Fraction(-1), Fraction(2), cells, neighbors, caps)
     l1, squared = moves(neighbors, holdings(cells, caps, [(-1,), (0,), (2,)]))
     assert claim.l1 >= l1
     assert claim.l2_squared >= squared
@@ -107,7 +106,7 @@ def test_sums_of_both_signs_need_more_than_the_larger_square_times_that_of_count
     caps = Caps(5, 3, 2)
     tables = np.array(sorted(holdings(4, caps, [(-1,), (2,)])))
     assert max(((tables - table) ** 2).sum(axis=1).max() for table in tables) == 86
-    assert sums(Fraction(-1), Fraction(2), 4, "replace", caps).l2_squared == 108
+    assert table_sums(Fraction(-1), Fraction(2), 4, "replace", caps).l2_squared == 108
 
 
 def test_caps_are_whole_numbers() -> None:
@@ -121,5 +120,5 @@ def test_caps_are_whole_numbers() -> None:
 def test_counts_move_exactly_as_far_as_is_said_for_all_three_caps(caps: Caps, neighbors: str) -> None:
     """Also where rows are left that no cell of the allowed ones takes: 5 rows, 2 groups, 2 rows in each."""
     for cells in (1, 2, 3, 4):
-        claimed = counts(cells, neighbors, caps)
+        claimed = table_counts(cells, neighbors, caps)
         assert moves(neighbors, holdings(cells, caps, [(1,)])) == (claimed.l1, claimed.l2_squared)

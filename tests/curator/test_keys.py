@@ -12,8 +12,8 @@ import pytest
 
 from tests.curator.hostile import CELLS
 from tests.curator.verbs import REGIONS, curator, people
+from tests.curator.watching import watch
 from toolkit.budget.ledger import Ledger
-from toolkit.central.publishing.keys import KeyThreshold
 from toolkit.core.estimate import SIMULATED
 from toolkit.core.loss import Approx, Pure, Zcdp
 from toolkit.curator.curator import Curator
@@ -123,21 +123,15 @@ def test_one_person_moves_the_counts_of_keys_by_what_the_noise_is_for(
     neighbors: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Record and replay with two keys a person: a person's rows are all changed, the others' counts stay."""
-    seen: list[tuple[KeyThreshold, dict[Any, int]]] = []
-    plain = Curator._paid
-
-    def watched(self: Curator, mechanism: Any, *call: Any) -> Any:
-        seen.append((mechanism, plain(self, mechanism, *call)))
-        return seen[-1][1]
-
-    monkeypatch.setattr(Curator, "_paid", watched)
+    seen = watch(monkeypatch)
     others = [("p", "a"), ("p", "b"), ("p", "c"), ("q", "a"), (None, "a"), (None, "d")]
     mine = [[("me", key) for key in keys] for keys in ("aaaa", "xyz", "abc", "", "zzx", "ab")]
     keeper = curator(pd.DataFrame({"id": ["p"], "city": ["a"]}), neighbors, person="id", rows=3, groups=2)
     for rows in mine:
         frame = pd.DataFrame([*others, *rows], columns=["id", "city"])
         again = curator(frame, neighbors, person="id", rows=3, groups=2)
-        again._people = replace(again._people, key=keeper._people.key)
+        persons = replace(again._unit.persons, key=keeper._unit.persons.key)
+        again._unit = replace(again._unit, persons=persons)
         again.keys("city", epsilon=1, delta=1e-6)
     assert {mechanism.keys for mechanism, _ in seen} == {2}
     everything = {key for _, counts in seen for key in counts}

@@ -1,0 +1,42 @@
+"""One function charges, reads, draws and documents, in this order."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from toolkit.budget.ledger import Ledger
+from toolkit.central.laplace import Laplace
+from toolkit.core.loss import Pure
+from toolkit.curator.release import Release, Unit, run
+
+
+def look(read: Callable[[], Any], label: str = "a look", epsilon: object = 1) -> Release[Any]:
+    mechanism = Laplace.for_epsilon(epsilon)  # type: ignore[arg-type]
+    return Release(label, mechanism, Unit("replace", n=2), read, lambda value, _: value)
+
+
+def test_what_is_read_comes_after_the_charge() -> None:
+    ledger = Ledger(Pure(1))
+    assert run(look(lambda: ledger.spent, epsilon="1/4"), ledger, None) == Pure("1/4")
+
+
+def test_a_failure_is_told_without_its_reason_and_the_charge_remains() -> None:
+    ledger = Ledger(Pure(1))
+    with pytest.raises(RuntimeError, match="a failure that is not told") as caught:
+        run(look(lambda: 1 / 0), ledger, None)
+    assert caught.value.__context__ is None
+    assert ledger.spent == Pure(1)
+
+
+def test_what_the_ledger_refuses_is_never_read() -> None:
+    seen: list[int] = []
+    with pytest.raises(ValueError, match="must fit"):
+        run(look(lambda: seen.append(1), epsilon=2), Ledger(Pure(1)), None)
+    assert seen == []
+
+
+def test_a_long_label_is_cut() -> None:
+    ledger = Ledger(Pure(1))
+    run(look(lambda: None, "a" * 300), ledger, None)
+    assert len(ledger.entries()[0].label) == 200
