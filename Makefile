@@ -73,7 +73,7 @@ $(VENV)/.scripts: $(READY) $(SCRIPTS)
 	@if command -v node >/dev/null; then for file in $(SCRIPTS); do node --input-type=module --check < $$file || exit 1; done; touch $@; \
 		else echo "node is not there: JavaScript was not checked"; fi
 
-rooms: $(READY)  ## write the table of all files in ARCHITECTURE.md from their first lines
+rooms: $(READY)  ## list all files with what they hold
 	@$(BIN)/python .make/rooms.py
 
 notebooks: $(READY)  ## run all notebooks afresh and freeze their outputs

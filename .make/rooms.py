@@ -1,12 +1,9 @@
-"""Write the table of all files in ARCHITECTURE.md, made of how their docstrings begin; a test holds
-it.
-"""
+"""Print all files, folder by folder, each with the first sentence of its docstring."""
 
 import ast
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
-BEGIN, END = "<!-- made by `make rooms` -->", "<!-- end -->"
 
 
 def table() -> str:
@@ -26,12 +23,5 @@ def _first_words(path: Path) -> str:
     return " ".join(said.split("\n\n")[0].split()).replace("|", r"\|")
 
 
-def with_table(text: str) -> str:
-    """The page, with the table as it should be now."""
-    before, _, rest = text.partition(BEGIN)
-    return f"{before}{BEGIN}\n\n{table()}\n{END}{rest.partition(END)[2]}"
-
-
 if __name__ == "__main__":
-    page = ROOT / "ARCHITECTURE.md"
-    page.write_text(with_table(page.read_text(encoding="utf-8")), encoding="utf-8")
+    print(table())

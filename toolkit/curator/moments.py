@@ -163,26 +163,18 @@ def _coded(
     mechanism = mechanisms[0] if len(parts) == 1 else Composed(mechanisms)
     label += rows.words
 
-    def read() -> list[list[int]]:
-        return [part.coding.entries(part.read()) for part in parts]
-
     def draw(entries: list[list[int]], rng: Rng) -> Estimate:
         moments = [
             Moments.of(part.coding, *one.integers(numbers, rng))
             for part, one, numbers in zip(parts, mechanisms, entries, strict=True)
         ]
-        paid: dict[str, Any] = {
-            "loss": mechanism.loss if rng is None else None,
-            "method": type(mechanisms[0]).__name__,
-            "notes": () if rng is None else (SIMULATED,),
-        }
-        estimate, counts = _estimated(parts, moments, rows, **paid)
+        estimate, counts = _estimated(parts, moments, rows, _paid(mechanism, type(mechanisms[0]).__name__, rng))
         return replace(estimate, counts=release.describe(counts, f"values behind {label}", rows.notes))
 
     release = query.release(
         label,
         mechanism,
-        read,
+        lambda: [part.coding.entries(part.read()) for part in parts],
         draw,
         limits=_limits(query, variables),
         missing=missing,
@@ -193,7 +185,16 @@ def _coded(
     return release
 
 
-def _estimated(parts: list[Part], moments: list[Moments], rows: Grouping, **paid: Any) -> tuple[Estimate, Estimate]:
+def _paid(mechanism: Composed | Laplace | Gaussian, method: str, rng: Rng) -> dict[str, Any]:
+    """What an estimate says of its price: none, where a generator drew."""
+    if rng is None:
+        return {"loss": mechanism.loss, "method": method, "notes": ()}
+    return {"loss": None, "method": method, "notes": (SIMULATED,)}
+
+
+def _estimated(
+    parts: list[Part], moments: list[Moments], rows: Grouping, paid: dict[str, Any]
+) -> tuple[Estimate, Estimate]:
     """Cells one after the other, in each the columns that were asked for; and how many values are behind
     each. Both say what was paid.
     """

@@ -39,14 +39,7 @@ def quantiles(
     limits, rows = Bounds.of(bounds, GRID_BITS), query.rows
     limits = limits if step is None else limits.with_step(step)
     query.numbers(column)
-    make = RecursiveQuantiles.for_epsilon if query.price.is_epsilon else RecursiveQuantiles.for_rho
-    mechanism = make(
-        query.price.amount,
-        sorted(shares),
-        neighbors=query.neighbors,
-        rows=query.caps.most(rows.cells),
-        grouped=rows.cells > 1,
-    )
+    mechanism = _mechanism(query, sorted(shares))
     grid, name = Grid.of(limits), query.frame.name(column)
     names = [f"{float(share):.15g}" for share in shares]
     number = names[0] if one else len(shares)
@@ -65,9 +58,7 @@ def quantiles(
         estimate = chosen_by_cell(
             found, labels, (*rows.names, "quantile"), mechanism.loss, "noise, in ranks", "Exponential", rng
         )
-        if not one or rows.axes:
-            return estimate
-        return replace(estimate, value=found[0], se=math.nan, axes=())
+        return replace(estimate, value=found[0], se=math.nan, axes=()) if one and not rows.axes else estimate
 
     ranks = mechanism.off_by(grid.most, limits.span + 1, query.unit.n or MOST_ROWS)
     keys = {axis.name: list(axis.labels) for axis in rows.axes} | ({} if one else {"quantile": names})
@@ -81,6 +72,13 @@ def quantiles(
         missing="missing left out",
         notes=(_note(mechanism, ranks, len(shares) * rows.cells, rows.cells),),
     )
+
+
+def _mechanism(query: Query, shares: list[Fraction]) -> RecursiveQuantiles:
+    make = RecursiveQuantiles.for_epsilon if query.price.is_epsilon else RecursiveQuantiles.for_rho
+    cells = query.rows.cells
+    most = query.caps.most(cells)
+    return make(query.price.amount, shares, neighbors=query.neighbors, rows=most, grouped=cells > 1)
 
 
 @dataclass(frozen=True)

@@ -84,24 +84,7 @@ def smooth(
 ) -> Release[Any]:
     """A statistic with noise for its smooth sensitivity, whose scale is not told."""
     words = _WORDS[statistic]
-    if query.neighbors != "replace":
-        refuse(
-            f"a {words} with smooth noise needs neighbors='replace'",
-            repr(query.neighbors),
-            "its sensitivity is known for a public number of rows; quantile and location need none",
-        )
-    if not query.price.is_epsilon or query.rows.is_part:
-        refuse(
-            "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`",
-            "others",
-            "its noise is for all rows, whose number is public; method='exponential' takes them",
-        )
-    if query.unit.persons is not None:
-        refuse(
-            "this statistic needs one row a person",
-            f"a curator with {query.unit.persons.words}",
-            "how far several rows move it is not known here; count, sum, mean and spread have tables",
-        )
+    _check_smooth(query, words)
     from toolkit.central.robust.releases import SmoothSensitivity
 
     n = len(query.frame)
@@ -130,3 +113,24 @@ def smooth(
         missing=how,
         notes=(f"released is the {mechanism.statistic.name} of {n:,} values",),
     )
+
+
+def _check_smooth(query: Query, words: str) -> None:
+    if query.neighbors != "replace":
+        refuse(
+            f"a {words} with smooth noise needs neighbors='replace'",
+            repr(query.neighbors),
+            "its sensitivity is known for a public number of rows; quantile and location need none",
+        )
+    if not query.price.is_epsilon or query.rows.is_part:
+        refuse(
+            "method='smooth' takes `epsilon`, and no `where`, `by` or `rho`",
+            "others",
+            "its noise is for all rows, whose number is public; method='exponential' takes them",
+        )
+    if query.unit.persons is not None:
+        refuse(
+            "this statistic needs one row a person",
+            f"a curator with {query.unit.persons.words}",
+            "how far several rows move it is not known here; count, sum, mean and spread have tables",
+        )
