@@ -62,7 +62,7 @@ def pytest_collection_modifyitems(config, items):
 
 
 def pytest_sessionstart():
-    """Nothing that is made while tests are collected is garbage: it is not looked through, again and again."""
+    """Nothing that is made while tests are collected is garbage: it is not looked through."""
     gc.disable()
 
 
