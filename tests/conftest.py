@@ -8,6 +8,7 @@ things a slow case is no failure.
 """
 
 import faulthandler
+import gc
 import re
 import sys
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 import pytest
 from _pytest.runner import runtestprotocol
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from tests.needs import pytest_terminal_summary  # noqa: F401  pytest takes it from here
 
@@ -24,16 +26,56 @@ settings.register_profile("search", PATIENT, derandomize=False)
 settings.register_profile("deep", PATIENT, derandomize=False, max_examples=1000)
 settings.load_profile("same")
 
+# Hypothesis tries the constants that it reads in the source of every module that is imported: for the same
+# examples in every run, whatever else is imported, and without reading a thousand files, not here.
+_is_local = getattr(providers, "is_local_module_file", None)
+if _is_local is not None:  # older ones read none
+    providers.is_local_module_file = lambda file: not settings.default.derandomize and _is_local(file)
+
 BROWSER = Path(__file__).parent / "browser"
 ENOUGH = 120  # seconds from the last test to the end of the session
 
 
+# What takes longest of the tests with a browser, in this order: who begins it last is the last to finish.
+LONG = (
+    "form_reload",
+    "waves",
+    "randomizer_agreement",
+    "form_secrecy",
+    "form_sending",
+    "form_way",
+    "form_looks",
+)
+
+
+def in_lab(root: Path) -> set[str]:
+    """The files whose tests need a JupyterLab."""
+    files = [path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())]
+    return {path.relative_to(root).as_posix() for path in files}
+
+
 @pytest.hookimpl(trylast=True)
-def pytest_collection_modifyitems(items):
+def pytest_collection_modifyitems(config, items):
     """Tests with a browser come last, whoever shuffles: its driver keeps an event loop running, and others
-    start their own.
+    start their own. Among them those come first that take longest, so that all processes end together.
     """
-    items.sort(key=lambda item: item.nodeid.startswith("tests/browser/"))
+    lab, places = in_lab(config.rootpath), {f"tests/browser/test_{name}.py": i for i, name in enumerate(LONG)}
+
+    def place(item):
+        file = item.nodeid.partition("::")[0]
+        return file.startswith("tests/browser/"), file not in lab, places.get(file, len(places))
+
+    items.sort(key=place)
+
+
+def pytest_sessionstart():
+    """Nothing that is made while tests are collected is garbage: it is not looked through."""
+    gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -41,8 +83,7 @@ def pytest_xdist_make_scheduler(config, log):
     """Tests of a file stay in one process, and so do all that need a JupyterLab: one is enough."""
     from xdist.scheduler import LoadFileScheduling
 
-    files = [path for path in BROWSER.glob("test_*.py") if re.search(r"\blab\b", path.read_text())]
-    lab = {path.relative_to(config.rootpath).as_posix() for path in files}
+    lab = in_lab(config.rootpath)
 
     class Together(LoadFileScheduling):
         def _split_scope(self, nodeid):
@@ -77,4 +118,5 @@ def pytest_sessionfinish():
 
 def pytest_unconfigure():
     """Finished. A worker lives on until the others have finished, too."""
+    gc.unfreeze()
     faulthandler.cancel_dump_traceback_later()

@@ -14,7 +14,7 @@ from tests.browser.lab import in_kernel, run_all
 
 pytestmark = pytest.mark.browser
 
-TRIALS = 100
+TRIALS = 20
 CELLS = (
     """from toolkit import k_ary, warner
 from toolkit.local import numeric
@@ -140,9 +140,9 @@ def test_what_is_sent_depends_on_the_report_and_not_on_the_truth(notebook, card)
     """The draw is pinned: (yes, changed) and (no, kept) make one report, (yes, kept) and (no, changed) the
     other.
 
-    In each of 100 trials the page sends one frame, which must be the same for both truths but for random ids
-    and dates. Its only request is JupyterLab's own, which keeps the layout now and then: that must be the
-    same in all trials. And after all of it the notebook's file is what it was before.
+    In each of 20 trials, five of each of these, the page sends one frame, which must be the same for both
+    truths but for random ids and dates. Its only request is JupyterLab's own, which keeps the layout now and
+    then: that must be the same in all trials. And after all of it the notebook's file is what it was before.
     """
     before, here = saved(notebook), kept(notebook)
     frames, requests = {0: set(), 1: set()}, set()

@@ -23,6 +23,17 @@ def test_words_fill_their_range(bits: int, seed: int | None) -> None:
         assert abs(share - 0.5) < 6 * 0.5 / np.sqrt(20_000)
 
 
+@pytest.mark.parametrize("kind", ["MT19937", "PCG64", "PCG64DXSM", "Philox", "SFC64"])
+def test_words_of_a_generator_are_its_own_of_64_bits_cut_in_parts(kind: str) -> None:
+    """Of every generator of NumPy, also where half a word is left over from a draw before."""
+    one, other = (np.random.Generator(getattr(np.random, kind)(5)) for _ in range(2))
+    for count, bits in ((0, 64), (1, 64), (3, 8), (5, 16), (7, 32), (1000, 64)):
+        assert one.integers(2**32, dtype=np.uint32) == other.integers(2**32, dtype=np.uint32)
+        whole = other.integers(0, 2**64, size=-(-count * bits // 64), dtype=np.uint64)
+        assert words(count, bits, one).tobytes() == whole.tobytes()[: count * bits // 8]
+    assert one.random() == other.random()
+
+
 @pytest.mark.parametrize("bound", [1, 2, 3, 6, 1000, 2**31 + 1, 2**32, 2**32 + 1, 2**63 + 5, 2**64])
 def test_below_stays_below_and_reaches_both_halves(bound: int) -> None:
     drawn = below(bound, 2000, np.random.default_rng(1))

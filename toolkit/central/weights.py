@@ -112,13 +112,26 @@ class Odds:
     @cached_property
     def sums(self) -> npt.NDArray[np.uint64]:
         """The envelope added up to the end of each part."""
+        if self._all is not None:
+            return np.array([self._all.sum()], dtype=np.uint64)
         return np.cumsum([self.envelope(part).sum() for part in self.parts()], dtype=np.uint64)
+
+    @cached_property
+    def _all(self) -> npt.NDArray[np.uint64] | None:
+        """The whole envelope where all candidates are one part; of more, it is computed again where it is
+        needed.
+        """
+        return self.envelope(slice(None)) if len(self.scores.entries) <= _PIECE else None
+
+    def _at(self, i: int) -> int:
+        """The envelope of candidate i."""
+        return int(self.envelope(slice(i, i + 1))[0] if self._all is None else self._all[i])
 
     def locate(self, place: int) -> int:
         """The candidate at this place of the envelopes laid end to end."""
         piece = int(np.searchsorted(self.sums, np.uint64(place), side="right"))
         start, before = piece * _PIECE, int(self.sums[piece - 1]) if piece else 0
-        inside = np.cumsum(self.envelope(slice(start, start + _PIECE)))
+        inside = np.cumsum(self.envelope(slice(start, start + _PIECE)) if self._all is None else self._all)
         return start + int(np.searchsorted(inside, np.uint64(place - before), side="right"))
 
     def parts(self) -> Iterator[slice]:
@@ -144,7 +157,7 @@ class Odds:
         Where the envelope is not small, the share is at least 2**-0.0862 / 1.0616, the two lines for curves,
         and 1 - 2**-17, the units lost to rounding, together: more than 0.88.
         """
-        return word < _SURE and int(self.envelope(slice(i, i + 1))[0]) >= 2**20
+        return word < _SURE and self._at(i) >= 2**20
 
     def kept(self, i: int, bits: int) -> tuple[int, int]:
         """Bounds of 2**bits times the share of candidate i's envelope that is its weight.
@@ -158,7 +171,7 @@ class Odds:
         if exponent > bits + 4096:  # all other terms together are below 4096
             return 0, 1
         measure = Fraction(1 if self.base is None else self.base[i].item())
-        factor = measure * 2**self.unit_bits / int(self.envelope(slice(i, i + 1))[0])
+        factor = measure * 2**self.unit_bits / self._at(i)
         context = Context(prec=bits * 302 // 1000 + 30)
         level = context.divide(Decimal(self.least + self.offset), Decimal(2**_FRACTION))
         reference = context.multiply(context.ln(Decimal(2)), level)

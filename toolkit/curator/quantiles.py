@@ -42,8 +42,7 @@ def quantiles(
     mechanism = _mechanism(query, sorted(shares))
     grid, name = Grid.of(limits), query.frame.name(column)
     names = [f"{float(share):.15g}" for share in shares]
-    number = names[0] if one else len(shares)
-    label = f"{number} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}"
+    label = f"{names[0] if one else len(shares)} quantile{'s' * (len(shares) > 1)} of {name}{rows.words}"
 
     def read() -> list[tuple[Any, Array]]:
         parts = query.frame.parts((*rows.columns, column), whole=rows.limited)

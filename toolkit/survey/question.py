@@ -283,6 +283,9 @@ def _is_number(value: object) -> TypeGuard[int | float]:
 
 
 def _plain(value: Any) -> Any:
+    # most are: to ask for a protocol takes long
+    if value is None or isinstance(value, str | int | float):
+        return value
     if isinstance(value, Fraction):
         return int(value) if value.denominator == 1 else str(value)
     if isinstance(value, Mapping):

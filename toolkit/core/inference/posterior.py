@@ -30,8 +30,9 @@ def shortest_on_grid(counts: Array, given: Array, without: Array, level: float) 
     """
 
     def log_likelihood(x: Array) -> Array:
-        mixture = np.multiply.outer(x, given) + np.multiply.outer(1 - x, without)
-        return np.asarray(xlogy(counts, mixture).sum(axis=-1))
+        # a row for each kind of report, as kinds are few and the grid is long
+        mixture = np.multiply.outer(given, x) + np.multiply.outer(without, 1 - x)
+        return np.asarray(xlogy(counts[:, None], mixture).sum(axis=0))
 
     grid = np.linspace(0, 1, 513)
     for _ in range(6):  # each round keeps the part within e**-40 of the mode and looks closer
