@@ -47,18 +47,11 @@ def from_the_cache(person):
 WAYS = [load_again, come_back, from_the_cache]
 
 
-<<<<<<< HEAD
-@pytest.mark.parametrize("way", WAYS)
-def test_the_same_answer_gives_the_same_report_after_a_reload_the_back_button_and_the_browser_s_cache(phone, way):
-    """Alone the last two reports, a place in a window and a number with noise, agree by chance less than once
-    in 10**10 runs.
-=======
 def test_the_same_answer_gives_the_same_report_after_a_reload_the_back_button_and_the_browser_s_cache(phone):
     """One after the other, on one phone: each must find the draws that the one before it left.
 
     Alone the last two reports, a place in a window and a number with noise, agree by chance less than once in
     10**10 runs.
->>>>>>> main
     """
     person = phone(kinds()).begin()
     first = answered(person, ANSWERS)

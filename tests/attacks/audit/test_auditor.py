@@ -261,25 +261,15 @@ def test_draws_that_do_not_follow_the_told_law_refute_with_a_tenth_of_the_error(
 
 @pytest.mark.slow
 def test_a_slow_machine_changes_neither_the_runs_nor_the_verdict(monkeypatch):
-<<<<<<< HEAD
-    """The clock is read for the pace only: eight times slower, there is still time for all runs."""
-    plain = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
-    clock = time.perf_counter
-    monkeypatch.setattr(running.time, "perf_counter", lambda: 8 * clock())
-    loaded = audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
-=======
     """The clock is read for the pace only: however fast it goes, if there is still time for all runs."""
 
     def timed(seconds):
         clock = count(0.0, seconds)
         monkeypatch.setattr(running.time, "perf_counter", lambda: next(clock))
-        return audit(
-            EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1)
-        )
+        return audit(EXHIBITS["half the noise"].broken, (0.0, 1.0), epsilon=1, runs=4000, rng=np.random.default_rng(1))
 
     # between two looks at the clock 20 runs are made; 0.2 s would be 40 s for all
     plain, loaded = timed(0.025), timed(0.2)
->>>>>>> main
     assert plain == loaded
     assert plain.notes == ()
 
