@@ -13,6 +13,7 @@ from toolkit.analysis.reading.asked import Asked
 from toolkit.analysis.reading.cells import Reader
 from toolkit.core.arrays import Array
 from toolkit.core.checks import is_missing
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.frames.counts import Group, in_order, rows_by
@@ -174,7 +175,7 @@ def _mean_of(scores: Array, counts: Array, law: Array) -> Estimate:
         cov=np.array([[se**2]]),
         n=n,
         loss=None,
-        covers="sampling and randomization",
+        covers=SAMPLED,
         method="difference of two questions to the same people, unbiased",
         basis=Student(value, se, n - 1),
     )

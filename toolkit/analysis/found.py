@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from toolkit.analysis.reading.asked import Asked, estimated_labels, is_single
+from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, IntervalBasis
 from toolkit.frames.counts import Group
@@ -55,7 +56,7 @@ def nobody(design: Asked) -> Estimate:
         cov=np.full((k, k), np.nan) if k <= COVARIANCE_LIMIT else None,
         n=0,
         loss=design.loss,
-        covers="nothing, as nobody answered",
+        covers=Covers((), more="nothing, as nobody answered"),
         notes=("nobody answered: there is nothing to estimate from",),
     )
 

@@ -15,6 +15,7 @@ from toolkit.analysis.regression.reading.rows import Rows, read_rows
 from toolkit.analysis.regression.scoring import Point, climb, curvature, newton
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Mapped, Normal
 from toolkit.core.inference.special import chdtrc, expit
@@ -419,7 +420,7 @@ def _as_fit(
         cov=cov,
         n=rows.people.n,
         loss=rows.channel.loss,
-        covers="sampling and randomization",
+        covers=SAMPLED,
         method=method,
         basis=Normal(value, se),
     )

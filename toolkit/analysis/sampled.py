@@ -15,6 +15,7 @@ from toolkit.analysis.sampling.columns import check_index
 from toolkit.analysis.sampling.sample import Sample
 from toolkit.core.arrays import Array, Codes, Mask
 from toolkit.core.checks import is_missing, refuse
+from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.extras import extra
 from toolkit.core.inference.fit import fit_notes
@@ -233,9 +234,9 @@ def _described(design: Asked) -> str:
     return "plain answers" if design.loss is None else f"{design.name.replace('_', ' ')} design"
 
 
-def _covered(covers: str, *, plain: bool = False) -> str:
+def _covered(covers: Covers, *, plain: bool = False) -> Covers:
     """What errors of scores cover, said of answers: plain ones are not randomized."""
-    return covers.replace(" and what is random in the scores", "" if plain else " and randomization")
+    return covers.replaced(Source.SCORES, *() if plain else (Source.RANDOMIZATION,))
 
 
 def _scored(design: Asked, values: Sequence[Any]) -> Array:

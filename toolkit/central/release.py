@@ -14,6 +14,7 @@ from toolkit.central.noise.grid import Noisy
 from toolkit.central.noise.laws import NoiseBasis, NoiseLaw
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.covers import NOISE, Covers
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.inference.digits import short
 from toolkit.core.loss import Loss
@@ -51,14 +52,14 @@ def released(
         cov=equal_diagonal(law.sd * law.sd, size),
         n=None,
         loss=loss if rng is None else None,
-        covers="noise",
+        covers=NOISE,
         method=method,
         notes=() if rng is None else (SIMULATED,),
         basis=NoiseBasis(number, law),
     )
 
 
-def chosen(value: float, loss: Loss, covers: str, method: str, rng: Rng, notes: tuple[str, ...] = ()) -> Estimate:
+def chosen(value: float, loss: Loss, covers: Covers, method: str, rng: Rng, notes: tuple[str, ...] = ()) -> Estimate:
     """A number whose error in its own unit depends on the data, and is not told: no standard error, no
     interval. Drawn with a generator it claims no loss.
     """
@@ -80,7 +81,7 @@ def chosen_by_cell(
     labels: tuple[Any, ...],
     axes: tuple[str, ...],
     loss: Loss,
-    covers: str,
+    covers: Covers,
     method: str,
     rng: Rng,
 ) -> Estimate:

@@ -11,6 +11,7 @@ import numpy as np
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, exact, explains, positive, refuse
 from toolkit.core.checks import level as checked_level
+from toolkit.core.covers import Covers, Source
 from toolkit.core.inference import contrasts
 from toolkit.core.inference.boundary import boundary_note as boundary_note
 from toolkit.core.inference.digits import between, written
@@ -65,7 +66,7 @@ class Estimate(Publishable):
     cov: Array | None
     n: int | None
     loss: Loss | None
-    covers: str
+    covers: Covers
     method: str = ""
     notes: tuple[str, ...] = ()
     basis: IntervalBasis | None = field(default=None)
@@ -73,6 +74,10 @@ class Estimate(Publishable):
     release: ReleaseFacts | None = field(default=None)
     axes: tuple[str, ...] = ()
     counts: "Estimate | None" = None
+
+    def __post_init__(self) -> None:
+        if type(self.covers) is str:  # a text of one's own claims no source
+            object.__setattr__(self, "covers", Covers((), more=self.covers))
 
     def interval(self, level: float = 0.95, method: str | None = None, *, adjust: str | None = None) -> Interval:
         """An interval of the given level: `low, high = estimate.interval()`.
@@ -362,7 +367,7 @@ def subtracted(first: Estimate, second: Estimate) -> Estimate:
     contrasts.same_entries(first.value, first.labels, second.value, second.labels)
     value, se = first.value - second.value, np.hypot(first.se, second.se)
     se = se if np.ndim(se) else float(se)
-    sampled = all("sampling" in one.covers for one in (first, second))
+    sampled = all(Source.SAMPLING in one.covers.sources for one in (first, second))
     said = contrasts.notes_of_both(first.notes, second.notes, SIMULATED)
     return replace(
         first,
@@ -374,7 +379,7 @@ def subtracted(first: Estimate, second: Estimate) -> Estimate:
         cov=None if first.cov is None or second.cov is None else first.cov + second.cov,
         n=None if first.n is None or second.n is None else first.n + second.n,
         loss=contrasts.loss_of_both(first.loss, second.loss, sampled=sampled),
-        covers=first.covers if first.covers == second.covers else f"{first.covers}; {second.covers}",
+        covers=first.covers.both(second.covers),
         method=first.method if first.method == second.method else f"{first.method}; {second.method}",
         notes=(contrasts.INDEPENDENT_GROUPS if sampled else contrasts.INDEPENDENT_NOISE, *said),
         basis=contrasts.difference_basis(first._basis, second._basis, value, se),

@@ -13,6 +13,7 @@ from toolkit.central.publishing.top import TopK
 from toolkit.central.sensitivity import table_counts
 from toolkit.core.arrays import Steps
 from toolkit.core.checks import Number, exact, refuse, whole
+from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Loss
 from toolkit.core.randomness import Rng
@@ -134,7 +135,7 @@ def _chosen(value: Any, labels: tuple[Any, ...], axes: tuple[str, ...], loss: Lo
         cov=None,
         n=None,
         loss=loss if rng is None else None,
-        covers="noise, in counts",
+        covers=Covers([Source.NOISE], unit="counts"),
         method=method,
         notes=() if rng is None else (SIMULATED,),
         axes=axes,

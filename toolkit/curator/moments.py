@@ -21,6 +21,7 @@ from toolkit.central.tables.composed import Composed
 from toolkit.central.tables.table_estimators import CellEstimates, Limits, Moments
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.randomness import Rng
 from toolkit.curator.counts import linear, of_sums
@@ -231,7 +232,7 @@ def _estimate(
         labels=labels,
         cov=np.diag(se**2) if len(se) <= _MOST_COVARIANCES else None,
         n=None,
-        covers="noise",
+        covers=NOISE,
         basis=basis,
         axes=axes,
         **paid,

@@ -13,6 +13,7 @@ from toolkit.central.release import chosen_by_cell
 from toolkit.central.statistics import rank_unit
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, probability, refuse
+from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, words
 from toolkit.curator.query import Query
@@ -24,6 +25,7 @@ from toolkit.frames.sums import split
 GRID_BITS = 20
 """Quantiles are sought on 2**20 to 2**21 steps: values that share a step split the parts less well."""
 _MOST_SHARES = 1000
+_RANKS = Covers([Source.NOISE], unit="ranks")
 _PLACES = 52  # bits of a place: its step, and a random part that tells equal values apart
 
 
@@ -55,7 +57,13 @@ def quantiles(
         keys = [key if isinstance(key, tuple) else (key,) for key in rows.labels]
         labels = tuple((*key, name) if rows.axes else name for key in keys for name in names)
         estimate = chosen_by_cell(
-            found, labels, (*rows.names, "quantile"), mechanism.loss, "noise, in ranks", "Exponential", rng
+            found,
+            labels,
+            (*rows.names, "quantile"),
+            mechanism.loss,
+            _RANKS,
+            "Exponential",
+            rng,
         )
         return replace(estimate, value=found[0], se=math.nan, axes=()) if one and not rows.axes else estimate
 

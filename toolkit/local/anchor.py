@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes, wald_fit
 from toolkit.core.inference.intervals import Normal, Shares
@@ -24,7 +25,7 @@ _ASSUMED = (
     "those who did not follow the instructions are taken to answer at random, the anchor and the "
     "question alike; those who always give the harmless answer are not seen"
 )
-_COVERS = "sampling, randomization and the anchor"
+_COVERS = Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR])
 
 
 def attention(design: Design, reports: Any, *, truth: str | int | None = None) -> Estimate:

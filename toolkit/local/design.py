@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Labels
 from toolkit.core.checks import DENOMINATOR_LIMIT, Number, choice, explains, labels, refuse, whole
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import fit_notes
 from toolkit.core.inference.intervals import Shares
@@ -236,7 +237,7 @@ class Design:
             cov=cov[1:, 1:] if binary else cov,
             n=basis.n,
             loss=self.loss,
-            covers="sampling and randomization",
+            covers=SAMPLED,
             method=f"{self.name} design, {names[method]}",
             notes=notes,
             basis=basis,

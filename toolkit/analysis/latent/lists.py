@@ -32,6 +32,7 @@ from toolkit.analysis.regression.scoring import Point, climb
 from toolkit.analysis.twogroup.lists import mean_difference
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.covers import Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
 from toolkit.core.inference.special import ndtr
@@ -246,7 +247,7 @@ def _as_list_fit(
         cov=cov,
         n=people.n,
         loss=None,
-        covers=covered(people).removesuffix(" and randomization"),
+        covers=covered(people).replaced(Source.RANDOMIZATION),
         method="list experiment, nonlinear least squares, robust errors",
         notes=answers.notes,
         basis=Student(value, se, people.df) if people.complex else Normal(value, se),
@@ -404,7 +405,7 @@ def _likelihood(
     title, shared = f"list experiment with covariates ({law.form})", (law.treated, law.direct)
     how = Fit(title, law.described, shared, trait_share, se, notes)
     fit = fit_latent(answers, codes, law.probabilities, predictors, how)
-    about = replace(fit.coefficients, covers=fit.covers.removesuffix(" and randomization"))
+    about = replace(fit.coefficients, covers=fit.covers.replaced(Source.RANDOMIZATION))
     return ListFit(
         about,
         fit.log_likelihood,

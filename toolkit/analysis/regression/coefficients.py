@@ -6,15 +6,16 @@ from toolkit.analysis.regression.fitted import Footing
 from toolkit.analysis.regression.reading.people import People
 from toolkit.analysis.regression.reading.rows import Rows
 from toolkit.core.arrays import Array
+from toolkit.core.covers import SAMPLED, Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal, Student
 
 
-def covered(people: People) -> str:
+def covered(people: People) -> Covers:
     """What the errors account for, in words."""
     if not people.complex:
-        return "sampling and randomization"
-    return f"sampling ({', '.join(people.described)}; {people.df:,} df) and randomization"
+        return SAMPLED
+    return Covers(SAMPLED.sources, f"({', '.join(people.described)}; {people.df:,} df)")
 
 
 def as_estimate(value: Array, cov: Array, labels: tuple[str, ...], rows: Rows, method: str) -> Estimate:

@@ -11,6 +11,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.covers import Covers
 from toolkit.core.digits import concise
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, Student
@@ -96,7 +97,7 @@ class Fitted:
         return self.coefficients.loss
 
     @property
-    def covers(self) -> str:
+    def covers(self) -> Covers:
         return self.coefficients.covers
 
     @property

@@ -99,12 +99,12 @@ def margin_estimate(
     slopes = np.array([mass @ effect.gradient for effect in found])
     if influence is None:
         cov = slopes @ np.asarray(coefficients.cov) @ slopes.T
-        covers = f"{coefficients.covers}, at the covariates of these people"
+        covers = coefficients.covers.adding(", at the covariates of these people")
     else:
         weights = 1.0 if people.weights is None else people.weights
         own = np.column_stack([weights * (effect.each - mean) for effect, mean in zip(found, means, strict=True)])
         cov = people.scatter(own / people.mass.sum() + influence @ slopes.T)
-        covers = f"{coefficients.covers}, of the covariates, too"
+        covers = coefficients.covers.adding(", of the covariates, too")
     se, one = np.sqrt(np.diag(cov)), len(found) == 1
     value, error = (float(means[0]), float(se[0])) if one else (means, se)
     return Estimate(

@@ -7,6 +7,7 @@ import numpy as np
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse
+from toolkit.core.covers import Covers
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 
@@ -79,7 +80,7 @@ def randomization(factors: Array, scores: Array, fraction: Array, noise: Any) ->
     return np.asarray((factors * (fraction * variance)[:, None]).T @ factors)
 
 
-def as_estimate(found: Linear, cov: Array, df: int, single: bool, labels: Any, method: str, covers: str) -> Estimate:
+def as_estimate(found: Linear, cov: Array, df: int, single: bool, labels: Any, method: str, covers: Covers) -> Estimate:
     """With a t interval of the design's degrees of freedom."""
     se = np.sqrt(np.maximum(np.diag(cov), 0))
     value: Any = float(found.value[0]) if single else found.value

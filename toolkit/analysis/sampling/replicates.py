@@ -12,6 +12,7 @@ from toolkit.analysis.sampling.columns import domain, positive_weights, table
 from toolkit.analysis.sampling.units import Units
 from toolkit.core.arrays import Array
 from toolkit.core.checks import exact, refuse, whole
+from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 
 
@@ -80,7 +81,8 @@ class Replicates:
         found = whole_one[0] - whole_one[1] if len(whole_one) == 2 else whole_one[0]
         apart = np.stack([value(self.replicate(b)) for b in range(len(self.factors))]) - found.value
         cov = (apart * self.factors[:, None]).T @ apart
-        covers = f"sampling ({len(self.factors)} replicates, {self.df} df) and what is random in the scores"
+        detail = f"({len(self.factors)} replicates, {self.df} df)"
+        covers = Covers([Source.SAMPLING, Source.SCORES], detail)
         return linear.as_estimate(found, cov, self.df, single, labels, self.method, covers)
 
     def __repr__(self) -> str:

@@ -23,6 +23,7 @@ from toolkit.analysis.sampling.replicates import Replicates, jackknife
 from toolkit.analysis.sampling.units import Lonely, Units, units
 from toolkit.core.arrays import Array, Mask
 from toolkit.core.checks import explains, refuse
+from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 
 Noise = Literal["shares"] | float | Any
@@ -190,10 +191,10 @@ class Sample:
             cov = cov + linear.randomization(found.factors, numbers, drawn.row_fraction(), noise)
         return linear.as_estimate(found, cov, drawn.df, single, labels, method, self._covers(drawn.df))
 
-    def _covers(self, df: int) -> str:
+    def _covers(self, df: int) -> Covers:
         used = [name for name in _COLUMNS if getattr(self, name) is not None]
         used += ["known totals"] if self.calibration is not None else []
-        return f"sampling ({', '.join([*used, f'{df} df'])}) and what is random in the scores"
+        return Covers([Source.SAMPLING, Source.SCORES], f"({', '.join([*used, f'{df} df'])})")
 
     def __repr__(self) -> str:
         used = [name for name in (*_COLUMNS, "population") if getattr(self, name) is not None]

@@ -17,6 +17,7 @@ from toolkit.analysis.twogroup.kinds import Kinds
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains
 from toolkit.core.checks import level as check_level
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal, cut
 from toolkit.core.inference.special import ndtr, ndtri
@@ -103,7 +104,7 @@ def cheater_detection(reports: Any, p: Any, *, by: Any = None) -> Cheating:
         cov=kinds.cov,
         n=groups.n,
         loss=Pure(float("inf")),
-        covers="sampling and randomization",
+        covers=SAMPLED,
         method="cheater detection, unbiased",
         notes=(
             "the true share lies between carriers and carriers plus cheaters",

@@ -13,6 +13,7 @@ from toolkit.analysis.regression.reading.columns import floats
 from toolkit.analysis.twogroup.groups import ModelTest
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains, refuse, whole
+from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.inference.special import ndtr
@@ -194,7 +195,7 @@ def _of_lists(value: float, se: float, n: int, method: str) -> Estimate:
         cov=np.array([[se**2]]),
         n=n,
         loss=None,
-        covers="sampling",
+        covers=Covers([Source.SAMPLING]),
         method=method,
         notes=("no epsilon: who tells the least or the most possible has told the truth",),
         basis=Student(value, se, n - 2),
@@ -227,7 +228,7 @@ def mean_difference(short: Array, long: Array, method: str) -> Estimate:
         cov=np.array([[se**2]]),
         n=len(short) + len(long),
         loss=None,
-        covers="sampling",
+        covers=Covers([Source.SAMPLING]),
         method=method,
         notes=("no epsilon: who tells the least or the most possible has told the truth",),
         basis=Student(value, se, df),

@@ -17,6 +17,7 @@ from toolkit.analysis.twogroup.kinds import Kinds
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains
 from toolkit.core.checks import level as check_level
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Interval, Normal
 from toolkit.core.inference.special import chdtri
@@ -92,7 +93,7 @@ def lie_detector(reports: Any, p: Any, *, by: Any = None) -> Lying:
         cov=cov,
         n=groups.n,
         loss=Pure(float("inf")),
-        covers="sampling and randomization",
+        covers=SAMPLED,
         method="stochastic lie detector; share of carriers unbiased, honesty by the delta method",
         notes=(
             "the honest share is skewed: use honesty() for its interval",

@@ -10,6 +10,7 @@ import numpy as np
 from toolkit.analysis.twogroup.groups import Groups, outside_notes, read_groups, standard_errors
 from toolkit.core.arrays import Array
 from toolkit.core.checks import explains
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Normal
 
@@ -53,7 +54,7 @@ def unknown_question(reports: Any, p: Any, *, by: Any = None) -> Unknown:
         cov=cov,
         n=groups.n,
         loss=None,
-        covers="sampling and randomization",
+        covers=SAMPLED,
         method="unrelated question of unknown prevalence, unbiased",
         notes=(
             "what a report costs its sender depends on the innocuous prevalence, which was not known",

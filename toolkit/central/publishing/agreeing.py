@@ -15,6 +15,7 @@ from toolkit.central.publishing.keys import root_up
 from toolkit.central.publishing.margins import Margins, shares_of
 from toolkit.core.arrays import Array
 from toolkit.core.checks import refuse, whole
+from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.inference.intervals import Normal
 from toolkit.core.loss import Pure, Zcdp
@@ -106,7 +107,7 @@ class AgreeingTables:
             cov=self.covariance,
             n=None,
             loss=self.loss if source is None else None,
-            covers="noise",
+            covers=NOISE,
             method=f"{type(self.noises[0]).__name__}, least squares",
             notes=(self.note, *(() if source is None else (SIMULATED,))),
             basis=Normal(value, se),

@@ -17,6 +17,7 @@ from toolkit.central.publishing.tails import least_reach, tail_of, threshold_wor
 from toolkit.central.release import equal_diagonal
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Approx, Zcdp
 from toolkit.core.randomness import Rng, check_rng
@@ -138,7 +139,7 @@ class KeyThreshold:
             cov=equal_diagonal(law.sd**2, len(shown)) if len(shown) else None,
             n=None,
             loss=self.loss if source is None else None,
-            covers="noise",
+            covers=NOISE,
             method=f"{type(self.noise).__name__} threshold",
             notes=(self.note, *(() if source is None else (SIMULATED,))),
             basis=NoiseBasis(shown, law),

@@ -18,6 +18,7 @@ from toolkit.central.robust.estimators import Estimator
 from toolkit.central.robust.smooth import limits
 from toolkit.core.checks import Number, exact, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
@@ -106,4 +107,4 @@ class NoisyDescent:
             noisy = float(mechanism.release(self.total(values, at), rng=source))
             at = min(max(at + rate * noisy * self._unit / self.n, low), high)
         note = f"{self.steps} steps, to each mean score noise of standard deviation {self.noise:.3g}"
-        return chosen(at, self.loss, "noise, of steps", "NoisyDescent", rng, (note,))
+        return chosen(at, self.loss, NOISE.adding(", of steps"), "NoisyDescent", rng, (note,))

@@ -16,6 +16,7 @@ from toolkit.central.selection import Exponential
 from toolkit.central.statistics import rank_unit
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, positive, probability, refuse, whole
+from toolkit.core.covers import Covers, Source
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
@@ -42,7 +43,7 @@ class Quantile:
         return f"Quantile({written(float(self.q))})"
 
 
-COVERS = "noise, in people"
+COVERS = Covers([Source.NOISE], unit="people")
 Statistic = Quantile | Huber | Callable[[Array], float]
 
 

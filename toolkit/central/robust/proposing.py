@@ -15,6 +15,7 @@ from toolkit.central.release import chosen
 from toolkit.central.robust.admissible import log_up
 from toolkit.central.robust.ranks import RankStatistic
 from toolkit.core.checks import Number, exact, positive, refuse
+from toolkit.core.covers import NOISE
 from toolkit.core.estimate import Estimate
 from toolkit.core.loss import Approx
 from toolkit.core.randomness import Rng, check_rng
@@ -94,7 +95,7 @@ class ProposeTestRelease:
         passed = noisy > self.threshold
         note = "NaN says that the test of the proposed sensitivity did not pass; it cost the same"
         shown = float(released) if passed else math.nan
-        return chosen(shown, self.loss, "noise", "ProposeTestRelease", rng, (note,))
+        return chosen(shown, self.loss, NOISE, "ProposeTestRelease", rng, (note,))
 
     @property
     def _allowed(self) -> int:

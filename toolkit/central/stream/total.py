@@ -15,6 +15,7 @@ from toolkit.central.stream.trees import Tree
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, explains, positive, refuse, whole
 from toolkit.core.checks import neighbors as check_neighbors
+from toolkit.core.covers import NOISE
 from toolkit.core.estimate import SIMULATED, Estimate
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.randomness import Rng, check_rng
@@ -245,7 +246,7 @@ class RunningTotal:
             cov=np.array([[law.sd**2]]),
             n=None,
             loss=None if self.seeded else self.loss,
-            covers="noise",
+            covers=NOISE,
             method=f"RunningTotal mechanism, neighbors: {self.neighbors}, {self.level}",
             notes=(f"one loss for all {self.periods:,} periods together", LATE) + ((SIMULATED,) if self.seeded else ()),
             basis=NoiseBasis(value, law),

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 
 from toolkit.core.checks import refuse
+from toolkit.core.covers import Covers
 from toolkit.core.lazy import lazy
 from toolkit.core.loss import Approx, Loss, Pure, Zcdp
 from toolkit.core.publishing.tidying import TIDIED, tidied
@@ -38,7 +39,7 @@ class Publishable:
         counts: "Publishable | None"
         loss: Loss | None
         n: int | None
-        covers: str
+        covers: Covers
         method: str
         notes: tuple[str, ...]
         release: ReleaseFacts | None
@@ -85,7 +86,7 @@ class Publishable:
         facts = self._document(release, files["csv"].name, hashlib.sha256(table).hexdigest(), level)
         name = release.query["statistic"] if title is None else title
         files["csv"].write_bytes(table)
-        page = page_text(name, facts, promise_of(self.loss, release.unit.get("one", "person")))
+        page = page_text(name, facts, promise_of(self.loss, release.unit.get("one", "person")), self.covers)
         files["md"].write_bytes(page.encode("utf-8", "backslashreplace"))
         files["json"].write_bytes(json_text({"title": name, **facts}).encode("utf-8", "backslashreplace"))
         if release.register is not None:
@@ -141,7 +142,7 @@ class Publishable:
             "noise": dict(release.noise),
             "ledger": dict(release.ledger),
             "estimate": {
-                "covers": self.covers,
+                "covers": str(self.covers),
                 "level": level,
                 "method": self.method,
                 "n": self.n,

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
+from toolkit.core.covers import Covers
 from toolkit.core.inference.digits import short
 
 SCHEMA = "toolkit.release/1"
@@ -79,7 +80,7 @@ def json_text(facts: Mapping[str, Any]) -> str:
     return json.dumps(facts, indent=2, ensure_ascii=False, default=str) + "\n"
 
 
-def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
+def page_text(title: str, facts: Mapping[str, Any], promise: str, covers: Covers) -> str:
     """For people: what was counted, how sure it is, and what it costs whom."""
     query, unit, noise, ledger = (facts[part] for part in ("query", "unit", "noise", "ledger"))
     table, told = facts["table"], facts["estimate"]
@@ -94,7 +95,7 @@ def page_text(title: str, facts: Mapping[str, Any], promise: str) -> str:
         *(f"- Values of {name}: {_clamped(limits)}." for name, limits in query.get("bounds", {}).items()),
         *([f"- Missing values: {query['missing']}."] if query.get("missing") else []),
         f"- Noise: {noise.get('words', noise['mechanism'])}{_scale(noise)}; no number here is exact.",
-        f"- Error: {_error_words(told['covers'], level, clamped=bool(query.get('bounds')))}.",
+        f"- Error: {_error_words(covers, level, clamped=bool(query.get('bounds')))}.",
         f"- Whom it protects: {_UNITS[unit.get('one', 'person'), unit['neighbors']]}; {unit['person']}.",
         f"- Cost: {ledger['loss']}. {promise}",
         *([f"- Charged: {ledger['charged']}; {ledger['terms']}."] if ledger.get("terms") else []),
@@ -110,11 +111,10 @@ def _cells(number: int) -> str:
     return f"{number:,} cell{'s' * (number != 1)}"
 
 
-def _error_words(covers: str, level: str, *, clamped: bool) -> str:
+def _error_words(covers: Covers, level: str, *, clamped: bool) -> str:
     """What is known of the error; one "in ranks", say, has no interval in the unit of the table."""
-    source, _, unit = covers.partition(", in ")
-    left = f"covers {source} alone, not who was asked{', nor what was clamped' if clamped else ''}"
-    told = f"how far it is off in {unit} is in the notes" if unit else f"intervals of {level} %"
+    left = f"covers {covers.words} alone, not who was asked{', nor what was clamped' if clamped else ''}"
+    told = f"how far it is off in {covers.unit} is in the notes" if covers.unit else f"intervals of {level} %"
     return f"{left}; {told}"
 
 

@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Steps
 from toolkit.core.checks import Number, choice, exact, refuse, whole
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Affine, Shares, Student
@@ -97,7 +98,7 @@ class Mean(OnGrid):
             cov=np.array([[se**2]]),
             n=n,
             loss=self.loss,
-            covers="sampling and randomization",
+            covers=SAMPLED,
             method=f"{self.name.replace('_', ' ')}, unbiased",
             notes=(fit_notes(fit, share) if share and fit else ()) or notes,
             basis=Affine(share, self.grid.span, float(self.low)) if share else Student(value, se, n - 1),

@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import Number, choice, probability, refuse, whole
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.randomness import Rng, check_rng
 from toolkit.local.calibration import checked_epsilon, odds
@@ -157,7 +158,7 @@ class SquareWave(Windowed):
             cov=cov,
             n=int(numbers.sum()),
             loss=self.loss,
-            covers="sampling and randomization",
+            covers=SAMPLED,
             method=f"square wave, {'curve by EMS, band by ' if mixed else ''}maximum likelihood, bootstrap "
             f"of {replicates}",
             notes=smooth if mixed else (),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array, Codes, Labels, Mask
 from toolkit.core.checks import labels, refuse
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.fit import Fit, edge_fit, fit_notes
 from toolkit.core.inference.intervals import Interval, Shares, Tails
@@ -105,7 +106,7 @@ class Boxes(DrawnAtOdds):
             cov=cov,
             n=n,
             loss=self.loss,
-            covers="sampling and randomization",
+            covers=SAMPLED,
             method=f"{self.name.replace('_', ' ')}, unbiased",
             notes=(*notes, *doubts, *covariance_note(len(values))),
             basis=basis,

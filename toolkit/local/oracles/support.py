@@ -14,6 +14,7 @@ import numpy.typing as npt
 
 from toolkit.core.arrays import Array
 from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate, boundary_note
 from toolkit.core.inference.fit import edge_fit, fit_notes
 from toolkit.core.inference.intervals import Shares, share_error
@@ -130,7 +131,7 @@ class Support:
             cov=spread[1:, 1:] if binary and spread is not None else spread,
             n=n,
             loss=loss,
-            covers="sampling and randomization",
+            covers=SAMPLED,
             method=f"{name}, {_METHODS[method]}",
             notes=notes + covariance_note(len(options)),
             basis=basis,

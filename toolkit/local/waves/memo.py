@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from toolkit.core.checks import choice, refuse, whole
+from toolkit.core.covers import SAMPLED
 from toolkit.core.estimate import Estimate
 from toolkit.core.inference.intervals import Student
 from toolkit.core.loss import Pure
@@ -186,7 +187,7 @@ class Memo:
             cov=np.array([[se**2]]),
             n=n,
             loss=self._both,
-            covers="sampling and randomization",
+            covers=SAMPLED,
             method="memo, two waves of the same people, unbiased",
             basis=Student(value, se, n - 1),
         )

@@ -1,0 +1,44 @@
+"""What an estimate covers is a value: code asks for sources, people read the text."""
+
+import pickle
+
+import pytest
+
+from toolkit.core.covers import NOISE, SAMPLED, Covers, Source
+from toolkit.core.estimate import Estimate
+from toolkit.core.loss import Pure
+
+
+def estimate(covers: object) -> Estimate:
+    return Estimate(1.0, 0.1, ("x",), None, 100, Pure(1), covers)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("covers", "text"),
+    [
+        (SAMPLED, "sampling and randomization"),
+        (NOISE, "noise"),
+        (Covers([Source.NOISE], unit="ranks"), "noise, in ranks"),
+        (Covers([Source.SAMPLING, Source.SCORES], "(9 df)"), "sampling (9 df) and what is random in the scores"),
+        (
+            Covers([Source.SAMPLING, Source.RANDOMIZATION, Source.ANCHOR]),
+            "sampling, randomization and the anchor",
+        ),
+        (SAMPLED.replaced(Source.RANDOMIZATION), "sampling"),
+        (SAMPLED.adding(", of these people"), "sampling and randomization, of these people"),
+    ],
+)
+def test_the_text_is_made_of_the_sources_and_both_travel(covers: Covers, text: str) -> None:
+    assert covers == text
+    again = pickle.loads(pickle.dumps(covers))  # noqa: S301
+    assert (again, again.sources, again.unit) == (covers, covers.sources, covers.unit)
+
+
+def test_words_decide_nothing_about_a_price() -> None:
+    """Two groups of different people cost the larger loss; two releases of one table cost both."""
+    people = estimate(SAMPLED) - estimate(SAMPLED)
+    assert people.loss == Pure(1)
+    for other in (NOISE, NOISE.adding(", not sampling"), "noise, not sampling", "sampling"):
+        difference = estimate(other) - estimate(other)
+        assert difference.loss == Pure(2), other
+        assert (estimate(SAMPLED) - estimate(other)).loss == Pure(2), other
