@@ -20,9 +20,7 @@ Between = Callable[[Memo, Any, Any], Estimate]
 """`Memo.change` or `Memo.flows`."""
 
 
-def between(
-    question: Question, earlier: Any, later: Any, estimate: Between, minimum: int = 0
-) -> Estimate:
+def between(question: Question, earlier: Any, later: Any, estimate: Between, minimum: int = 0) -> Estimate:
     """An estimate from the reports of two waves, of the people who are in both; notes say who is left out.
 
     `earlier`, `later` : frames of reports, as `collector.reports()` makes them. `minimum` : of fewer people
