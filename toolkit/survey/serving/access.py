@@ -64,13 +64,17 @@ class SignRequest:
         return hashlib.sha256(self.blinded).digest()
 
 
+MOST_LINKS = 1_000_000
+"""Made at once."""
+
+
 def invitations(count: int) -> list[str]:
     """That many new tokens of 128 random bits.
 
     >>> [len(token) for token in invitations(2)]
     [22, 22]
     """
-    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count"))]
+    return [secrets.token_urlsafe(TOKEN_BYTES) for _ in range(whole(count, "count", most=MOST_LINKS))]
 
 
 def digest(token: str) -> bytes:
